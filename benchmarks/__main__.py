@@ -1,0 +1,36 @@
+"""`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+NAMES = ("training", "diverse_query")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(NAMES), help="which benchmarks; all when none is named")
+    parser.add_argument("--out", type=Path, default=Path("build/benchmarks.json"))
+    arguments = parser.parse_args()
+    results, failures = {}, []
+    for name in arguments.names:
+        module = import_module(f"benchmarks.{name}")
+        figures = results[name] = module.measure()
+        for figure, value in figures.items():
+            floor = module.FLOORS.get(figure)
+            print(f"{name:15s} {figure:32s} {value:10.3f}" + (f"   floor {floor}" if floor is not None else ""))
+            if floor is not None and value < floor:
+                failures.append(f"{name}.{figure} is {value:.3f}, below its floor {floor}")
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(results, indent=1))
+    for failure in failures:
+        print(f"benchmarks: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

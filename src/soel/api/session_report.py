@@ -1,0 +1,124 @@
+"""The facts of a session's report: gathered from its events, its newest model and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from soel.data.columns import Column
+from soel.data.frame import Frame
+from soel.engines.detector import Detector
+from soel.errors import SessionError
+from soel.metrics import cover_radius
+from soel.profiles import Profile
+from soel.report.facts import Asked, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.page import write_report
+from soel.session import Session, SessionState
+from soel.session.draw import label_vector
+from soel.types import LABEL_WORDS, Floats, Labels
+
+N_TOP, N_STANDOUTS = 10, 3
+_WORD_OF = {code: word for word, code in LABEL_WORDS.items()}
+
+
+def write_session_report(session: Session, frame: Frame, out: Path) -> Path:
+    """Write the page about the session's last fit. frame: the readable columns of its items."""
+    return write_report(gather(session, frame), out)
+
+
+def gather(session: Session, frame: Frame) -> ReportFacts:
+    """Everything that the page shows."""
+    state, config = session.state, session.config
+    if state.fit is None:
+        raise SessionError("There is no fitted model to report on yet; fit first.")
+    detector: Detector = session.engine.load(session.folder.path / state.fit.model.folder)
+    scores, embeddings = session.engine.look(detector, session.folder.pool)
+    alarms = session.engine.alarms(detector, scores)
+    labels = label_vector(state, session.ids)
+    assert detector.estimate is not None
+    assert detector.threshold is not None
+    return ReportFacts(
+        title=f"Anomalies in {config.source}",
+        created=datetime.now(UTC).isoformat(timespec="minutes"),
+        setup=_setup(session, frame),
+        pool=PoolFacts(session.ids, scores, labels, embeddings),
+        contamination=detector.estimate,
+        threshold=Threshold(detector.threshold, config.threshold, int(alarms.sum())),
+        cover_radius=_radius(embeddings, labels),
+        history=detector.history,
+        queries=_queries(state),
+        top=_top(session.ids, scores, alarms, labels, frame),
+        next_steps=_next_steps(session, state),
+    )
+
+
+def _setup(session: Session, frame: Frame) -> Setup:
+    config, n_features = session.config, session.folder.pool.shape[1]
+    backbone = Profile.from_json(config.settings).backbone_for(n_features)
+    return Setup(config.source, len(frame.columns), config.profile, config.seed, backbone)
+
+
+def _radius(embeddings: Floats, labels: Labels) -> float | None:
+    labelled = np.flatnonzero(labels >= 0)
+    return cover_radius(embeddings, labelled) if len(labelled) else None
+
+
+def _queries(state: SessionState) -> list[Asked]:
+    """Answered items in the order of their rounds, each in the round that its answer belongs to."""
+    queries, seen = [], set[str]()
+    for drawn in reversed(state.rounds):
+        for draw in reversed(drawn.draws):
+            answer = state.answers.get(draw.item)
+            here = state.round_of(draw.item) in (0, drawn.number)
+            if answer is not None and here and draw.item not in seen:
+                seen.add(draw.item)
+                queries.append(Asked(draw.item, answer.verdict, draw.score, drawn.number, draw.odds))
+    return queries[::-1]
+
+
+def _top(ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels, frame: Frame) -> list[TopItem]:
+    rows = np.argsort(-scores, kind="stable")[:N_TOP]
+    return [
+        TopItem(
+            ids[row],
+            float(scores[row]),
+            rank,
+            _WORD_OF[int(labels[row])],
+            bool(alarms[row]),
+            _standouts(frame, int(row)),
+        )
+        for rank, row in enumerate(rows, start=1)
+    ]
+
+
+def _standouts(frame: Frame, row: int) -> list[Standout]:
+    """The columns of numbers in which this item lies farthest from the middle, in units of their spread."""
+    numbers = {name: column for name, column in frame.columns.items() if column.dtype != object}
+    distances = {name: _distance(column, row) for name, column in numbers.items()}
+    widest = sorted(distances, key=lambda name: -distances[name])[:N_STANDOUTS]
+    return [
+        Standout(name, float(numbers[name][row]), float(np.nanmedian(numbers[name])))
+        for name in widest
+        if distances[name] > 1
+    ]
+
+
+def _distance(column: Column, row: int) -> float:
+    if np.isnan(column[row]):
+        return 0.0
+    low, middle, high = np.nanquantile(column, (0.25, 0.5, 0.75))
+    spread = (high - low) or float(np.nanstd(column)) or 1.0
+    return abs(float(column[row] - middle)) / spread
+
+
+def _next_steps(session: Session, state: SessionState) -> list[str]:
+    folder = session.folder.path.name
+    steps = [] if state.fit_is_current else [f"Answers came in after this fit: run `soel fit {folder}`."]
+    if state.open:
+        steps.append(f"{len(state.open)} questions are open: run `soel ask {folder}` and fill in the sheet.")
+    elif state.n_left:
+        steps.append(f"{state.n_left} labels of the budget are left: run `soel ask {folder}` for another round.")
+    return [*steps, f"Scores of all items: run `soel score {folder}`."]

@@ -1,0 +1,201 @@
+"""Session folders put together: create, open, show rows, score files, write the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from soel.data.csv_cells import write_rows
+from soel.data.encoder import Encoder
+from soel.data.tables import Table, read_table
+from soel.errors import ConfigError, DataError, SchemaError, SessionError
+from soel.metrics.threshold import parse_threshold
+from soel.profiles import Profile, find_profile
+from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
+from soel.session.files import copy_durably, sync_folder, write_whole
+from soel.stores.events import SqlStore
+
+SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
+N_TOP = 10
+
+
+def create(
+    folder: Path,
+    data: Path,
+    *,
+    id_column: str | None = None,
+    label_column: str | None = None,
+    profile: str | Profile = "default",
+    seed: int = 0,
+    budget: int = 20,
+    threshold: str = "contamination",
+    contamination: float | None = None,
+) -> Session:
+    """Start a session. It is written beside the folder first, so that it appears whole or not at all."""
+    folder, data, chosen = Path(folder), Path(data), find_profile(profile)
+    parse_threshold(threshold)
+    _check_free(folder)
+    table = read_table(data, id_column, [label_column] if label_column else [])
+    config = SessionConfig(
+        session=str(uuid.uuid4()),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        source=table.source,
+        fingerprint=table.fingerprint,
+        n_items=len(table.ids),
+        profile=chosen.name,
+        settings=json.loads(json.dumps(chosen.to_json())),
+        seed=seed,
+        threshold=threshold,
+        budget=budget,
+        id_column=id_column,
+        label_column=label_column,
+        contamination=contamination,
+    )
+    _build(folder, data, table, config, chosen.scaling)
+    return open(folder)
+
+
+def open(folder: Path) -> Session:
+    """The session in a folder."""
+    place = SessionFolder(Path(folder))
+    _ = place.config  # says first that a folder is no session
+    return Session(place, SqlStore(place.events, must_exist=True), engine_maker(place))
+
+
+def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
+    """What makes the session's engine, when it is needed: only then is torch imported."""
+
+    def make() -> Engine:
+        from soel.api.engine import make_engine
+
+        return make_engine(place.config, read_encoder(place))
+
+    return make
+
+
+def read_encoder(place: SessionFolder) -> Encoder:
+    """How the session turns rows into features."""
+    try:
+        return Encoder.from_json(json.loads(place.encoder.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
+
+
+def read_source(session: Session) -> Table:
+    """The session's own copy of its table; one that changed is refused."""
+    config, place = session.config, session.folder
+    exclude = [config.label_column] if config.label_column else []
+    table = read_table(place.source, config.id_column, exclude)
+    if table.fingerprint != config.fingerprint:
+        raise SessionError(f"{place.source} was changed after the session started; restore it from a copy.")
+    return table
+
+
+def rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+    """The header and the readable values of these items, without the id and the label column."""
+    frame, row_of = read_source(session).frame, {item: row for row, item in enumerate(session.ids)}
+    columns = list(frame.columns.values())
+    return list(frame.columns), [[_readable(c[row_of[item]]) for c in columns] for item in ids]
+
+
+def score_file(session: Session, data: Path | None, out: Path, threshold: str | None = None) -> dict[str, Any]:
+    """Score a table, or the pool, and write id, score, rank and is_anomaly as CSV or Parquet."""
+    out = Path(out)
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise ConfigError(f"Scores are written as .csv or .parquet, got {out.name!r}; choose one of them.")
+    if threshold is not None:
+        parse_threshold(threshold)
+    if data is None:
+        scored = session.score(rule=threshold)
+    else:
+        encoder = read_encoder(session.folder)
+        table = _read_new(session.config, Path(data), encoder)
+        scored = session.score(encoder.encode(table.frame), table.ids.tolist(), threshold)
+    _write_scores(out, scored)
+    return _summary(scored, out)
+
+
+def write_report(session: Session, out: Path) -> Path:
+    """Write the session's report as one HTML page."""
+    from soel.api.session_report import write_session_report
+
+    return write_session_report(session, read_source(session).frame, Path(out))
+
+
+def _check_free(folder: Path) -> None:
+    if (folder / "config.json").exists():
+        raise SessionError(f"{folder} is a session already; choose another folder, or go on with that one.")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SessionError(f"{folder} exists and is not empty; choose another folder.")
+
+
+def _build(folder: Path, data: Path, table: Table, config: SessionConfig, scaling: str) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        encoder = Encoder.fit(table.frame, scaling)
+        copy_durably(data, partial / f"source{Path(config.source).suffix.lower()}")
+        write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
+        SqlStore(partial / "events.sqlite").close()
+        lay_out(partial, config, table.ids.tolist(), encoder.encode(table.frame))
+        partial.chmod(0o777 & ~_umask())
+        if folder.exists():
+            folder.rmdir()
+        partial.rename(folder)
+        sync_folder(folder.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _read_new(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
+    """New rows; the label column of the session may be among their columns or not."""
+    if config.label_column:
+        try:
+            return read_table(data, config.id_column, [config.label_column], encoder.categorical)
+        except SchemaError:
+            pass
+    return read_table(data, config.id_column, (), encoder.categorical)
+
+
+def _write_scores(out: Path, scored: Scored) -> None:
+    columns = (list(scored.ids), scored.scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist())
+    if out.suffix.lower() == ".csv":
+        write_rows(out, SCORE_COLUMNS, zip(*columns, strict=True))
+        return
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
+    parquet.write_table(pyarrow.table(dict(zip(SCORE_COLUMNS, columns, strict=True))), out)
+
+
+def _summary(scored: Scored, out: Path) -> dict[str, Any]:
+    top = scored.ranks.argsort()[:N_TOP]
+    values = (scored.ids, scored.scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist())
+    return {
+        "out": str(out),
+        "n_items": len(scored.ids),
+        "n_alarms": int(scored.is_anomaly.sum()),
+        "top": [dict(zip(SCORE_COLUMNS, (v[row] for v in values), strict=True)) for row in top],
+    }
+
+
+def _readable(value: Any) -> Any:
+    """A cell as a person writes it: whole numbers without a point, nothing for a missing value."""
+    if value is None or value != value:
+        return ""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,80 @@
+"""The sheet of questions: a CSV that an expert fills in a spreadsheet and hands back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from soel.api import workspace
+from soel.data.csv_cells import read_rows, write_rows
+from soel.errors import LabelError, SessionError, SoelError
+from soel.session import Answer, Session, read_verdict
+
+COLUMNS = ("item_id", "label", "note", "session")
+N_SHOWN = 5
+
+
+def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
+    """Write one line per item, with the data's own columns to judge it by."""
+    _check_untold(session, out)
+    header, rows = workspace.rows(session, items)
+    lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
+    write_rows(out, [*COLUMNS, *_renamed(header)], lines)
+
+
+def read_sheet(session: Session, path: Path) -> list[Answer]:
+    """The answers of a filled sheet, all of them or an error; an empty label is no answer yet."""
+    rows = read_rows(path)
+    missing = [name for name in COLUMNS if name != "note" and rows and name not in rows[0]]
+    if missing:
+        raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; fill in the sheet that `soel ask` wrote.")
+    filled = [(number, row) for number, row in enumerate(rows, start=2) if row["label"].strip()]
+    _check_session(session, path, [row["session"].strip() for _, row in filled])
+    answers, faults = [], []
+    for number, row in filled:
+        try:
+            answers.append(_answer(row))
+        except LabelError as error:
+            faults.append(f"row {number} ({row['item_id']}): {error}")
+    if faults:
+        more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
+        raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
+    return answers
+
+
+def _answer(row: Mapping[str, str]) -> Answer:
+    return Answer(row["item_id"].strip(), read_verdict(row["label"]), row.get("note", "").strip())
+
+
+def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
+    others = sorted({name for name in given if name != session.config.session})
+    if others:
+        raise SessionError(
+            f"{path.name} was written for session {others[0] or '(none)'}, this is {session.config.session}; "
+            "nothing was stored. Tell it to the session it belongs to."
+        )
+
+
+def _check_untold(session: Session, out: Path) -> None:
+    """Never overwrite answers that nobody has told yet, nor a file that is no sheet of ours."""
+    if not out.exists():
+        return
+    try:
+        answers = read_sheet(session, out)
+    except SoelError as error:
+        raise SessionError(
+            f"{out} exists and is not a sheet of this session that could be replaced; choose another --out."
+        ) from error
+    held = session.state.answers
+    if any(a.item not in held or held[a.item].verdict != a.verdict for a in answers):
+        raise SessionError(f"{out} holds answers that were not told yet; tell it first, or choose another --out.")
+
+
+def _renamed(header: Sequence[str]) -> list[str]:
+    """The data's column names, told apart from the sheet's own."""
+    names: list[str] = []
+    for name in header:
+        while name in COLUMNS or name in names:
+            name = f"data {name}"
+        names.append(name)
+    return names

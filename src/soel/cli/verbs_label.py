@@ -1,0 +1,107 @@
+"""The expert's part: ask, tell, undo."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soel.cli.progress import progress
+from soel.cli.reply import Reply
+
+if TYPE_CHECKING:
+    from soel.session import Answer, Session
+
+EXPERT = "expert"
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    ask = verbs.add_parser("ask", parents=[common], help="write the open questions as a sheet to fill in")
+    ask.add_argument("folder", metavar="DIR", type=Path)
+    ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
+    ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
+    ask.set_defaults(handler=run_ask)
+    tell = verbs.add_parser("tell", parents=[common], help="store an expert's answers")
+    tell.add_argument("folder", metavar="DIR", type=Path)
+    tell.add_argument("answers", metavar="FILE.csv | ID=ANSWER", nargs="+")
+    tell.add_argument("--who", default=EXPERT, help="the annotator's name (default: expert)")
+    tell.set_defaults(handler=run_tell)
+    undo = verbs.add_parser("undo", parents=[common], help="take back the last answer")
+    undo.add_argument("folder", metavar="DIR", type=Path)
+    undo.add_argument("--who", default=EXPERT, help="the annotator whose answer it was (default: expert)")
+    undo.set_defaults(handler=run_undo)
+
+
+def run_ask(args: argparse.Namespace) -> Reply:
+    """Write the open questions as a sheet."""
+    from soel.api import workspace
+    from soel.cli.sheet import write_sheet
+
+    with closing(workspace.open(args.folder)) as session:
+        with progress("Warming up") as bar:
+            asked = session.ask(args.n, bar)
+        out = args.out or args.folder / f"round-{asked.round:04d}.csv"
+        write_sheet(session, asked.items, out)
+    how = "drawn now" if asked.drawn else "drawn before and still open"
+    text = (
+        f"Round {asked.round}: {len(asked.items)} items, {how}, are in {out}.\n"
+        "Fill its column 'label' with anomaly, normal, skip or unsure.\n"
+        f"Next: soel tell {args.folder} {out}"
+    )
+    return Reply({"session": session.config.session, "out": str(out), **asdict(asked)}, text)
+
+
+def run_tell(args: argparse.Namespace) -> Reply:
+    """Store an expert's answers."""
+    from soel.api import workspace
+
+    with closing(workspace.open(args.folder)) as session:
+        told = session.tell(_read(session, args.answers), args.who)
+        document, text = _after(session, args.folder)
+    repeated = f", {told.n_repeated} were known" if told.n_repeated else ""
+    return Reply({**asdict(told), **document}, f"{told.n_stored} answers stored{repeated}. {text}")
+
+
+def run_undo(args: argparse.Namespace) -> Reply:
+    """Take back the last answer."""
+    from soel.api import workspace
+
+    with closing(workspace.open(args.folder)) as session:
+        session.undo(args.who)
+        document, text = _after(session, args.folder)
+    return Reply({"who": args.who, **document}, f"The last answer of {args.who} was taken back. {text}")
+
+
+def _read(session: Session, words: Sequence[str]) -> list[Answer]:
+    """Answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
+    from soel.cli.sheet import read_sheet
+    from soel.errors import LabelError
+    from soel.session import Answer, read_verdict
+
+    if len(words) == 1 and ("=" not in words[0] or Path(words[0]).is_file()):
+        return read_sheet(session, Path(words[0]))
+    bare = [word for word in words if "=" not in word]
+    if bare:
+        raise LabelError(f"{bare[0]!r} is not an answer; write ID=anomaly, or name one sheet alone.")
+    pairs = [word.rpartition("=") for word in words]
+    return [Answer(item, read_verdict(verdict)) for item, _, verdict in pairs]
+
+
+def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
+    """What is left of the budget, and what to do next."""
+    status = session.status()
+    document = {
+        "n_labels": status.n_labels,
+        "n_left": status.n_left,
+        "n_open": status.n_open,
+        "next": status.next,
+    }
+    verb = "ask" if status.next == "tell" else status.next
+    return (
+        document,
+        f"{status.n_left} labels left, {status.n_open} questions open.\nNext: soel {verb} {folder}",
+    )

@@ -1,0 +1,103 @@
+"""Starting and looking: init, status, demo."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soel.cli.reply import Reply
+
+if TYPE_CHECKING:
+    from soel.session import Status
+
+PROFILES = ("default", "paper", "authors")
+HINTS = {
+    "ask": "soel ask {folder}",
+    "tell": "soel tell {folder} FILE.csv",
+    "fit": "soel fit {folder}",
+    "score": "soel score {folder}",
+}
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    _add_init(verbs, common)
+    status = verbs.add_parser("status", parents=[common], help="say where a session stands")
+    status.add_argument("folder", metavar="DIR", type=Path)
+    status.set_defaults(handler=run_status)
+    demo = verbs.add_parser("demo", parents=[common], help="run the whole loop on made-up data")
+    demo.add_argument("--out", type=Path, default=Path("demo"), help="where to put it (default: demo)")
+    demo.set_defaults(handler=run_demo)
+
+
+def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
+    init = verbs.add_parser("init", parents=[common], help="start a session in a new folder")
+    init.add_argument("folder", metavar="DIR", type=Path)
+    init.add_argument("--data", metavar="FILE", type=Path, required=True, help="a table, one row per item")
+    init.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
+    init.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
+    init.add_argument("--profile", choices=PROFILES, default="default")
+    init.add_argument("--seed", type=int, default=0)
+    init.add_argument("--budget", type=int, default=20, help="labels the expert can give (default: 20)")
+    init.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
+    init.add_argument("--threshold", metavar="RULE", default="contamination", help=RULES_HELP)
+    init.set_defaults(handler=run_init)
+
+
+RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
+
+
+def run_init(args: argparse.Namespace) -> Reply:
+    """Start a session."""
+    from soel.api import workspace
+
+    session = workspace.create(
+        args.folder,
+        args.data,
+        id_column=args.id_column,
+        label_column=args.label_column,
+        profile=args.profile,
+        seed=args.seed,
+        budget=args.budget,
+        threshold=args.threshold,
+        contamination=args.contamination,
+    )
+    with closing(session):
+        status = session.status()
+    text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
+    return Reply({"folder": str(args.folder), **asdict(status)}, f"{text}\nNext: soel ask {args.folder}")
+
+
+def run_status(args: argparse.Namespace) -> Reply:
+    """Say where a session stands."""
+    from soel.api import workspace
+
+    with closing(workspace.open(args.folder)) as session:
+        status = session.status()
+    return Reply({"folder": str(args.folder), **asdict(status)}, _describe(status, args.folder))
+
+
+def run_demo(args: argparse.Namespace) -> Reply:
+    """Run the whole loop on a table that comes with scikit-learn."""
+    from soel.api import demo
+    from soel.cli.demo_text import describe_demo
+
+    document = demo.run(args.out)
+    return Reply(document, describe_demo(document))
+
+
+def _describe(status: Status, folder: Path) -> str:
+    lines = [
+        f"{status.source}: {status.n_items} items, round {status.round}, {status.n_open} questions open.",
+        f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
+        f"{status.n_set_aside} items set aside.",
+    ]
+    if status.estimate is not None:
+        low, high = status.estimate.low, status.estimate.high
+        lines.append(f"Contamination: {status.estimate.value:.3f} (80 % between {low:.3f} and {high:.3f}).")
+    if status.model is not None:
+        lines.append(f"Model: {status.model.folder}" + ("." if status.fit_is_current else ", older than the labels."))
+    return "\n".join([*lines, "Next: " + HINTS[status.next].format(folder=folder)])

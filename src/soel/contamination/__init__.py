@@ -1,0 +1,13 @@
+"""Estimators of the share of anomalies in the pool."""
+
+from soel.registry import Registry
+
+ESTIMATORS = Registry(
+    "contamination estimator",
+    {
+        "kde": "soel.contamination.kde:KernelDensity",
+        "kriging": "soel.contamination.kriging:Kriging",
+        "cover": "soel.contamination.cover:Cover",
+        "fixed": "soel.contamination.fixed:Fixed",
+    },
+)

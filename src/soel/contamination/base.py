@@ -1,0 +1,40 @@
+"""What an estimator of contamination is, and the interval that all share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import norm
+
+from soel.types import Estimate, Evidence
+
+COVERAGE = 0.8
+
+
+class ContaminationEstimator(ABC):
+    """Guesses the share of anomalies in the pool from all rounds of answers, weighted by round size."""
+
+    @abstractmethod
+    def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
+        """The estimate with an 80 % interval."""
+
+
+def wilson(share: float, n_labels: float) -> tuple[float, float]:
+    """Wilson's interval for a share seen among so many uniform labels."""
+    if n_labels <= 0:
+        return 0.0, 1.0
+    z = float(norm.ppf(0.5 + COVERAGE / 2))
+    share = float(np.clip(share, 0, 1))
+    middle = share + z**2 / (2 * n_labels)
+    half = z * np.sqrt(share * (1 - share) / n_labels + z**2 / (4 * n_labels**2))
+    width = 1 + z**2 / n_labels
+    return float(max(0.0, (middle - half) / width)), float(min(1.0, (middle + half) / width))
+
+
+def rate_among_unlabelled(contamination: float, n_rows: int, n_labelled: int, n_anomalies: int) -> float:
+    """alpha-tilde: the expected share among the rows without a label, kept within [0, 0.5] for training."""
+    if n_rows == n_labelled:
+        return 0.0
+    return float(np.clip((contamination * n_rows - n_anomalies) / (n_rows - n_labelled), 0, 0.5))

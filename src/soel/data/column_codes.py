@@ -1,0 +1,112 @@
+"""How one column becomes features: what a missing value and an unseen category mean is decided here.
+
+A missing number takes the pool's median. If the pool had missing values in the column, a feature 'is missing'
+tells them apart. A missing category is a category of its own if the pool had it, else all zeros. A category
+that the pool did not have is all zeros, or counts as 'other' in a column with so many categories that the
+rare ones share that feature.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from soel.data.columns import Column, as_categories
+from soel.data.scaling import Scale, Scaling
+from soel.errors import DataError, SchemaError
+from soel.types import Floats
+
+MAX_CATEGORIES = 32
+
+
+@dataclass(frozen=True)
+class NumericCode:
+    """A numeric column: one scaled feature, and one for 'is missing' if the pool had missing values."""
+
+    kind: ClassVar[str] = "numeric"
+    name: str
+    median: float
+    scale: Scale
+    marks_missing: bool
+
+    @classmethod
+    def fit(cls, name: str, values: Column, scaling: Scaling) -> NumericCode:
+        """Look at the column in the pool (N,)."""
+        missing = np.isnan(values)
+        if missing.all():
+            raise DataError(f"Column {name!r} has no value in any row of the pool. Leave the column out.")
+        seen = values[~missing]
+        return cls(name, float(np.median(seen)), scaling.measure(seen), bool(missing.any()))
+
+    @property
+    def constant(self) -> bool:
+        """Whether it tells no row from another."""
+        return not self.scale.width and not self.marks_missing
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature."""
+        indicator = (f"{self.name} is missing",) if self.marks_missing else ()
+        return ((self.name,) if self.scale.width or not indicator else ()) + indicator
+
+    def encode(self, column: Column) -> list[Floats]:
+        """The features, each (N,)."""
+        if column.dtype == object:
+            example = next(cell for cell in column if cell is not None)
+            raise SchemaError(
+                f"Column {self.name!r} held numbers in the pool and holds text such as {example!r} now. "
+                "Give numbers, or NaN where the value is missing."
+            )
+        missing = np.isnan(column)
+        features = [self.scale.apply(np.where(missing, self.median, column)), missing.astype(np.float64)]
+        return features[-len(self.feature_names) :] if self.marks_missing else features[:1]
+
+
+@dataclass(frozen=True)
+class CategoryCode:
+    """A categorical column: one feature per category of the pool, 1 in the rows that have it."""
+
+    kind: ClassVar[str] = "categorical"
+    name: str
+    categories: tuple[str, ...]
+    has_other: bool
+    marks_missing: bool
+    constant: bool
+
+    @classmethod
+    def fit(cls, name: str, column: Column, scaling: Scaling) -> CategoryCode:
+        """Look at the column in the pool (N,)."""
+        counts = Counter(column.tolist())
+        n_missing = counts.pop(None, 0)
+        by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
+        has_other = len(by_frequency) > MAX_CATEGORIES
+        kept = by_frequency[: MAX_CATEGORIES - 1] if has_other else by_frequency
+        constant = scaling.drops_constant and len(kept) + bool(n_missing) == 1
+        return cls(name, tuple(sorted(kept)), has_other, n_missing > 0, constant)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature."""
+        names = [f"{self.name} = {category}" for category in self.categories]
+        names += [f"{self.name} is other"] * self.has_other + [f"{self.name} is missing"] * self.marks_missing
+        return tuple(names)
+
+    def encode(self, column: Column) -> list[Floats]:
+        """The features, each (N,)."""
+        positions: dict[str | None, int] = {category: at for at, category in enumerate(self.categories)}
+        other = len(positions) if self.has_other else -1
+        positions[None] = len(positions) + self.has_other if self.marks_missing else -1
+        cells = as_categories(column).tolist()
+        codes = np.fromiter((positions.get(cell, other) for cell in cells), np.int64, len(cells))
+        return [(codes == at).astype(np.float64) for at in range(len(self.feature_names))]
+
+
+ColumnCode = NumericCode | CategoryCode
+
+
+def fit_column(name: str, column: Column, scaling: Scaling) -> ColumnCode:
+    """The code of a column, by what it holds in the pool."""
+    return (CategoryCode if column.dtype == object else NumericCode).fit(name, column, scaling)

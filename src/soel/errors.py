@@ -1,0 +1,47 @@
+"""What can go wrong, as one tree.
+
+::
+
+    SoelError
+    ├── DataError            the data cannot be used as it is (also a ValueError)
+    │   ├── LabelError       labels with unknown codes, or for other rows
+    │   └── SchemaError      other columns than those the detector was fitted on
+    ├── ConfigError          an unknown part, or a setting out of range (also a ValueError)
+    ├── ModelFileError       a model folder that is incomplete, foreign or unsafe
+    └── SessionError         the labelling session cannot do what was asked
+        └── UnknownItemError an item id that the session does not know
+
+Every message says what was wrong, what was given and what to do.
+"""
+
+
+class SoelError(Exception):
+    """Base of everything that soel raises on purpose."""
+
+
+class DataError(SoelError, ValueError):
+    """The data cannot be used as it is."""
+
+
+class LabelError(DataError):
+    """Labels with unknown codes, or for other rows."""
+
+
+class SchemaError(DataError):
+    """Other columns than those the detector was fitted on."""
+
+
+class ConfigError(SoelError, ValueError):
+    """An unknown part, or a setting out of range."""
+
+
+class ModelFileError(SoelError):
+    """A model folder that is incomplete, foreign or unsafe."""
+
+
+class SessionError(SoelError):
+    """The labelling session cannot do what was asked."""
+
+
+class UnknownItemError(SessionError):
+    """An item id that the session does not know."""

@@ -1,0 +1,36 @@
+"""How well queries cover the pool."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soel.types import Floats, Rows
+
+
+def cover_radius(embeddings: Floats, queried: Rows) -> float:
+    """The largest distance from any row to its nearest queried row; needs no labels."""
+    if not len(queried):
+        return float("nan")
+    return float(np.sqrt(_nearest_squared(np.asarray(embeddings, np.float64), queried).max()))
+
+
+def class_cover_radius(embeddings: Floats, queried: Rows, is_anomaly: np.ndarray) -> float:
+    """The paper's delta (eq:delta-est): to the nearest queried row of the same kind.
+
+    It needs all labels, so it is for experiments only; infinite when a kind that exists was never queried.
+    """
+    x, radius = np.asarray(embeddings, np.float64), 0.0
+    for kind in np.unique(is_anomaly):
+        members = np.flatnonzero(is_anomaly == kind)
+        same = np.flatnonzero(np.isin(members, queried))
+        if not len(same):
+            return float("inf")
+        radius = max(radius, cover_radius(x[members], same))
+    return radius
+
+
+def _nearest_squared(x: Floats, queried: Rows) -> Floats:
+    closest = np.full(len(x), np.inf)
+    for row in queried:
+        np.minimum(closest, np.square(x - x[row]).sum(axis=1), out=closest)
+    return closest

@@ -1,0 +1,114 @@
+"""Profiles: the same code with other settings, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from soel.errors import ConfigError
+from soel.types import PseudoLabelRule, StepRule
+
+WIDE = 300  # more columns than this are feature vectors, not a table
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and in which steps a backbone is trained.
+
+    batch_size: None takes a fifth of the pool. step: 'summed' adds the labelled and the unlabelled loss,
+    'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
+    'epoch', or within each 'batch' from its own forward pass.
+    """
+
+    epochs: int
+    learning_rate: float
+    batch_size: int | None = None
+    warm_up_epochs: int = 1
+    step: StepRule = "summed"
+    pseudo_labels: PseudoLabelRule = "epoch"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Every choice of the method by name. `dataclasses.replace` makes a variant."""
+
+    name: str
+    tables: Schedule
+    features: Schedule
+    backbone: str = "auto"
+    backbone_options: Mapping[str, Any] = field(default_factory=dict)
+    n_members: int = 1
+    strategy: str = "diverse"
+    strategy_options: Mapping[str, Any] = field(default_factory=dict)
+    objective: str = "soel"
+    objective_options: Mapping[str, Any] = field(default_factory=dict)
+    contamination: str = "kde"
+    scaling: str = "none"
+
+    def to_json(self) -> dict[str, Any]:
+        """The profile as plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Profile:
+        """The profile back from plain JSON values."""
+        schedules = {form: Schedule(**values[form]) for form in ("tables", "features")}
+        return cls(**{**values, **schedules})
+
+    def with_parts(self, **names: str | None) -> Profile:
+        """The profile with other parts by role; None keeps one. A new part starts with its own default options."""
+        changes: dict[str, Any] = {}
+        for role, name in names.items():
+            if name is not None and name != getattr(self, role):
+                changes |= {role: name}
+                changes |= {f"{role}_options": {}} if hasattr(self, f"{role}_options") else {}
+        return replace(self, **changes)
+
+    def schedule(self, n_features: int) -> Schedule:
+        """The schedule for rows of this width."""
+        return self.tables if n_features <= WIDE else self.features
+
+    def backbone_for(self, n_features: int) -> str:
+        """The backbone's name, with 'auto' decided by the width of the rows."""
+        if self.backbone != "auto":
+            return self.backbone
+        return "ntl" if n_features <= WIDE else "ntl-features"
+
+
+PAPER = Profile(
+    name="paper",
+    tables=Schedule(epochs=100, learning_rate=1e-3),
+    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512),
+    strategy_options={"first": "uniform"},
+)
+
+AUTHORS = Profile(
+    name="authors",
+    tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch"),
+    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch"),
+    strategy_options={"first": "central"},
+)
+
+DEFAULT = Profile(
+    name="default",
+    tables=Schedule(epochs=100, learning_rate=1e-3, pseudo_labels="batch"),
+    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch"),
+    strategy_options={"first": "central"},
+    contamination="cover",
+    n_members=5,
+    scaling="robust",
+)
+
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PAPER, AUTHORS)}
+
+
+def find_profile(profile: str | Profile) -> Profile:
+    """A profile by name, or the one given."""
+    if isinstance(profile, Profile):
+        return profile
+    if profile not in PROFILES:
+        raise ConfigError(
+            f"There is no profile called {profile!r}. Choose one of: {', '.join(PROFILES)}, or pass a Profile."
+        )
+    return PROFILES[profile]

@@ -1,0 +1,19 @@
+"""Querying strategies: which rows are worth asking about."""
+
+from soel.registry import Registry
+
+STRATEGIES = Registry(
+    "strategy",
+    {
+        "diverse": "soel.queries.diverse:Diverse",
+        "gradient-diverse": "soel.queries.diverse:GradientDiverse",
+        "random": "soel.queries.random:Random",
+        "positive": "soel.queries.positive:Positive",
+        "positive-random": "soel.queries.positive_random:PositiveRandom",
+        "positive-diverse": "soel.queries.positive_diverse:PositiveDiverse",
+        "margin": "soel.queries.margin:Margin",
+        "margin-diverse": "soel.queries.margin_diverse:MarginDiverse",
+        "k-center": "soel.queries.k_center:KCenter",
+        "k-means-parallel": "soel.queries.k_means_parallel:KMeansParallel",
+    },
+)

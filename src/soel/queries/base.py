@@ -1,0 +1,60 @@
+"""What a strategy is: a rule that orders unlabelled rows by how much it wants them labelled."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from soel.errors import ConfigError, DataError
+from soel.types import Floats, PoolView, Rows, Selection
+
+
+class Strategy(ABC):
+    """Picks rows from a frozen view of the pool; all chance comes from the generator given.
+
+    `space`: whether the view's embeddings are the backbone's or gradients of its last layer.
+    `needs_contamination`: whether the view must carry the share of anomalies.
+    """
+
+    space: ClassVar[Literal["embedding", "gradient"]] = "embedding"
+    needs_contamination: ClassVar[bool] = False
+
+    def select(self, view: PoolView, n_queries: int, rng: np.random.Generator, n_reserve: int = 0) -> Selection:
+        """`n_queries` distinct unlabelled rows in the order to ask, followed by up to `n_reserve` more."""
+        n_free = len(view.unlabelled)
+        if n_queries < 1:
+            raise DataError(f"At least one item must be asked for, got {n_queries}.")
+        if n_queries > n_free:
+            raise DataError(
+                f"{n_queries} items were asked for but only {n_free} of {len(view)} have no label; ask for fewer."
+            )
+        if self.needs_contamination and view.contamination is None:
+            raise ConfigError(
+                f"The strategy {type(self).__name__} needs the share of anomalies; "
+                "pass contamination=... or choose a strategy that does without it."
+            )
+        return self._select(view, n_queries, min(n_queries + n_reserve, n_free), rng)
+
+    @abstractmethod
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        """`n_rows` rows by the rule for a round of `n_queries`."""
+
+
+def certain(rows: Sequence[int] | Rows) -> Selection:
+    """A selection made without chance."""
+    return Selection(np.asarray(rows, np.int64), np.ones(len(rows)))
+
+
+def scaled(values: Floats) -> Floats:
+    """Values moved to [0, 1]; all 0 where they do not differ."""
+    low, spread = values.min(), np.ptp(values)
+    return (values - low) / spread if spread > 0 else np.zeros_like(values)
+
+
+def alarm_margin(view: PoolView) -> Floats:
+    """Distance (N,) of each score to the (1 - contamination) quantile."""
+    assert view.contamination is not None
+    return np.abs(view.scores - np.quantile(view.scores, 1 - view.contamination))

@@ -1,0 +1,62 @@
+"""Diverse queries, SOEL's own: each draw prefers rows far from everything queried so far (eq:query-prob)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.special import logsumexp
+
+from soel.queries.base import Strategy
+from soel.queries.distances import Space
+from soel.queries.draw import softmax_draw
+from soel.types import UNLABELLED, PoolView, Selection
+
+
+class Diverse(Strategy):
+    """Draws from softmax(h / temperature), h the distance to the nearest queried row over the pool's diameter.
+
+    first: 'uniform' (the paper) or 'central' (smallest mean of exp(distance / temperature)), for the
+    first row when nothing is labelled yet.
+    """
+
+    def __init__(self, temperature: float = 0.01, first: Literal["uniform", "central"] = "uniform") -> None:
+        self.temperature, self.first = temperature, first
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, seed = Space(view.embeddings), int(rng.integers(2**63))
+        unit = (space.diameter() or 1.0) * self.temperature
+        free = view.labels == UNLABELLED
+        closest = space.nearest(view.labelled)
+        rows, odds = [], []
+        for draw in range(n_rows):
+            if np.isinf(closest[0]):
+                row, chance = self._first(space, unit, seed)
+            else:
+                logits = np.where(free, closest.astype(np.float64) / unit, -np.inf)
+                row, chance = softmax_draw(logits, seed, draw)
+            rows.append(row)
+            odds.append(chance)
+            free[row] = False
+            np.minimum(closest, space.distances(row), out=closest)
+        return Selection(np.array(rows, np.int64), np.array(odds))
+
+    def _first(self, space: Space, unit: float, seed: int) -> tuple[int, float]:
+        if self.first == "central":
+            return most_central(space, unit), 1.0
+        return softmax_draw(np.zeros(len(space)), seed, 0)
+
+
+class GradientDiverse(Diverse):
+    """The diverse rule on gradients of the last layer instead of embeddings (BADGE)."""
+
+    space = "gradient"
+    needs_contamination = True
+
+
+def most_central(space: Space, unit: float) -> int:
+    """The row with the smallest mean of exp(distance / unit), in log space; over a sample when N is large."""
+    reach = np.empty(len(space))
+    for block, distances in space.pairs():
+        reach[block] = logsumexp(distances.astype(np.float64) / unit, axis=1)
+    return int(reach.argmin())

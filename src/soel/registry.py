@@ -1,0 +1,45 @@
+"""Names for exchangeable parts: one line per part, third parties by entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from soel.errors import ConfigError
+
+
+class Registry:
+    """Maps a part's name to 'module:attribute', imported only when it is asked for.
+
+    Other packages add parts under the entry-point group `soel.<role>`.
+    """
+
+    def __init__(self, role: str, parts: dict[str, str]) -> None:
+        self.role = role
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*self._parts, *(point.name for point in self._plug_ins())]))
+
+    def get(self, name: str) -> Any:
+        """The part called `name`."""
+        if name in self._parts:
+            module, _, attribute = self._parts[name].partition(":")
+            return getattr(import_module(module), attribute)
+        for point in self._plug_ins():
+            if point.name == name:
+                return point.load()
+        raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
+
+    def create(self, name: str, **options: Any) -> Any:
+        """The part called `name`, made with these options."""
+        part = self.get(name)
+        try:
+            return part(**options)
+        except TypeError as error:
+            raise ConfigError(f"The {self.role} {name!r} does not take these options: {error}.") from error
+
+    def _plug_ins(self) -> Any:
+        return entry_points(group=f"soel.{self.role}")

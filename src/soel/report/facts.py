@@ -1,0 +1,140 @@
+"""Everything the report shows, as plain values: the room knows no session, model or file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from soel.errors import DataError, LabelError
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Rows
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How the result was made. data: the name of the data. n_columns: the width of a row."""
+
+    data: str
+    n_columns: int
+    profile: str
+    seed: int
+    backbone: str
+
+
+@dataclass(frozen=True)
+class PoolFacts:
+    """The pool: ids (N,), scores (N,), labels (N,) of 1, 0, -1, and embeddings (N, D) for the map."""
+
+    ids: Sequence[str]
+    scores: Floats
+    labels: Labels
+    embeddings: Floats
+
+    def __post_init__(self) -> None:
+        self._check_lengths()
+        if not np.isfinite(self.scores).all():
+            n_bad = int((~np.isfinite(self.scores)).sum())
+            raise DataError(f"{n_bad} scores are not finite numbers. Score the pool again before reporting.")
+        if not np.isin(self.labels, (ANOMALY, NORMAL, UNLABELLED)).all():
+            codes = sorted({int(code) for code in np.unique(self.labels)})
+            raise LabelError(f"Labels must be 1 (anomaly), 0 (normal) or -1 (unlabelled), got {codes}. Recode them.")
+
+    def _check_lengths(self) -> None:
+        lengths = [len(self.ids), len(self.scores), len(self.labels), len(self.embeddings)]
+        if len(set(lengths)) > 1 or not lengths[0]:
+            raise DataError(
+                f"Ids, scores, labels and embeddings must be equally many and at least one, got {lengths}. "
+                "Pass one of each per item."
+            )
+        if np.ndim(self.embeddings) != 2:
+            raise DataError(f"Embeddings must be (N, D), got {np.shape(self.embeddings)}. Pass one row per item.")
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def labelled(self) -> Rows:
+        """Positions of the items that have a label."""
+        return np.flatnonzero(self.labels != UNLABELLED)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Where the alarm starts, the rule that put it there, and how many alarms to expect in the pool."""
+
+    value: float
+    rule: str
+    n_alarms: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One query, with the score and the odds of being drawn that it had when it was asked.
+
+    answer: 'normal', 'anomaly', or what else was said.
+    """
+
+    item: str
+    answer: str
+    score: float
+    round: int = 1
+    odds: float | None = None
+
+
+@dataclass(frozen=True)
+class Standout:
+    """A column in which an item differs: its value and what is typical."""
+
+    column: str
+    value: str | float
+    typical: str | float
+
+
+@dataclass(frozen=True)
+class TopItem:
+    """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm."""
+
+    item: str
+    score: float
+    rank: int
+    label: str
+    is_anomaly: bool
+    standouts: Sequence[Standout] = ()
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """One row of a comparison, where the truth is known."""
+
+    method: str
+    auroc: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class ReportFacts:
+    """The whole report.
+
+    history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
+    text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query.
+    """
+
+    title: str
+    created: str
+    setup: Setup
+    pool: PoolFacts
+    contamination: Estimate
+    threshold: Threshold
+    cover_radius: float | None = None
+    true_contamination: float | None = None
+    history: Sequence[Sequence[float]] = ()
+    queries: Sequence[Asked] = ()
+    top: Sequence[TopItem] = ()
+    comparison: Sequence[MethodResult] = ()
+    next_steps: Sequence[str] = ()
+
+    @property
+    def n_items(self) -> int:
+        """Items in the pool."""
+        return len(self.pool)

@@ -1,0 +1,117 @@
+"""The parts of the page, each from the facts alone."""
+
+from __future__ import annotations
+
+from html import escape
+
+from soel.report.facts import ReportFacts, TopItem
+from soel.report.markup import Markup, answer, item, join, section, table, tile, unbroken, with_code
+from soel.report.plots import Figure
+from soel.report.words import count, digits, number, percent
+
+
+def tiles(facts: ReportFacts) -> Markup:
+    """The key figures."""
+    estimate, threshold = facts.contamination, facts.threshold
+    labels = facts.pool.labels
+    n_anomalies, n_normal = int((labels == 1).sum()), int((labels == 0).sum())
+    parts = [
+        tile(
+            "Contamination",
+            percent(estimate.value),
+            f"80 % interval {digits(estimate.low)} to {percent(estimate.high)}",
+        ),
+        tile("Alarms", f"{threshold.n_alarms:,}", f"score above {number(threshold.value)}"),
+        tile("Items", f"{facts.n_items:,}", count(facts.setup.n_columns, "column")),
+        tile("Labelled", f"{n_anomalies + n_normal:,}", f"{n_anomalies} anomaly, {n_normal} normal"),
+    ]
+    if facts.true_contamination is not None:
+        parts.insert(1, tile("True contamination", percent(facts.true_contamination), "known for these data"))
+    if facts.cover_radius is not None:
+        parts.append(tile("Cover radius", number(facts.cover_radius), "farthest item from a query"))
+    return Markup(f'<dl class="tiles">\n{join(parts)}\n</dl>')
+
+
+def plot(figure: Figure) -> Markup:
+    """The place of a figure, with the sentence that stands for it.
+
+    A group, not an image: an image may not hold the buttons that plotly puts there.
+    """
+    return Markup(
+        f'<figure><div class="plot" id="plot-{figure.name}" role="group" '
+        f'aria-label="{escape(figure.alternative)}"></div>'
+        f"<figcaption>{unbroken(figure.note)}</figcaption></figure>"
+    )
+
+
+def asked(facts: ReportFacts) -> Markup:
+    """What was asked and answered."""
+    if not facts.queries:
+        return section("asked", "What was asked", Markup("<p>Nothing has been asked yet.</p>"))
+    with_odds = any(query.odds is not None for query in facts.queries)
+    header = ["#", "Round", "Item", "Answer", "Score when asked", *(["Odds"] if with_odds else [])]
+    rows = [
+        [order, query.round, item(query.item), answer(query.answer), number(query.score)]
+        + ([number(query.odds) if query.odds is not None else ""] if with_odds else [])
+        for order, query in enumerate(facts.queries, 1)
+    ]
+    caption = f"{count(len(rows), 'query')} in the order asked"
+    return section("asked", "What was asked", table(caption, header, rows, numeric=(0, 1, 4, 5)))
+
+
+def most_anomalous(facts: ReportFacts) -> Markup:
+    """The items to look at first."""
+    with_standouts = any(top.standouts for top in facts.top)
+    header = ["Rank", "Item", "Score", "Alarm", "Label", *(["What stands out"] if with_standouts else [])]
+    rows = [
+        [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
+        + ([_standouts(top)] if with_standouts else [])
+        for top in facts.top
+    ]
+    caption = f"The {count(len(rows), 'item')} with the highest score"
+    return section("top", "The most anomalous items", table(caption, header, rows, numeric=(0, 2)))
+
+
+def comparison(facts: ReportFacts) -> Markup:
+    """How other methods do on the same data."""
+    rows = [[result.method, f"{result.auroc:.3f}", f"{result.f1:.3f}"] for result in facts.comparison]
+    caption = "Against the true labels; 1 is perfect"
+    return section("comparison", "How it compares", table(caption, ["Method", "AUROC", "F1"], rows, numeric=(1, 2)))
+
+
+def settings(facts: ReportFacts) -> Markup:
+    """How the result was made, folded away."""
+    setup, estimate = facts.setup, facts.contamination
+    rows: list[tuple[str, str]] = [
+        ("Data", setup.data),
+        ("Profile", setup.profile),
+        ("Seed", str(setup.seed)),
+        ("Backbone", setup.backbone),
+        ("Threshold rule", facts.threshold.rule),
+        ("Contamination estimator", estimate.method),
+        *((f"Estimator: {name.replace('_', ' ')}", number(value)) for name, value in estimate.diagnostics.items()),
+        ("Report made", facts.created),
+    ]
+    inner = table("Settings and diagnostics", ["Setting", "Value"], rows, numeric=())
+    return section(
+        "settings",
+        "How this was made",
+        Markup(f"<details><summary>Show the settings</summary>\n{inner}\n</details>"),
+    )
+
+
+def next_steps(facts: ReportFacts) -> Markup:
+    """How to go on."""
+    steps = join([Markup(f"<li>{with_code(step)}</li>") for step in facts.next_steps])
+    return section("next", "How to go on", Markup(f"<ul>\n{steps}\n</ul>"))
+
+
+def _standouts(top: TopItem) -> Markup:
+    parts = [
+        Markup(
+            f"<li><bdi>{escape(s.column)}</bdi> <b><bdi>{escape(number(s.value))}</bdi></b> "
+            f'<span class="muted">(typical <bdi>{escape(number(s.typical))}</bdi>)</span></li>'
+        )
+        for s in top.standouts
+    ]
+    return Markup(f'<ul class="standouts">{join(parts)}</ul>') if parts else Markup("")

@@ -1,0 +1,107 @@
+"""What a session was started with. Written once, then only read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from soel.errors import ConfigError, SessionError
+from soel.session.files import write_whole
+
+FORMAT = 1
+_TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold")
+_COUNTS = ("n_items", "seed", "budget")
+
+
+@dataclass(frozen=True)
+class SessionConfig:
+    """The choices that hold for the whole session.
+
+    session: its id. source: the name of the copied table. fingerprint: of that table's content.
+    settings: every setting of the profile, so that a later release cannot change a running session.
+    threshold: a rule such as 'contamination' or 'share=0.02'. contamination: the share where it is known.
+    """
+
+    session: str
+    created: str
+    source: str
+    fingerprint: str
+    n_items: int
+    profile: str
+    settings: Mapping[str, Any]
+    seed: int = 0
+    threshold: str = "contamination"
+    budget: int = 20
+    id_column: str | None = None
+    label_column: str | None = None
+    contamination: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.budget < 1:
+            raise ConfigError(f"The budget must be at least one label, got {self.budget}.")
+        if self.budget > self.n_items:
+            raise ConfigError(
+                f"The budget is {self.budget} labels but the data has {self.n_items} items; choose fewer."
+            )
+        if self.seed < 0:
+            raise ConfigError(f"The seed must not be negative, got {self.seed}.")
+        if self.contamination is not None and not 0 <= self.contamination <= 0.5:
+            raise ConfigError(f"The contamination must lie between 0 and 0.5, got {self.contamination}.")
+
+
+def write_config(path: Path, config: SessionConfig) -> None:
+    """Write it once, with a seal over its content."""
+    if path.exists():
+        raise SessionError(f"{path} exists already; a session's config is written once. Choose another folder.")
+    content = {"format": FORMAT, **asdict(config)}
+    sealed = content | {"seal": _seal(content)}
+    write_whole(path, (json.dumps(sealed, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_config(path: Path) -> SessionConfig:
+    """Read it back; an unknown format or an edited file is refused."""
+    content = _parse(path)
+    if content.get("format") != FORMAT:
+        raise SessionError(
+            f"{path} has format {content.get('format')!r}, this release reads format {FORMAT}; "
+            "open it with the release that wrote it."
+        )
+    seal = content.pop("seal", None)
+    if seal != _seal(content):
+        raise SessionError(f"{path} was changed after it was written; restore it from a copy, or start a new session.")
+    content.pop("format")
+    _check(path, content)
+    return SessionConfig(**content)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise SessionError(f"{path.parent} is not a session folder; start one with `soel init`.") from error
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+    if not isinstance(content, dict):
+        raise SessionError(f"{path} is not a session's config; restore it from a copy.")
+    return content
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    plain = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def _check(path: Path, content: Mapping[str, Any]) -> None:
+    known = {field.name for field in fields(SessionConfig)}
+    right = (
+        set(content) == known
+        and all(isinstance(content[name], str) for name in _TEXT)
+        and all(isinstance(content[name], int) for name in _COUNTS)
+        and isinstance(content["settings"], dict)
+    )
+    if not right:
+        raise SessionError(f"{path} lacks settings, or has some of another kind; restore it from a copy.")

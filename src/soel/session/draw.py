@@ -1,0 +1,88 @@
+"""Drawing a round: which items may be asked, how many, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from soel.errors import DataError, SessionError
+from soel.queries.base import Strategy
+from soel.session.files import PoolRecord
+from soel.session.rounds import Draw
+from soel.session.state import SessionState
+from soel.types import UNLABELLED, Labels, PoolView, Rows, Selection
+
+USUAL_SIZE = 10
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Rows that may be asked. fresh: never answered. returning: set aside once, asked after all others."""
+
+    fresh: Rows
+    returning: Rows
+
+    def __len__(self) -> int:
+        return len(self.fresh) + len(self.returning)
+
+
+def find_candidates(state: SessionState, ids: Sequence[str]) -> Candidates:
+    """Rows without a label, but for those set aside twice."""
+    fresh = [row for row, item in enumerate(ids) if item not in state.answers]
+    returning = [row for row, item in enumerate(ids) if state.may_return(item)]
+    return Candidates(np.array(fresh, np.int64), np.array(returning, np.int64))
+
+
+def check_number(n: int | None) -> None:
+    """Refuse a round of nothing."""
+    if n is not None and n < 1:
+        raise DataError(f"At least one item must be asked for, got {n}.")
+
+
+def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
+    """How many items the next round asks: `n`, or as many as usual, within budget and pool."""
+    if state.n_left == 0:
+        raise SessionError(f"The budget of {state.budget} labels is used up. Fit and score, or start a larger session.")
+    if n_candidates == 0:
+        raise SessionError("Every item has an answer already; there is nothing left to ask. Fit and score.")
+    if n is None:
+        return min(USUAL_SIZE, state.n_left, n_candidates)
+    if n > state.n_left:
+        raise SessionError(f"{n} items were asked for but the budget leaves {state.n_left} labels; ask for fewer.")
+    if n > n_candidates:
+        raise SessionError(f"{n} items were asked for but only {n_candidates} can still be asked; ask for fewer.")
+    return n
+
+
+def label_vector(state: SessionState, ids: Sequence[str]) -> Labels:
+    """The labels that hold, by row: (N,) of 1, 0, -1."""
+    labels = state.labels
+    return np.array([labels.get(item, UNLABELLED) for item in ids], np.int8)
+
+
+def select(strategy: Strategy, view: PoolView, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+    """`n` rows and a reserve of up to twice as many, drawn among the candidates only.
+
+    Items set aside are left out of the view, so that the odds are those of the items that could be drawn.
+    """
+    allowed = candidates.fresh
+    if len(allowed) < n:
+        allowed = np.sort(np.concatenate([candidates.fresh, candidates.returning]))
+    keep = view.labels != UNLABELLED
+    keep[allowed] = True
+    if keep.all():
+        return strategy.select(view, n, rng, n_reserve=2 * n)
+    rows = np.flatnonzero(keep)
+    part = PoolView(view.scores[rows], view.embeddings[rows], view.labels[rows], view.contamination)
+    chosen = strategy.select(part, n, rng, n_reserve=2 * n)
+    return Selection(rows[chosen.rows], chosen.odds)
+
+
+def as_draws(selection: Selection, record: PoolRecord, ids: Sequence[str]) -> tuple[Draw, ...]:
+    """The selection by item id, each with its odds and score."""
+    return tuple(
+        Draw(ids[row], float(odds), float(record.scores[row]))
+        for row, odds in zip(selection.rows, selection.odds, strict=True)
+    )

@@ -1,0 +1,109 @@
+"""The folder of a session: where each file lies, and how a new one is laid out."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from soel.errors import SessionError
+from soel.session.config import SessionConfig, read_config, write_config
+from soel.session.files import write_whole
+from soel.types import Floats
+
+
+@dataclass(frozen=True)
+class SessionFolder:
+    """Copy this folder and you have copied the session."""
+
+    path: Path
+
+    @property
+    def events(self) -> Path:
+        """The database of events."""
+        return self.path / "events.sqlite"
+
+    @property
+    def source(self) -> Path:
+        """The copy of the table that the items come from."""
+        return self.path / f"source{Path(self.config.source).suffix.lower()}"
+
+    @property
+    def encoder(self) -> Path:
+        """How a row of the table becomes features."""
+        return self.path / "encoder.json"
+
+    @property
+    def rounds(self) -> Path:
+        """What each round saw of the pool."""
+        return self.path / "rounds"
+
+    @cached_property
+    def config(self) -> SessionConfig:
+        """What the session was started with."""
+        return read_config(self.path / "config.json")
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The item ids, in row order."""
+        try:
+            ids = json.loads((self.path / "ids.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise SessionError(f"{self.path / 'ids.json'} cannot be read ({error}); restore it from a copy.") from error
+        if not isinstance(ids, list) or len(ids) != self.config.n_items:
+            raise SessionError(f"{self.path / 'ids.json'} is not this session's list of items; restore it from a copy.")
+        return tuple(str(item) for item in ids)
+
+    @cached_property
+    def pool(self) -> Floats:
+        """The features (N, d), mapped from disk."""
+        path = self.path / "features.npy"
+        try:
+            # Copy on write: torch warns about arrays it must not write to, and the file stays as it is.
+            pool: Floats = np.load(path, mmap_mode="c", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+        if pool.ndim != 2 or len(pool) != self.config.n_items:
+            raise SessionError(
+                f"{path} has shape {pool.shape}, not {self.config.n_items} rows; restore it from a copy."
+            )
+        return pool
+
+    def new_model(self, name: str) -> str:
+        """The relative path of a new, empty model folder that belongs to the caller alone.
+
+        A process that died after saving leaves a folder that no event names; it is never overwritten.
+        """
+        turn, place = 1, f"models/{name}"
+        while not _claimed(self.path / place):
+            turn += 1
+            place = f"models/{name}-{turn}"
+        return place
+
+
+def _claimed(folder: Path) -> bool:
+    """Whether this call made the folder; of two processes only one does."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True
+
+
+def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Floats) -> SessionFolder:
+    """Write a new session's ids, features and, last, its config: without a config it is no session."""
+    if len(ids) != config.n_items or len(features) != config.n_items:
+        raise SessionError(f"{len(ids)} ids and {len(features)} rows were given for {config.n_items} items.")
+    if len(set(ids)) != len(ids):
+        raise SessionError("Item ids repeat; every item of a session needs one of its own.")
+    write_whole(path / "ids.json", json.dumps(list(ids), ensure_ascii=False).encode())
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(features, np.float32), allow_pickle=False)
+    write_whole(path / "features.npy", buffer.getvalue())
+    write_config(path / "config.json", config)
+    return SessionFolder(path)

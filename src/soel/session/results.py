@@ -1,0 +1,76 @@
+"""What a session answers: frozen values for the faces above it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soel.session.rounds import ModelRef
+from soel.types import Estimate, Floats
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions that are open now. drawn: whether a new round was drawn for them."""
+
+    round: int
+    items: tuple[str, ...]
+    drawn: bool
+
+
+@dataclass(frozen=True)
+class Told:
+    """How many answers were stored, and how many said what was known already."""
+
+    n_stored: int
+    n_repeated: int
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A finished fit. note: what a reader should know about it, or empty."""
+
+    model: ModelRef
+    estimate: Estimate
+    n_labels: int
+    n_anomalies: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One entry per item. rank: 1 is the most anomalous; equal scores are ranked in row order."""
+
+    ids: tuple[str, ...]
+    scores: Floats
+    ranks: np.ndarray
+    is_anomaly: np.ndarray
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where the session stands. next: the step to take."""
+
+    session: str
+    source: str
+    n_items: int
+    round: int
+    n_open: int
+    n_labels: int
+    n_anomalies: int
+    n_set_aside: int
+    budget: int
+    n_left: int
+    estimate: Estimate | None
+    model: ModelRef | None
+    fit_is_current: bool
+    next: str
+
+
+def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> Scored:
+    """Scores with their ranks."""
+    order = np.argsort(-np.asarray(scores), kind="stable")
+    ranks = np.empty(len(scores), np.int64)
+    ranks[order] = np.arange(1, len(scores) + 1)
+    return Scored(ids, scores, ranks, np.asarray(is_anomaly, bool))

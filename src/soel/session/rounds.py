@@ -1,0 +1,93 @@
+"""One round of questions as it was drawn, and its form in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from soel.errors import SessionError
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One item of a round: the probability it was drawn with and the score it had."""
+
+    item: str
+    odds: float
+    score: float
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """A model folder inside the session, and the fingerprint it was saved with."""
+
+    folder: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """The items to ask in order, the reserve that replaces skipped ones, and how they came about.
+
+    record: the file with the pool's scores and embeddings, digest its SHA-256.
+    """
+
+    number: int
+    asked: tuple[Draw, ...]
+    reserve: tuple[Draw, ...]
+    model: ModelRef
+    seed: tuple[int, ...]
+    strategy: str
+    options: Mapping[str, Any]
+    record: str
+    digest: str
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """All items in the order in which they may be shown."""
+        return self.asked + self.reserve
+
+    @cached_property
+    def items(self) -> frozenset[str]:
+        """The ids of all items drawn."""
+        return frozenset(draw.item for draw in self.draws)
+
+    def body(self) -> dict[str, Any]:
+        """The round as plain JSON."""
+        return {
+            "round": self.number,
+            "asked": [vars(draw) for draw in self.asked],
+            "reserve": [vars(draw) for draw in self.reserve],
+            "model": vars(self.model),
+            "seed": list(self.seed),
+            "strategy": self.strategy,
+            "options": dict(self.options),
+            "record": self.record,
+            "sha256": self.digest,
+        }
+
+
+def read_round(body: Mapping[str, Any]) -> Round:
+    """The round that a stored body describes."""
+    try:
+        return Round(
+            number=int(body["round"]),
+            asked=_draws(body["asked"]),
+            reserve=_draws(body["reserve"]),
+            model=ModelRef(**body["model"]),
+            seed=tuple(int(part) for part in body["seed"]),
+            strategy=str(body["strategy"]),
+            options=dict(body["options"]),
+            record=str(body["record"]),
+            digest=str(body["sha256"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SessionError(
+            f"A stored round cannot be read ({type(error).__name__}: {error}). Restore it from a copy."
+        ) from error
+
+
+def _draws(rows: Sequence[Mapping[str, Any]]) -> tuple[Draw, ...]:
+    return tuple(Draw(str(row["item"]), float(row["odds"]), float(row["score"])) for row in rows)

@@ -1,0 +1,47 @@
+"""Losses and embeddings of many rows, block by block, in eval mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from soel.training.model import Model
+from soel.training.threads import threads_for
+from soel.types import Floats
+
+Result = TypeVar("Result")
+
+BLOCK_VALUES = 1 << 19  # activations per member and block: fits the cache, bounds the memory
+
+
+def losses(model: Model, x: Floats) -> tuple[Floats, Floats]:
+    """L0 and L1, each (S, n), of rows x: (n, d) seen by all members, or (S, n, d) one matrix each."""
+    first, second = [], []
+    for l0, l1 in _blocks(model, x, model.backbone.losses):
+        first.append(l0.cpu().numpy())
+        second.append(l1.cpu().numpy())
+    return np.concatenate(first, axis=1), np.concatenate(second, axis=1)
+
+
+def embed(model: Model, x: Floats) -> Floats:
+    """Embeddings (S, n, D) of rows x: (n, d) or (S, n, d)."""
+    return np.concatenate([part.cpu().numpy() for part in _blocks(model, x, model.backbone.embed)], axis=1)
+
+
+def standardise(scores: Floats, mean: Floats, deviation: Floats) -> Floats:
+    """The ensemble's score (n,): the mean of its members' standardised scores (S, n)."""
+    return np.asarray(((scores - mean[:, None]) / deviation[:, None]).mean(axis=0))
+
+
+def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> list[Result]:
+    matrix = torch.from_numpy(np.ascontiguousarray(x, np.float32))
+    rows = matrix.expand(model.n_members, *matrix.shape) if matrix.ndim == 2 else matrix
+    size = max(256, BLOCK_VALUES // max(1, rows.shape[-1] * 16))
+    n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
+    model.backbone.eval()
+    with torch.inference_mode(), threads_for(size, n_parameters):
+        return [compute(block.to(model.device)) for block in rows.split(size, dim=1)]

@@ -1,0 +1,220 @@
+"""Warm-up and fit: mini-batches, steps, pseudo-labels. Nothing here is specific to a network or a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from soel.profiles import Schedule
+from soel.training.inference import losses as eval_losses
+from soel.training.model import Model
+from soel.training.pseudo_labels import Weights, ranked_weights
+from soel.training.threads import threads_for
+from soel.types import Floats, ItemWeights, RankedWeights
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one member is to learn: which rows are labelled, what they weigh, and the rate among the rest.
+
+    labelled: (K,) positions. on_labelled: their weights, None leaves them out.
+    unlabelled: (n,) positions. on_unlabelled: fixed or ranked weights, None leaves them out.
+    rate: the expected share of anomalies among the unlabelled.
+    """
+
+    labelled: np.ndarray
+    on_labelled: ItemWeights | None
+    unlabelled: np.ndarray
+    on_unlabelled: ItemWeights | RankedWeights | None
+    rate: float = 0.0
+
+
+def warm_up(model: Model, pool: Floats, schedule: Schedule, progress: Progress | None = None) -> None:
+    """Train on all rows as if normal. pool: (N, d) for all members, or (S, N, d)."""
+    n_rows = pool.shape[-2]
+    rows = Rows(model, pool)
+    model.backbone.eval()
+    with torch.no_grad():
+        model.backbone.prepare(rows.everything())
+    everyone = ItemWeights(np.ones(n_rows, np.float32), np.zeros(n_rows, np.float32))
+    task = Task(np.empty(0, np.int64), None, np.arange(n_rows), everyone)
+    _run(model, rows, [task] * model.n_members, schedule, schedule.warm_up_epochs, True, progress)
+
+
+def fit(
+    model: Model,
+    pool: Floats,
+    tasks: Sequence[Task],
+    schedule: Schedule,
+    always_summed: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Train on labelled and unlabelled rows. One task per member; all with the same numbers of rows."""
+    _run(model, Rows(model, pool), tasks, schedule, schedule.epochs, always_summed, progress)
+
+
+class Rows:
+    """The pool on the model's device; members may share it or have one each."""
+
+    def __init__(self, model: Model, pool: Floats) -> None:
+        self.pool = pool
+        self._matrix = torch.from_numpy(np.ascontiguousarray(pool, np.float32)).to(model.device)
+        self._members = model.n_members
+        self._index = torch.arange(model.n_members, device=model.device).unsqueeze(-1)
+
+    def __len__(self) -> int:
+        return self._matrix.shape[-2]
+
+    def everything(self) -> Tensor:
+        """(S, N, d)."""
+        return self._matrix.expand(self._members, *self._matrix.shape[-2:])
+
+    def take(self, rows: Tensor) -> Tensor:
+        """The rows (S, B) as (S, B, d)."""
+        return self._matrix[rows] if self._matrix.ndim == 2 else self._matrix[self._index, rows]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one step, all (S, .): all labelled rows (or a part, when they are many) and a part of the rest.
+
+    `*_at` are positions within a task's labelled or unlabelled rows, the others are rows of the pool.
+    """
+
+    labelled_at: Tensor
+    labelled: Tensor
+    unlabelled_at: Tensor
+    unlabelled: Tensor
+
+
+class _Batches:
+    """The members' tasks as stacked tensors, dealt out in freshly shuffled batches."""
+
+    def __init__(self, model: Model, tasks: Sequence[Task], batch_size: int) -> None:
+        self.model, self.batch_size = model, batch_size
+        self.rule = tasks[0].on_unlabelled
+        self.rates = self._tensor(np.array([task.rate for task in tasks], np.float32))
+        self.labelled = np.stack([task.labelled for task in tasks])  # (S, K)
+        self.unlabelled = np.stack([task.unlabelled for task in tasks])  # (S, n)
+        self.on_labelled = self._weights([task.on_labelled for task in tasks])
+        fixed = [task.on_unlabelled for task in tasks]
+        self.on_unlabelled = self._weights([w for w in fixed if isinstance(w, ItemWeights)])
+
+    def epoch(self) -> Iterator[Batch]:
+        """One pass over the unlabelled rows; without any, over as many steps as the labelled rows fill."""
+        n_unlabelled, n_labelled = self.unlabelled.shape[1], self.labelled.shape[1]
+        order = self._shuffled(n_unlabelled)
+        rows = np.take_along_axis(self.unlabelled, order, axis=1)
+        n_steps = -(-(n_unlabelled or n_labelled) // self.batch_size)
+        everyone = np.broadcast_to(np.arange(n_labelled), self.labelled.shape)
+        for step in range(n_steps):
+            part = slice(step * self.batch_size, (step + 1) * self.batch_size)
+            known = everyone if n_labelled <= self.batch_size else self._shuffled(n_labelled)[:, : self.batch_size]
+            yield Batch(
+                self._tensor(known.copy()),
+                self._tensor(np.take_along_axis(self.labelled, known, axis=1)),
+                self._tensor(order[:, part]),
+                self._tensor(rows[:, part]),
+            )
+
+    def _shuffled(self, n: int) -> np.ndarray:
+        return np.stack([rng.permutation(n) for rng in self.model.rngs])
+
+    def _weights(self, weights: Sequence[ItemWeights | None]) -> Weights | None:
+        given = [w for w in weights if w is not None]
+        if not given or not len(given[0].normal):
+            return None
+        return (
+            self._tensor(np.stack([w.normal for w in given]).astype(np.float32)),
+            self._tensor(np.stack([w.anomaly for w in given]).astype(np.float32)),
+        )
+
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.model.device)
+
+
+def _run(
+    model: Model,
+    rows: Rows,
+    tasks: Sequence[Task],
+    schedule: Schedule,
+    n_epochs: int,
+    always_summed: bool,
+    progress: Progress | None,
+) -> None:
+    batch_size = schedule.batch_size or -(-len(rows) // 5)
+    batches = _Batches(model, tasks, batch_size)
+    n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
+    summed = always_summed or schedule.step == "summed"
+    with threads_for(batch_size, n_parameters):
+        for epoch in range(n_epochs):
+            if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
+                _refresh(model, rows, batches)
+            model.backbone.train()
+            model.history.append(_epoch(model, rows, batches, summed))
+            if progress is not None:
+                progress(epoch + 1, n_epochs)
+    model.backbone.eval()
+
+
+def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> list[float]:
+    total, n_steps = torch.zeros(model.n_members, device=model.device), 0
+    for batch in batches.epoch():
+        parts: list[Callable[[], Tensor]] = []
+        if batches.on_labelled is not None:
+            parts.append(partial(_labelled_loss, model, rows, batches, batch))
+        if batches.rule is not None:
+            parts.append(partial(_unlabelled_loss, model, rows, batches, batch))
+        for group in [parts] if summed else [[part] for part in parts]:
+            total += _step(model, group)
+        n_steps += 1
+    return [float(value) for value in (total / max(n_steps, 1)).cpu()]
+
+
+def _step(model: Model, parts: Sequence[Callable[[], Tensor]]) -> Tensor:
+    """One Adam step on the sum of these losses; members are independent, so their losses add up."""
+    model.optimizer.zero_grad(set_to_none=True)
+    loss = torch.stack([part() for part in parts]).sum(0)  # (S,)
+    loss.sum().backward()
+    model.optimizer.step()
+    return loss.detach()
+
+
+def _labelled_loss(model: Model, rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
+    assert batches.on_labelled is not None
+    l0, l1 = model.backbone.losses(rows.take(batch.labelled))
+    return _weighted(l0, l1, _gathered(batches.on_labelled, batch.labelled_at))
+
+
+def _unlabelled_loss(model: Model, rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
+    l0, l1 = model.backbone.losses(rows.take(batch.unlabelled))
+    if batches.on_unlabelled is not None:
+        return _weighted(l0, l1, _gathered(batches.on_unlabelled, batch.unlabelled_at))
+    assert isinstance(batches.rule, RankedWeights)
+    return _weighted(l0, l1, ranked_weights(batches.rule, l0, l1, batches.rates))
+
+
+def _gathered(weights: Weights, at: Tensor) -> Weights:
+    return weights[0].gather(1, at), weights[1].gather(1, at)
+
+
+def _weighted(l0: Tensor, l1: Tensor, weights: Weights) -> Tensor:
+    """Mean over the rows of each member: (S,)."""
+    on_normal, on_anomaly = weights
+    return (on_normal * l0 + on_anomaly * l1).mean(-1)
+
+
+def _refresh(model: Model, rows: Rows, batches: _Batches) -> None:
+    """Pseudo-labels for a whole epoch, from the losses of all unlabelled rows."""
+    assert isinstance(batches.rule, RankedWeights)
+    l0, l1 = eval_losses(model, rows.pool)
+    at = batches.unlabelled
+    first, second = (torch.from_numpy(np.take_along_axis(x, at, axis=1)).to(model.device) for x in (l0, l1))
+    batches.on_unlabelled = ranked_weights(batches.rule, first, second, batches.rates)

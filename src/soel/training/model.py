@@ -1,0 +1,75 @@
+"""A backbone on its way: weights, Adam moments and the members' generators, to be copied, saved and resumed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from soel.backbones.base import Backbone
+
+
+class Model:
+    """Everything that training goes on from. A fit works on a copy, so that each restarts from the warm-up."""
+
+    def __init__(self, backbone: Backbone, rngs: Sequence[np.random.Generator], learning_rate: float) -> None:
+        if len(rngs) != backbone.n_members:
+            raise ValueError(f"A stack of {backbone.n_members} members needs as many generators, got {len(rngs)}.")
+        self.backbone, self.rngs, self.learning_rate = backbone, list(rngs), learning_rate
+        self.history: list[list[float]] = []  # mean loss per epoch and member
+        self.optimizer = torch.optim.Adam(backbone.parameters(), lr=learning_rate, fused=True)
+
+    @property
+    def n_members(self) -> int:
+        """S, the number of members trained together."""
+        return self.backbone.n_members
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.backbone.parameters()).device
+
+    def copy(self) -> Model:
+        """An independent model in the same state."""
+        twin = Model(copy.deepcopy(self.backbone), copy.deepcopy(self.rngs), self.learning_rate)
+        twin.optimizer.load_state_dict(copy.deepcopy(self.optimizer.state_dict()))
+        twin.history = copy.deepcopy(self.history)
+        return twin
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, buffers and Adam moments by name."""
+        named = {f"backbone.{name}": value for name, value in self.backbone.state_dict().items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            named |= {f"adam.{index}.{key}": value for key, value in moments.items()}
+        return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
+
+    def notes(self) -> dict[str, Any]:
+        """The rest of the state, as plain JSON values."""
+        return {
+            "learning_rate": self.learning_rate,
+            "generators": [rng.bit_generator.state for rng in self.rngs],
+            "history": self.history,
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
+        """Take over a saved state; the backbone must have the same shape."""
+        weights = {name.removeprefix("backbone."): t for name, t in tensors.items() if name.startswith("backbone.")}
+        self.backbone.load_state_dict(weights)
+        self._restore_moments(tensors)
+        for rng, state in zip(self.rngs, notes["generators"], strict=True):
+            rng.bit_generator.state = state
+        self.history = [list(epoch) for epoch in notes["history"]]
+
+    def _restore_moments(self, tensors: Mapping[str, Tensor]) -> None:
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            if name.startswith("adam."):
+                _, index, key = name.split(".")
+                moments.setdefault(int(index), {})[key] = value
+        state = self.optimizer.state_dict()
+        state["state"] = moments
+        self.optimizer.load_state_dict(state)

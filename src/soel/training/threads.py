@@ -1,0 +1,23 @@
+"""How many threads a computation gets: decided by its size, so that results do not depend on what ran before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+ROWS_TIMES_PARAMETERS = 1e9  # below this a step is all overhead, and a second thread only adds to it
+
+
+@contextmanager
+def threads_for(n_rows: int, n_parameters: int) -> Iterator[None]:
+    """Set torch's thread count for this much work per step, and put it back afterwards."""
+    before = torch.get_num_threads()
+    small = n_rows * n_parameters < ROWS_TIMES_PARAMETERS
+    torch.set_num_threads(1 if small else os.cpu_count() or 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

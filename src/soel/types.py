@@ -1,0 +1,108 @@
+"""The frozen values that travel between rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Rows = NDArray[np.int64]
+Labels = NDArray[np.int8]
+
+UNLABELLED, NORMAL, ANOMALY = -1, 0, 1
+LABEL_WORDS = {"anomaly": ANOMALY, "normal": NORMAL, "unlabelled": UNLABELLED}
+
+
+@dataclass(frozen=True)
+class PoolView:
+    """What a strategy, an estimator or an objective may see of the pool: never the hidden truth.
+
+    scores: (N,), higher is more anomalous. embeddings: (N, D). labels: (N,) of 1, 0, -1.
+    contamination: the share of anomalies, only for rules that are given it explicitly.
+    """
+
+    scores: Floats
+    embeddings: Floats
+    labels: Labels
+    contamination: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def labelled(self) -> Rows:
+        """Positions of the rows that have a label, in row order."""
+        return np.flatnonzero(self.labels != UNLABELLED)
+
+    @property
+    def unlabelled(self) -> Rows:
+        """Positions of the rows that have none."""
+        return np.flatnonzero(self.labels == UNLABELLED)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rows in the order to ask about them, each with the probability it was drawn with.
+
+    A rule without chance has odds of 1. The first `n` rows of a longer selection are the selection of `n`:
+    what follows them is the reserve, from which a skipped item is replaced.
+    """
+
+    rows: Rows
+    odds: Floats
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One round of answers: the pool as it was seen when the round was drawn, the rows asked, their labels.
+
+    rows: (K,) positions. labels: (K,) of 1 and 0. odds: (K,) as recorded with the draw.
+    """
+
+    scores: Floats
+    embeddings: Floats
+    rows: Rows
+    labels: Labels
+    odds: Floats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The share of anomalies in the pool with an 80 % interval and how it came about."""
+
+    value: float
+    low: float
+    high: float
+    method: str
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ItemWeights:
+    """Fixed weights on the two losses of each item: (n,) on L0 ('looks normal') and (n,) on L1 (its opposite)."""
+
+    normal: Floats
+    anomaly: Floats
+
+
+@dataclass(frozen=True)
+class RankedWeights:
+    """Weights that follow the current ranking of the unlabelled rows by L0 - L1.
+
+    The top `anomaly_share` (None: the estimated rate among the unlabelled) get `weight` on L1 and the
+    rest of it on L0. The lowest `normal_share` (None: all others) get L0; what lies between gets nothing.
+    `scale` multiplies them all.
+    """
+
+    weight: float
+    anomaly_share: float | None = None
+    normal_share: float | None = None
+    scale: float = 1.0
+
+
+StepRule = Literal["summed", "split"]
+PseudoLabelRule = Literal["epoch", "batch"]

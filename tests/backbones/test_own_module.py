@@ -1,0 +1,45 @@
+"""A user's own module as backbone."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from soel.engines.local import LocalEngine
+from soel.metrics import auroc
+from soel.profiles import PAPER
+from soel.types import Estimate
+from tests.conftest import make_toy
+
+
+class TinyAutoencoder(nn.Module):
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.down, self.up = nn.Linear(n_features, 3), nn.Linear(3, n_features)
+
+    def losses(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        error = (self.up(self.embed(x)) - x).square().mean(dim=1)
+        return error, 1 / (error + 1e-3)
+
+    def embed(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(x)  # type: ignore[no-any-return]
+
+
+def test_own_module_trains_in_the_loop() -> None:
+    toy = make_toy()
+    engine = LocalEngine(PAPER, seed=0, backbone=TinyAutoencoder)
+    detector = engine.learn(engine.warm_up(toy.x), toy.x, toy.labels(), Estimate(0.1, 0.1, 0.1, "fixed"))
+    assert auroc(toy.is_anomaly, detector.score(toy.x)) > 0.9
+
+
+def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -> None:
+    torch.manual_seed(5)
+    state = torch.random.get_rng_state()
+    first = LocalEngine(PAPER, seed=3, backbone=TinyAutoencoder).new_model(6)
+    second = LocalEngine(PAPER, seed=3, backbone=TinyAutoencoder).new_model(6)
+    other = LocalEngine(PAPER, seed=4, backbone=TinyAutoencoder).new_model(6)
+    assert torch.equal(state, torch.random.get_rng_state())
+    weights = [next(model.backbone.parameters()).detach().numpy() for model in (first, second, other)]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])

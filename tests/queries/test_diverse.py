@@ -1,0 +1,83 @@
+"""The diverse rule: exact odds, its limits, and what it is for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.metrics import cover_radius
+from soel.queries.distances import EXACT_ROWS, Space
+from soel.queries.diverse import Diverse
+from soel.queries.draw import gumbel, softmax_draw
+from soel.types import PoolView
+
+
+def line(positions: list[float], labels: list[int] | None = None) -> PoolView:
+    x = np.array(positions, np.float32)[:, None]
+    known = np.full(len(x), -1, np.int8) if labels is None else np.array(labels, np.int8)
+    return PoolView(np.zeros(len(x)), x, known)
+
+
+def test_odds_worked_by_hand() -> None:
+    # Labelled at 0; free at 1, 2, 4; diameter 4, temperature 0.5: softmax of (1, 2, 4) / 2.
+    view = line([0, 1, 2, 4], [0, -1, -1, -1])
+    chances = np.exp(np.array([1, 2, 4]) / 2)
+    chances /= chances.sum()
+    for seed in range(8):
+        selection = Diverse(temperature=0.5).select(view, 1, np.random.default_rng(seed))
+        assert selection.odds[0] == pytest.approx(chances[selection.rows[0] - 1], rel=1e-5)
+
+
+def test_draws_follow_the_softmax() -> None:
+    logits = np.log(np.array([0.5, 0.3, 0.2]))
+    counts = np.bincount([softmax_draw(logits, seed, 0)[0] for seed in range(4000)], minlength=3) / 4000
+    np.testing.assert_allclose(counts, [0.5, 0.3, 0.2], atol=0.03)
+
+
+def test_noise_belongs_to_the_row_however_rows_are_sharded() -> None:
+    whole = gumbel(7, 2, np.arange(100))
+    np.testing.assert_array_equal(whole[40:70], gumbel(7, 2, np.arange(40, 70)))
+    assert not np.array_equal(whole, gumbel(7, 3, np.arange(100)))
+    assert not np.array_equal(whole, gumbel(8, 2, np.arange(100)))
+
+
+def test_a_cold_rule_takes_the_farthest() -> None:
+    selection = Diverse(temperature=1e-6).select(line([0, 1, 9, 10], [0, -1, -1, -1]), 2, np.random.default_rng(0))
+    assert selection.rows.tolist()[0] == 3
+
+
+def test_large_distances_do_not_overflow() -> None:
+    view = line([0, 1e6, 2e6, 3e6])
+    odds = Diverse(temperature=0.001).select(view, 4, np.random.default_rng(0)).odds
+    assert np.isfinite(odds).all()
+
+
+def test_the_central_first_query_is_in_the_middle() -> None:
+    view = line([0, 4, 5, 6, 10])
+    assert Diverse(first="central").select(view, 1, np.random.default_rng(0)).rows[0] == 2
+
+
+def test_it_covers_better_than_chance() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(size=(500, 3)), rng.normal(8, 0.3, size=(10, 3))]).astype(np.float32)
+    view = PoolView(np.zeros(len(x)), x, np.full(len(x), -1, np.int8))
+    diverse = [cover_radius(x, Diverse().select(view, 10, np.random.default_rng(s)).rows) for s in range(10)]
+    chance = [cover_radius(x, np.random.default_rng(s).choice(len(x), 10)) for s in range(10)]
+    assert np.mean(diverse) < 0.6 * np.mean(chance)
+
+
+def test_distances_are_exact_enough_far_from_the_origin() -> None:
+    x = np.random.default_rng(0).normal(1000, 1, size=(50, 5)).astype(np.float32)
+    space = Space(x)
+    expected = np.linalg.norm(x.astype(np.float64) - x[7].astype(np.float64), axis=1)
+    np.testing.assert_allclose(space.distances(7), expected, atol=1e-2)
+    assert space.distances(7)[7] == 0
+
+
+def test_the_diameter_is_exact_for_small_pools_and_a_close_bound_for_large_ones() -> None:
+    x = np.random.default_rng(0).normal(size=(EXACT_ROWS + 1000, 4)).astype(np.float32)
+    small = Space(x[:300])
+    expected = max(np.linalg.norm(x[:300] - row, axis=1).max() for row in x[:300])
+    assert small.diameter() == pytest.approx(expected, rel=1e-4)
+    exact = max(np.linalg.norm(x - row, axis=1).max() for row in x[np.argsort(-np.linalg.norm(x, axis=1))[:200]])
+    assert 0.85 * exact <= Space(x).diameter() <= exact * (1 + 1e-4)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soel.errors import SessionError
+from soel.session.files import PoolRecord, copy_durably, load_record, save_record, write_whole
+
+RECORD = PoolRecord(np.array([0.1, -2.5, 1e300]), np.arange(6, dtype=np.float32).reshape(3, 2))
+
+
+def test_a_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "file"
+    write_whole(path, b"a long first content")
+    write_whole(path, b"second")
+    assert path.read_bytes() == b"second"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    write_whole(path, b"first")
+
+    def fail(descriptor: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_copy_is_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(bytes(range(256)))
+    copy_durably(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == bytes(range(256))
+
+
+def test_a_record_comes_back_exactly(tmp_path: Path) -> None:
+    name, digest = save_record(tmp_path, 3, RECORD)
+    assert name.startswith("0003-")
+    back = load_record(tmp_path / name, digest, 3)
+    assert np.array_equal(back.scores, RECORD.scores)
+    assert np.array_equal(back.embeddings, RECORD.embeddings)
+
+
+def test_two_records_of_one_round_do_not_overwrite_one_another(tmp_path: Path) -> None:
+    other = PoolRecord(RECORD.scores + 1, RECORD.embeddings)
+    kept = [(record, save_record(tmp_path, 1, record)) for record in (RECORD, other)]
+    for record, (name, digest) in kept:
+        assert np.array_equal(load_record(tmp_path / name, digest, 3).scores, record.scores)
+
+
+def test_a_record_of_another_pool_is_refused(tmp_path: Path) -> None:
+    name, digest = save_record(tmp_path, 1, RECORD)
+    with pytest.raises(SessionError, match="about 3 items, not 4"):
+        load_record(tmp_path / name, digest, 4)
+
+
+def test_a_record_with_objects_is_refused_without_running_them(tmp_path: Path) -> None:
+    path = tmp_path / "evil.npz"
+    np.savez(path, allow_pickle=True, scores=np.array([print], dtype=object), embeddings=np.zeros((1, 1)))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(SessionError, match="cannot be read"):
+        load_record(path, digest, 1)

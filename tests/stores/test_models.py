@@ -1,0 +1,119 @@
+"""Model folders: whole or not at all, and never code."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soel import SOEL, ModelFileError
+from soel.stores.models import read_model, write_model
+
+TENSORS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3)}
+
+
+class Trap:
+    """Writes a file when unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return (Path.touch, (self.target,))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_model(tmp_path / "model", TENSORS, {"x": 1})
+    return tmp_path / "model"
+
+
+def test_round_trip(folder: Path) -> None:
+    tensors, content = read_model(folder)
+    np.testing.assert_array_equal(tensors["a"], TENSORS["a"])
+    assert content == {"x": 1}
+
+
+def test_the_fingerprint_follows_the_content(tmp_path: Path) -> None:
+    prints = {write_model(tmp_path / str(i), TENSORS, {"x": x}) for i, x in enumerate((1, 1, 2))}
+    assert len(prints) == 2
+
+
+def test_a_model_is_replaced_whole(folder: Path) -> None:
+    write_model(folder, {"b": np.zeros(1, np.float32)}, {"x": 2})
+    assert list(read_model(folder)[0]) == ["b"]
+    assert [p.name for p in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_foreign_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "cat.jpg").write_bytes(b"cat")
+    with pytest.raises(ModelFileError, match="not a model folder"):
+        write_model(tmp_path / "photos", TENSORS, {})
+    assert (tmp_path / "photos" / "cat.jpg").read_bytes() == b"cat"
+
+
+def test_half_written_folders_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"no manifest\.json"):
+        read_model(tmp_path / "nothing")
+    (folder / "weights.safetensors").unlink()
+    with pytest.raises(ModelFileError, match="incomplete"):
+        read_model(folder)
+
+
+def test_truncated_weights_are_noticed(folder: Path) -> None:
+    weights = folder / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4])
+    with pytest.raises(ModelFileError, match="checksum"):
+        read_model(folder)
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "manifest.json"])
+def test_a_pickle_in_the_folder_is_never_run(folder: Path, tmp_path: Path, name: str) -> None:
+    import hashlib
+
+    sprung = tmp_path / "sprung"
+    payload = pickle.dumps(Trap(sprung))
+    (folder / name).write_bytes(payload)
+    if name == "weights.safetensors":  # even with a manifest that vouches for it
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest["weights_sha256"] = hashlib.sha256(payload).hexdigest()
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelFileError):
+        SOEL.load(folder)
+    assert not sprung.exists()
+
+
+def test_extra_pickles_beside_the_model_are_ignored(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.pkl").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
+    read_model(folder)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 99}, "format 99"),
+        ({"content": None}, "not a soel manifest"),
+        ({"content": {}}, "does not fit"),
+    ],
+)
+def test_lying_manifests(folder: Path, change: dict[str, object], message: str) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ModelFileError, match=message):
+        SOEL.load(folder)
+
+
+def test_a_manifest_that_claims_a_huge_network_costs_no_memory(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    SOEL("paper", random_state=0).fit(x).save(tmp_path / "model")
+    path = tmp_path / "model" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["content"]["n_features"] = 10**6
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(ModelFileError, match="1000000 features"):
+        SOEL.load(tmp_path / "model")

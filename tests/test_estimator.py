@@ -1,0 +1,257 @@
+"""The estimator as a data scientist uses it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+
+from soel import PROFILES, SOEL, ConfigError, DataError, LabelError, ModelFileError, SchemaError
+from soel.metrics import auroc
+from tests.backbones.test_own_module import TinyAutoencoder
+from tests.conftest import Sample, make_toy
+
+DEFAULT = PROFILES["default"]
+QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=10), n_members=2)
+
+
+def quick(**parameters: object) -> SOEL:
+    return SOEL(QUICK, random_state=0, **parameters)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> SOEL:
+    toy = make_toy()
+    return quick().fit(toy.x, toy.labels())
+
+
+def test_query_is_pure_and_repeatable(toy: Sample) -> None:
+    detector = quick()
+    before = dict(vars(detector))
+    rows = detector.query(toy.x, 10)
+    assert vars(detector) == before
+    assert len(set(rows.tolist())) == 10
+    np.testing.assert_array_equal(rows, quick().query(toy.x, 10))
+
+
+def test_query_and_fit_give_bitwise_what_fit_with_expert_gives(toy: Sample) -> None:
+    asked: list[np.ndarray] = []
+
+    def ask(rows: np.ndarray) -> object:
+        asked.append(rows)
+        return toy.is_anomaly[rows].astype(int)
+
+    together = quick().fit_with_expert(toy.x, ask, 8)
+    rows = quick().query(toy.x, 8)
+    labels = np.full(len(toy.x), -1)
+    labels[rows] = toy.is_anomaly[rows]
+    apart = quick().fit(toy.x, labels)
+    assert len(asked) == 1
+    np.testing.assert_array_equal(asked[0], rows)
+    np.testing.assert_array_equal(together.anomaly_score(toy.x), apart.anomaly_score(toy.x))
+    assert together.threshold_ == apart.threshold_
+
+
+def test_the_result_does_not_depend_on_what_ran_before(toy: Sample, fitted: SOEL) -> None:
+    torch.manual_seed(99)
+    np.random.seed(99)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    quick(strategy="random").fit(toy.x[:50])
+    again = quick().fit(toy.x, toy.labels())
+    torch.set_num_threads(threads)
+    np.testing.assert_array_equal(again.anomaly_score(toy.x), fitted.anomaly_score(toy.x))
+
+
+def test_earlier_labels_are_not_asked_again(toy: Sample) -> None:
+    first = quick().query(toy.x, 6)
+    labels = np.full(len(toy.x), -1)
+    labels[first] = 0
+    assert not set(first.tolist()) & set(quick().query(toy.x, 6, y=labels).tolist())
+
+
+def test_labels_help(toy: Sample) -> None:
+    without = SOEL(random_state=0).fit(toy.x)
+    with_labels = SOEL(random_state=0).fit(toy.x, toy.labels(12))
+    assert auroc(toy.is_anomaly, with_labels.anomaly_score(toy.x)) > 0.97
+    assert np.isfinite(without.anomaly_score(toy.x)).all()
+    assert np.isnan(without.cover_radius_)
+
+
+def test_scikit_learn_signs(toy: Sample, fitted: SOEL) -> None:
+    score = fitted.anomaly_score(toy.x)
+    np.testing.assert_array_equal(fitted.score_samples(toy.x), -score)
+    np.testing.assert_array_equal(fitted.predict(toy.x) == -1, score > fitted.threshold_)
+    assert auroc(toy.is_anomaly, score) > 0.8
+
+
+def test_probabilities_agree_with_the_contamination(toy: Sample, fitted: SOEL) -> None:
+    probabilities = fitted.anomaly_probability(toy.x)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    assert probabilities.mean() == pytest.approx(fitted.contamination_, abs=0.01)
+    low, high = fitted.contamination_interval_
+    assert low <= fitted.contamination_ <= high
+
+
+def test_a_row_scores_the_same_alone_or_in_company(toy: Sample, fitted: SOEL) -> None:
+    alone = np.concatenate([fitted.anomaly_score(toy.x[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, fitted.anomaly_score(toy.x)[:20], atol=1e-4)
+
+
+@pytest.mark.parametrize(("rule", "n_alarms"), [("share=0.05", 10), ("alarms=7", 7), ("alarms=0", 0)])
+def test_the_threshold_can_be_asked_for(toy: Sample, rule: str, n_alarms: int) -> None:
+    detector = quick(threshold=rule).fit(toy.x, toy.labels())
+    assert (detector.predict(toy.x) == -1).sum() == n_alarms
+
+
+def test_false_alarms_loosen_the_threshold(toy: Sample) -> None:
+    cuts = [quick(threshold=f"false-alarms={r}").fit(toy.x, toy.labels()).threshold_ for r in (0.001, 0.05, 0.5)]
+    assert cuts[0] > cuts[1] > cuts[2]
+
+
+@pytest.mark.parametrize("rule", ["many", "share=2", "alarms=-1", "alarms=1.5", "share", "contamination=1"])
+def test_bad_threshold_rules_are_explained(toy: Sample, rule: str) -> None:
+    with pytest.raises(ConfigError, match="threshold rule"):
+        quick(threshold=rule).fit(toy.x)
+
+
+def test_a_known_contamination_is_used(toy: Sample) -> None:
+    detector = quick(contamination=0.2).fit(toy.x, toy.labels())
+    assert detector.contamination_ == 0.2
+    assert (detector.predict(toy.x) == -1).mean() == pytest.approx(0.2, abs=0.01)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 0.6])
+def test_impossible_contamination_is_refused(toy: Sample, share: float) -> None:
+    with pytest.raises(ConfigError, match="contamination"):
+        quick(contamination=share).fit(toy.x)
+
+
+@pytest.mark.parametrize("part", ["backbone", "strategy", "objective", "contamination"])
+def test_unknown_parts_name_the_known_ones(toy: Sample, part: str) -> None:
+    with pytest.raises(ConfigError, match="Choose one of"):
+        quick(**{part: "nonsense"}).fit_with_expert(toy.x, lambda rows: toy.is_anomaly[rows])
+
+
+def test_frames_keep_their_columns_and_agree(toy: Sample) -> None:
+    names = [f"sensor {i}" for i in range(6)]
+    scores = []
+    for frame in (pd.DataFrame(toy.x, columns=names), pl.DataFrame(toy.x, schema=names)):
+        detector = quick().fit(frame, toy.labels())
+        assert detector.feature_names_in_.tolist() == names
+        scores.append(detector.anomaly_score(frame[names[::-1]]))
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(scores[0], quick().fit(toy.x, toy.labels()).anomaly_score(toy.x))
+
+
+def test_categories_missing_values_and_unseen_ones(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"))
+    frame["kind"] = np.where(frame["a"] > 0, "pump", "valve")
+    frame.loc[3, "a"] = np.nan
+    detector = quick().fit(frame, toy.labels())
+    new = frame.head(5).assign(kind="never seen", b=np.nan)
+    assert np.isfinite(detector.anomaly_score(new)).all()
+
+
+def test_other_columns_are_refused(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"))
+    detector = quick().fit(frame)
+    with pytest.raises(SchemaError, match="f"):
+        detector.predict(frame.drop(columns="f"))
+    with pytest.raises(SchemaError, match="6 features"):
+        detector.predict(toy.x[:, :5])
+
+
+@pytest.mark.parametrize(("n", "message"), [(0, "At least one"), (-1, "At least one"), (201, "only 200 of 200")])
+def test_impossible_budgets(toy: Sample, n: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        quick().query(toy.x, n)
+
+
+def test_labels_of_one_kind_and_all_rows_labelled(toy: Sample) -> None:
+    for kind in (0, 1):
+        labels = np.full(len(toy.x), -1)
+        labels[np.flatnonzero(toy.is_anomaly == kind)[:4]] = kind
+        detector = quick().fit(toy.x, labels)
+        assert 0 <= detector.contamination_ <= 1
+    everything = quick().fit(toy.x, toy.is_anomaly.astype(int))
+    assert auroc(toy.is_anomaly, everything.anomaly_score(toy.x)) > 0.95
+
+
+def test_outlier_codes_turned_round_are_recognised(toy: Sample) -> None:
+    with pytest.raises(LabelError, match="scikit-learn"):
+        quick().fit(toy.x, np.where(toy.is_anomaly, -1, 1))
+
+
+def test_unknown_codes_are_listed(toy: Sample) -> None:
+    labels = toy.labels().astype(int)
+    labels[0] = 7
+    with pytest.raises(LabelError, match="7"):
+        quick().fit(toy.x, labels)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_too_few_rows(rows: int) -> None:
+    with pytest.raises(DataError, match="minimum"):
+        quick().fit(np.ones((rows, 3)))
+
+
+def test_infinite_values_and_empty_columns_are_named(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"), dtype=float)
+    with pytest.raises(DataError, match=r"'c'.*inf|inf.*'c'"):
+        quick().fit(frame.assign(c=np.inf))
+    with pytest.raises(DataError, match="'d'"):
+        quick().fit(frame.assign(d=np.nan))
+
+
+def test_constant_columns_and_duplicate_rows_are_no_trouble() -> None:
+    x = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 6, axis=0)
+    x[:, 1] = 4
+    assert np.isfinite(quick().fit(x).anomaly_score(x)).all()
+    flat = np.ones((20, 2))
+    assert np.isfinite(quick().fit(flat).anomaly_score(flat)).all()
+
+
+def test_save_and_load(tmp_path: Path, toy: Sample, fitted: SOEL) -> None:
+    fitted.save(tmp_path / "model")
+    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == ["manifest.json", "weights.safetensors"]
+    loaded = SOEL.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.anomaly_score(toy.x), fitted.anomaly_score(toy.x))
+    np.testing.assert_array_equal(loaded.predict(toy.x), fitted.predict(toy.x))
+    assert loaded.contamination_interval_ == fitted.contamination_interval_
+    assert loaded.get_params()["random_state"] == 0
+
+
+def test_own_backbone_is_needed_again_for_loading(tmp_path: Path, toy: Sample) -> None:
+    detector = quick(backbone=TinyAutoencoder).fit(toy.x, toy.labels())
+    detector.save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="own backbone"):
+        SOEL.load(tmp_path / "model")
+    loaded = SOEL.load(tmp_path / "model", backbone=TinyAutoencoder)
+    np.testing.assert_array_equal(loaded.anomaly_score(toy.x), detector.anomaly_score(toy.x))
+
+
+def test_profiles_differ_where_they_should() -> None:
+    def differences(first: str, second: str) -> set[str]:
+        pair = (PROFILES[first], PROFILES[second])
+        names = [f.name for f in fields(pair[0]) if getattr(pair[0], f.name) != getattr(pair[1], f.name)]
+        return set(names) - {"name"}
+
+    assert differences("paper", "authors") == {"tables", "features", "strategy_options"}
+    assert {"contamination", "scaling", "n_members"} <= differences("default", "paper")
+    assert {"contamination", "scaling", "n_members"} <= differences("default", "authors")
+    assert PROFILES["authors"].tables.step == "split"
+    assert PROFILES["paper"].tables.step == "summed"
+
+
+def test_importing_soel_is_light() -> None:
+    code = "import soel, sys; assert not {'torch', 'sklearn', 'scipy', 'plotly'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
