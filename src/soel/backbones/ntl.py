@@ -14,6 +14,7 @@ from soel.backbones.base import Backbone, Pair
 from soel.backbones.layers import Perceptron
 
 TEMPERATURE = 0.1
+SMALLEST_SQUARE = 1e-24  # a code of length 0 has no direction
 
 
 class NTL(Backbone):
@@ -60,8 +61,10 @@ def contrast(z: Tensor) -> Pair:
     -log(1 - p_k) is softplus(own - others): finite however sure the network is.
     """
     members, n_rows, n_codes, _ = z.shape
-    z = F.normalize(z, dim=-1).reshape(members * n_rows, n_codes, -1)
-    similarity = torch.bmm(z, z.transpose(1, 2).contiguous()) / TEMPERATURE  # (S B, T+1, T+1): c(k, l) in log space
+    z = z.reshape(members * n_rows, n_codes, -1).contiguous()
+    products = torch.bmm(z, z.transpose(1, 2))
+    norm = products.diagonal(dim1=1, dim2=2).clamp_min(SMALLEST_SQUARE).rsqrt()  # normalised here, where it is small
+    similarity = products * (norm.unsqueeze(1) * (norm / TEMPERATURE).unsqueeze(2))  # (S B, T+1, T+1): c(k, l) in log space
     same = torch.eye(n_codes - 1, dtype=torch.bool, device=z.device)
     others = similarity[:, 1:, 1:].masked_fill(same, -torch.inf).logsumexp(dim=-1)  # (S B, T)
     gap = (others - similarity[:, 1:, 0]).view(members, n_rows, n_codes - 1)

@@ -108,21 +108,21 @@ class _Batches:
         self.on_unlabelled = self._weights([w for w in fixed if isinstance(w, ItemWeights)])
 
     def epoch(self) -> Iterator[Batch]:
-        """One pass over the unlabelled rows; without any, over as many steps as the labelled rows fill."""
+        """One pass over the unlabelled rows; without any, over as many steps as the labelled rows fill.
+
+        The shuffled order goes to the device once per epoch: no step waits for the host.
+        """
         n_unlabelled, n_labelled = self.unlabelled.shape[1], self.labelled.shape[1]
-        order = self._shuffled(n_unlabelled)
-        rows = np.take_along_axis(self.unlabelled, order, axis=1)
-        n_steps = -(-(n_unlabelled or n_labelled) // self.batch_size)
-        everyone = np.broadcast_to(np.arange(n_labelled), self.labelled.shape)
-        for step in range(n_steps):
-            part = slice(step * self.batch_size, (step + 1) * self.batch_size)
-            known = everyone if n_labelled <= self.batch_size else self._shuffled(n_labelled)[:, : self.batch_size]
-            yield Batch(
-                self._tensor(known.copy()),
-                self._tensor(np.take_along_axis(self.labelled, known, axis=1)),
-                self._tensor(order[:, part]),
-                self._tensor(rows[:, part]),
-            )
+        shuffled = self._shuffled(n_unlabelled)
+        order, rows = self._tensor(shuffled), self._tensor(np.take_along_axis(self.unlabelled, shuffled, axis=1))
+        everyone = np.tile(np.arange(n_labelled), (len(self.labelled), 1))
+        known_at, known = self._tensor(everyone), self._tensor(self.labelled)
+        for start in range(0, n_unlabelled or n_labelled, self.batch_size):
+            if n_labelled > self.batch_size:
+                part = self._shuffled(n_labelled)[:, : self.batch_size]
+                known_at, known = self._tensor(part), self._tensor(np.take_along_axis(self.labelled, part, axis=1))
+            batch = slice(start, start + self.batch_size)
+            yield Batch(known_at, known, order[:, batch], rows[:, batch])
 
     def _shuffled(self, n: int) -> np.ndarray:
         return np.stack([rng.permutation(n) for rng in self.model.rngs])
@@ -153,18 +153,20 @@ def _run(
     batches = _Batches(model, tasks, batch_size)
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     summed = always_summed or schedule.step == "summed"
+    history: list[Tensor] = []
     with threads_for(batch_size, n_parameters):
         for epoch in range(n_epochs):
             if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
                 _refresh(model, rows, batches)
             model.backbone.train()
-            model.history.append(_epoch(model, rows, batches, summed))
+            history.append(_epoch(model, rows, batches, summed))
             if progress is not None:
                 progress(epoch + 1, n_epochs)
+    model.history += [epoch.tolist() for epoch in history]  # fetched once: an epoch need not wait for the host
     model.backbone.eval()
 
 
-def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> list[float]:
+def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> Tensor:
     total, n_steps = torch.zeros(model.n_members, device=model.device), 0
     for batch in batches.epoch():
         parts: list[Callable[[], Tensor]] = []
@@ -175,7 +177,7 @@ def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> list[fl
         for group in [parts] if summed else [[part] for part in parts]:
             total += _step(model, group)
         n_steps += 1
-    return [float(value) for value in (total / max(n_steps, 1)).cpu()]
+    return total / max(n_steps, 1)
 
 
 def _step(model: Model, parts: Sequence[Callable[[], Tensor]]) -> Tensor:

@@ -1,0 +1,1 @@
+"""From files of images and video to a matrix of features."""
