@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from soel.api.image_rows import ImageRows, find_image_rows
 from soel.api.models import SavedDetector, load_detector, save_detector
 from soel.backbones.base import UserModule
 from soel.contamination import ESTIMATORS
@@ -41,7 +43,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Every setting that has no parameter of its own.
     backbone : str, callable or None
         A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,
-        or None for the profile's.
+        or None for the profile's. 'auto' decides by the data. An array of pictures (N, H, W[, C]) is learnt as
+        it is by 'mhrot', and by the features of a frozen network otherwise.
     strategy, objective : str or None
         How rows are picked and what is trained, by name; None for the profile's.
     contamination : float, str or None
@@ -60,6 +63,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         The largest distance of any row to its nearest labelled row, in embedding space; NaN without labels.
     threshold_, offset_ : float
         Scores above `threshold_` are alarms; `offset_` is its negative, as scikit-learn has it.
+    backbone_ : str
+        The backbone that was trained.
     history_ : list of lists
         Mean loss per epoch and member.
 
@@ -101,9 +106,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         y : labels known so far; those rows are not asked again and count as covered.
         """
-        engine, frame = self._engine(), _pool_frame(X)
+        engine, frame, _ = self._read(X)
         labels = check_labels(y, frame.n_rows)
-        pool = Encoder.fit(frame, engine.profile.scaling).encode(frame)
+        pool = Encoder.fit(frame, engine.profile.scaling_for(len(frame.columns))).encode(frame)
         return self._pick(engine, engine.warm_up(pool), pool, labels, n_queries)
 
     def fit(self, X: Any, y: Any = None) -> SOEL:
@@ -111,7 +116,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         y : 1 anomaly, 0 normal, -1 or NaN not labelled, or those words; None trains without an expert.
         """
-        engine, frame = self._engine(), _pool_frame(X)
+        engine, frame, self._images = self._read(X)
         labels = check_labels(y, frame.n_rows)
         pool = self._prepare(engine, frame)
         with progress_bar("fit") as progress:
@@ -119,7 +124,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10) -> SOEL:
         """Query, call `ask(rows) -> labels` once, and train; the same model as `query` and `fit` give."""
-        engine, frame = self._engine(), _pool_frame(X)
+        engine, frame, self._images = self._read(X)
         pool = self._prepare(engine, frame)
         warm = engine.warm_up(pool)
         labels = np.full(frame.n_rows, UNLABELLED, np.int8)
@@ -178,6 +183,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
+    def _read(self, X: Any) -> tuple[LocalEngine, Frame, ImageRows | None]:
+        """The pool as a frame with the engine for its kind; pictures become pixels or features first."""
+        engine = self._engine()
+        images, profile = find_image_rows(X, engine.profile)
+        frame = _pool_frame(X if images is None else images.rows(X))
+        return replace(engine, profile=profile), frame, images
+
     def _engine(self) -> LocalEngine:
         """Settings and seed, checked: the one place where parameters become parts."""
         profile = find_profile(self.profile)
@@ -198,7 +210,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self, engine: LocalEngine, frame: Frame) -> Floats:
         """Encode the pool and remember how."""
-        self._encoder = Encoder.fit(frame, engine.profile.scaling)
+        self._encoder = Encoder.fit(frame, engine.profile.scaling_for(len(frame.columns)))
         self.n_features_in_ = len(frame.columns)
         if frame.named:
             self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
@@ -223,6 +235,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(getattr(self, "feature_names_in_", [])),
             "labels_sha256": hashlib.sha256(labels.tobytes()).hexdigest(),
+            "images": None if self._images is None else self._images.to_json(),
         }
         return self._publish(SavedDetector(engine, detector, self._encoder, extra))
 
@@ -241,6 +254,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.threshold_, self.offset_ = detector.threshold, -detector.threshold
         self.history_ = detector.history
         self.n_features_in_ = saved.extra["n_features_in"]
+        images = saved.extra.get("images")
+        self._images = None if images is None else ImageRows.from_json(images)
+        self.backbone_ = saved.engine.profile.backbone_for(saved.encoder.n_features)
         if saved.extra["feature_names_in"]:
             self.feature_names_in_ = np.array(saved.extra["feature_names_in"], dtype=object)
         return self
@@ -251,7 +267,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, X: Any) -> Floats:
         self._saved()
-        return self._encoder.encode(as_frame(X, self._encoder.categorical))
+        return self._encoder.encode(
+            as_frame(X if self._images is None else self._images.rows(X), self._encoder.categorical)
+        )
 
 
 def _pool_frame(X: Any) -> Frame:

@@ -7,18 +7,21 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from soel.errors import ConfigError
-from soel.types import PseudoLabelRule, StepRule
+from soel.types import Precision, PseudoLabelRule, StepRule
 
 WIDE = 300  # more columns than this are feature vectors, not a table
+PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and in which steps a backbone is trained.
+    """How rows of one form are learnt: how long, in which steps, and what stands beside the backbone.
 
     batch_size: None takes a fifth of the pool. step: 'summed' adds the labelled and the unlabelled loss,
     'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
-    'epoch', or within each 'batch' from its own forward pass.
+    'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU.
+    companion: a scorer beside the deep one; its space is then the one in which rows are compared, and the deep
+    score counts `deep_weight` in the sum.
     """
 
     epochs: int
@@ -27,6 +30,9 @@ class Schedule:
     warm_up_epochs: int = 1
     step: StepRule = "summed"
     pseudo_labels: PseudoLabelRule = "epoch"
+    precision: Precision = "highest"
+    companion: str | None = None
+    deep_weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Profile:
     objective_options: Mapping[str, Any] = field(default_factory=dict)
     contamination: str = "kde"
     scaling: str = "none"
+    pictures: Schedule = Schedule(epochs=15, learning_rate=1e-3, batch_size=10)
 
     def to_json(self) -> dict[str, Any]:
         """The profile as plain JSON values."""
@@ -53,7 +60,7 @@ class Profile:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Profile:
         """The profile back from plain JSON values."""
-        schedules = {form: Schedule(**values[form]) for form in ("tables", "features")}
+        schedules = {form: Schedule(**values[form]) for form in ("tables", "features", "pictures") if form in values}
         return cls(**{**values, **schedules})
 
     def with_parts(self, **names: str | None) -> Profile:
@@ -66,8 +73,14 @@ class Profile:
         return replace(self, **changes)
 
     def schedule(self, n_features: int) -> Schedule:
-        """The schedule for rows of this width."""
+        """The schedule for rows of this width; raw pictures have one of their own."""
+        if self.backbone in PICTURE_BACKBONES:
+            return self.pictures
         return self.tables if n_features <= WIDE else self.features
+
+    def scaling_for(self, n_columns: int) -> str:
+        """How columns are scaled; feature vectors are taken as they come, since their scale carries meaning."""
+        return self.scaling if n_columns <= WIDE else "none"
 
     def backbone_for(self, n_features: int) -> str:
         """The backbone's name, with 'auto' decided by the width of the rows."""
@@ -88,16 +101,18 @@ AUTHORS = Profile(
     tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch"),
     features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch"),
     strategy_options={"first": "central"},
+    pictures=Schedule(epochs=15, learning_rate=1e-3, batch_size=10, step="split", pseudo_labels="batch"),
 )
 
 DEFAULT = Profile(
     name="default",
-    tables=Schedule(epochs=100, learning_rate=1e-3, pseudo_labels="batch"),
-    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch"),
+    tables=Schedule(epochs=100, learning_rate=1e-3, pseudo_labels="batch", companion="surroundings", deep_weight=0.25),
+    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", precision="high"),
+    strategy="k-center",
     strategy_options={"first": "central"},
-    contamination="cover",
-    n_members=5,
-    scaling="robust",
+    contamination="kriging",
+    n_members=4,
+    scaling="standard",
 )
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PAPER, AUTHORS)}

@@ -106,3 +106,4 @@ class RankedWeights:
 
 StepRule = Literal["summed", "split"]
 PseudoLabelRule = Literal["epoch", "batch"]
+Precision = Literal["highest", "high"]

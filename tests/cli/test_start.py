@@ -13,6 +13,10 @@ import soel
 from soel.cli.main import build_parser
 from soel.cli.progress import Bar
 
+VERBS = (
+    *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
+    *("export", "import", "decide", "replay"),
+)
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 
 
@@ -30,8 +34,7 @@ def test_help_is_quick_and_names_every_verb() -> None:
         times.append(time.perf_counter() - started)
     assert shown.returncode == 0
     assert min(times) < 0.4
-    verbs = ("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo")
-    assert all(f"\n    {verb} " in shown.stdout for verb in verbs)
+    assert all(f"\n    {verb} " in shown.stdout for verb in VERBS)
 
 
 def test_reading_the_arguments_imports_nothing_heavy() -> None:
@@ -47,7 +50,7 @@ def test_telling_does_not_import_torch() -> None:
     assert python("-c", code).stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("verb", ["init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_takes_json_and_debug(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         build_parser().parse_args([verb, "--help"])

@@ -74,6 +74,8 @@ def test_a_folder_without_a_config_is_no_session(tmp_path: Path) -> None:
         ({"budget": 61}, "61 labels but the data has 60"),
         ({"seed": -1}, "must not be negative"),
         ({"contamination": 0.7}, "between 0 and 0.5"),
+        ({"answers_per_item": 0}, "at least one annotator"),
+        ({"lease_minutes": 0.0}, "more than 0 minutes"),
     ],
 )
 def test_choices_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -113,3 +115,11 @@ def test_damaged_files_say_so(tmp_path: Path) -> None:
     np.save(tmp_path / "features.npy", np.zeros((3, 3)))
     with pytest.raises(SessionError, match="not 60 rows"):
         _ = SessionFolder(tmp_path).pool
+
+
+def test_a_config_of_an_older_release_takes_defaults_for_what_it_lacks(path: Path) -> None:
+    content = json.loads(path.read_text())
+    for name in ("answers_per_item", "lease_minutes", "store", "seal"):
+        del content[name]
+    path.write_text(json.dumps({**content, "seal": _seal(content)}))
+    assert read_config(path) == make_config()

@@ -1,25 +1,15 @@
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import soel
 from soel.errors import SessionError
-from soel.session import Event
 from soel.stores import schema
 from soel.stores.events import SqlStore
 from tests.stores.conformance import OpenStore, StoreLaws, label, numbers
-
-WRITER = Path(__file__).with_name("writer.py")
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 
 
 @pytest.fixture
@@ -41,6 +31,20 @@ class TestSqlStoreOnSqlite(StoreLaws):
             store.close()
 
 
+class TestSqlStoreOnPostgres(StoreLaws):
+    @pytest.fixture
+    def open_store(self, address: str, name: str) -> Iterator[OpenStore]:
+        opened: list[SqlStore] = []
+
+        def opening() -> SqlStore:
+            opened.append(SqlStore(address, session=name))
+            return opened[-1]
+
+        yield opening
+        for store in opened:
+            store.close()
+
+
 @pytest.fixture
 def filled(path: Path) -> Path:
     store = SqlStore(path)
@@ -54,11 +58,6 @@ def change(path: Path, statement: str) -> None:
     connection.execute(statement)
     connection.commit()
     connection.close()
-
-
-def start(path: Path, *words: str, stdin: int | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, str(WRITER), str(path), *words]
-    return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
 
 def test_the_file_is_in_wal_mode_with_full_sync(path: Path) -> None:
@@ -145,7 +144,7 @@ def test_a_later_migration_keeps_the_events(filled: Path, monkeypatch: pytest.Mo
     connection = sqlite3.connect(filled)
     done = connection.execute("SELECT version FROM migrations ORDER BY version").fetchall()
     connection.close()
-    assert done == [(1,), (2,)]
+    assert done == [(1,), (2,), (3,)]
 
 
 def test_a_failed_migration_leaves_everything_as_it_was(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,46 +161,23 @@ def test_a_failed_migration_leaves_everything_as_it_was(filled: Path, monkeypatc
     store.close()
 
 
-def test_processes_that_start_together_lose_and_repeat_nothing(path: Path) -> None:
-    writers = [start(path, name, "15") for name in ("x", "y", "z")]
-    said = [int(line) for writer in writers for line in writer.communicate(timeout=60)[0].split()]
-    assert all(writer.returncode == 0 for writer in writers)
-    store = SqlStore(path)
-    events = store.read()
-    store.close()
-    assert numbers(events) == list(range(1, 91))
-    assert len(set(said)) == 45
-    assert len({event.item for event in events}) == 90
-
-
-def test_what_was_acknowledged_survives_30_kills(path: Path) -> None:
-    nursery = start(path, "nursery", stdin=subprocess.PIPE)
-    acknowledged: list[int] = []
-    for turn in range(30):
-        acknowledged += kill_one(nursery, f"writer {turn}", 0.001 * turn)
-    rest, _ = nursery.communicate(timeout=30)
-    acknowledged += [int(line) for line in rest.split()]
-    store = SqlStore(path, must_exist=True)
-    events = store.read()
-    assert numbers(events) == list(range(1, len(events) + 1))
-    assert len({event.who for event in events}) == 30
-    assert len(set(acknowledged)) == len(acknowledged) >= 30
-    assert set(acknowledged) <= set(numbers(events))
-    assert [e.item for e in events[0::2]] == [f"{str(e.item)[:-1]}a" for e in events[1::2]], "batches are whole"
-    assert numbers(store.append([Event("undo", "ann")])) == [len(events) + 1]
+def test_a_file_of_the_first_schema_keeps_its_events(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(path, "CREATE TABLE migrations (version INTEGER PRIMARY KEY, at VARCHAR(40) NOT NULL)")
+    change(path, "INSERT INTO migrations VALUES (1, 'then')")
+    change(path, "CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT, kind TEXT, who TEXT, item TEXT, body TEXT)")
+    change(path, "INSERT INTO events VALUES (1, 'then', 'label', 'ann', 'a', '{\"label\": 1}')")
+    store = SqlStore(path, must_exist=True, session="whatever")
+    (event,) = store.read()
+    assert (event.number, event.at, event.item, event.body) == (1, "then", "a", {"label": 1})
+    assert numbers(store.append([label("b")])) == [2]
     store.close()
 
 
-def kill_one(nursery: subprocess.Popen[str], name: str, patience: float) -> list[int]:
-    """Have a writer born, wait until it has stored something, kill it; returns the numbers heard."""
-    assert nursery.stdin is not None
-    assert nursery.stdout is not None
-    nursery.stdin.write(f"{name}\n")
-    nursery.stdin.flush()
-    heard: list[int] = []
-    while not (line := nursery.stdout.readline()).startswith("pid"):
-        heard.append(int(line))  # what the one before had said when it was killed
-    heard.append(int(nursery.stdout.readline()))
-    time.sleep(patience)
-    os.kill(int(line.split()[1]), signal.SIGKILL)
-    return heard
+def test_events_are_taken_over_with_number_and_time_into_an_empty_place_only(filled: Path, tmp_path: Path) -> None:
+    source, target = SqlStore(filled), SqlStore(tmp_path / "copy.sqlite")
+    target.copy_in(source.read())
+    assert list(target.read()) == list(source.read())
+    with pytest.raises(SessionError, match="holds events already"):
+        target.copy_in(source.read())
+    source.close()
+    target.close()

@@ -10,20 +10,21 @@ from soel.session.ports import Event
 from soel.stores.events import SqlStore
 
 
-def write(path: str, name: str, most: int) -> None:
-    store = SqlStore(path)
+def write(where: str, session: str, name: str, most: int) -> None:
+    store = SqlStore(where, session=session)
     for turn in range(most):
         batch = [Event("label", name, f"{name} {turn} {part}", {"label": 1}) for part in "ab"]
         say(str(store.append(batch)[-1].number))
 
 
-def nursery(path: str) -> None:
+def nursery(where: str, session: str) -> None:
     """Fork instead of starting anew, because importing takes a hundred times as long as a kill."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    SqlStore(where, session=session).close()  # loads the driver once, before the first fork
     for line in sys.stdin:
         if os.fork() == 0:
             say(f"pid {os.getpid()}")
-            write(path, line.strip(), 10**6)
+            write(where, session, line.strip(), 10**6)
             os._exit(0)
 
 
@@ -32,7 +33,8 @@ def say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2] == "nursery":
-        nursery(sys.argv[1])
+    place, own, *words = sys.argv[1:]
+    if words == ["nursery"]:
+        nursery(place, own)
     else:
-        write(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+        write(place, own, words[0], int(words[1]))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from soel.backbones.base import UserModule
 from soel.data.encoder import Encoder
@@ -32,7 +31,7 @@ class SavedDetector:
 
 def save_detector(folder: Path, saved: SavedDetector) -> str:
     """Write the detector's folder, whole or not at all; returns its fingerprint."""
-    tensors, notes = detector_state(saved.detector)
+    arrays, notes = detector_state(saved.detector)
     engine = saved.engine
     content = {
         "detector": notes,
@@ -45,7 +44,7 @@ def save_detector(folder: Path, saved: SavedDetector) -> str:
         "contamination": engine.contamination,
         "extra": dict(saved.extra),
     }
-    return write_model(folder, {name: tensor.numpy() for name, tensor in tensors.items()}, content)
+    return write_model(folder, arrays, content)
 
 
 def load_detector(folder: Path, backbone: UserModule | None = None) -> SavedDetector:
@@ -68,8 +67,7 @@ def _rebuild(
     rule = parse_threshold(content["threshold_rule"])
     engine = LocalEngine(profile, content["seed"], rule, backbone, content["contamination"])
     _check_size(arrays, int(content["n_features"]))
-    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    detector = restored(engine.new_model(int(content["n_features"])), tensors, content["detector"])
+    detector = restored(engine.new_model(int(content["n_features"])), arrays, content["detector"])
     encoder = None if content["encoder"] is None else Encoder.from_json(content["encoder"])
     return SavedDetector(engine, detector, encoder, content["extra"])
 

@@ -12,15 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from soel.api.event_stores import as_written, new_store, open_store
+from soel.api.sources import MEDIA, MediaOptions, Pool, read_new_pictures, read_pool
 from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
+from soel.data.frame import as_frame
 from soel.data.tables import Table, read_table
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
 from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
 from soel.session.files import copy_durably, sync_folder, write_whole
-from soel.stores.events import SqlStore
+from soel.types import Floats
 
 SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
 N_TOP = 10
@@ -37,36 +40,49 @@ def create(
     budget: int = 20,
     threshold: str = "contamination",
     contamination: float | None = None,
+    answers_per_item: int = 1,
+    lease_minutes: float = 10.0,
+    store: str | None = None,
+    media: MediaOptions | None = None,
 ) -> Session:
-    """Start a session. It is written beside the folder first, so that it appears whole or not at all."""
-    folder, data, chosen = Path(folder), Path(data), find_profile(profile)
+    """Start a session. It is written beside the folder first, so that it appears whole or not at all.
+
+    answers_per_item: how many annotators label each item. lease_minutes: how long a shown item is kept for one of
+    them. store: the address of a PostgreSQL database for the events (default: a file in the folder). media: how
+    pictures are read, for data that are pictures.
+    """
+    folder, wanted = Path(folder), find_profile(profile)
     parse_threshold(threshold)
     _check_free(folder)
-    table = read_table(data, id_column, [label_column] if label_column else [])
-    config = SessionConfig(
-        session=str(uuid.uuid4()),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        source=table.source,
-        fingerprint=table.fingerprint,
-        n_items=len(table.ids),
-        profile=chosen.name,
-        settings=json.loads(json.dumps(chosen.to_json())),
-        seed=seed,
-        threshold=threshold,
-        budget=budget,
-        id_column=id_column,
-        label_column=label_column,
-        contamination=contamination,
-    )
-    _build(folder, data, table, config, chosen.scaling)
-    return open(folder)
+    with read_pool(Path(data), id_column, label_column, media) as pool:
+        table, chosen = pool.table, pool.profile(wanted)
+        config = SessionConfig(
+            session=str(uuid.uuid4()),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            source=table.source,
+            fingerprint=table.fingerprint,
+            n_items=len(table.ids),
+            profile=chosen.name,
+            settings=json.loads(json.dumps(chosen.to_json())),
+            seed=seed,
+            threshold=threshold,
+            budget=budget,
+            id_column=pool.id_column,
+            label_column=pool.label_column,
+            contamination=contamination,
+            answers_per_item=answers_per_item,
+            lease_minutes=lease_minutes,
+            store=as_written(store),
+        )
+        _build(folder, pool, config, chosen.scaling_for(len(pool.table.frame.columns)), store)
+    return open(folder, store)
 
 
-def open(folder: Path) -> Session:
-    """The session in a folder."""
+def open(folder: Path, store: str | None = None) -> Session:
+    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated."""
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    return Session(place, SqlStore(place.events, must_exist=True), engine_maker(place))
+    return Session(place, open_store(place, store), engine_maker(place))
 
 
 def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
@@ -115,10 +131,9 @@ def score_file(session: Session, data: Path | None, out: Path, threshold: str | 
     if data is None:
         scored = session.score(rule=threshold)
     else:
-        encoder = read_encoder(session.folder)
-        table = _read_new(session.config, Path(data), encoder)
-        scored = session.score(encoder.encode(table.frame), table.ids.tolist(), threshold)
-    _write_scores(out, scored)
+        ids, features = _read_new(session, Path(data))
+        scored = session.score(features, ids, threshold)
+    write_scores(out, scored)
     return _summary(scored, out)
 
 
@@ -136,15 +151,17 @@ def _check_free(folder: Path) -> None:
         raise SessionError(f"{folder} exists and is not empty; choose another folder.")
 
 
-def _build(folder: Path, data: Path, table: Table, config: SessionConfig, scaling: str) -> None:
+def _build(folder: Path, pool: Pool, config: SessionConfig, scaling: str, store: str | None) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        encoder = Encoder.fit(table.frame, scaling)
-        copy_durably(data, partial / f"source{Path(config.source).suffix.lower()}")
+        encoder, features = pool.encoded(scaling)
+        copy_durably(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
-        SqlStore(partial / "events.sqlite").close()
-        lay_out(partial, config, table.ids.tolist(), encoder.encode(table.frame))
+        new_store(partial, config, store).close()
+        for name, content in pool.beside.items():
+            write_whole(partial / name, content)
+        lay_out(partial, config, pool.table.ids.tolist(), features)
         partial.chmod(0o777 & ~_umask())
         if folder.exists():
             folder.rmdir()
@@ -160,7 +177,17 @@ def _umask() -> int:
     return mask
 
 
-def _read_new(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
+def _read_new(session: Session, data: Path) -> tuple[list[str], Floats]:
+    """Ids and features of new items, read as the pool was."""
+    encoder = read_encoder(session.folder)
+    if (session.folder.path / MEDIA).exists():
+        ids, matrix = read_new_pictures(session.folder.path, data)
+        return ids, encoder.encode(as_frame(matrix))
+    table = _read_new_rows(session.config, data, encoder)
+    return table.ids.tolist(), encoder.encode(table.frame)
+
+
+def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
     """New rows; the label column of the session may be among their columns or not."""
     if config.label_column:
         try:
@@ -170,7 +197,8 @@ def _read_new(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
     return read_table(data, config.id_column, (), encoder.categorical)
 
 
-def _write_scores(out: Path, scored: Scored) -> None:
+def write_scores(out: Path, scored: Scored) -> None:
+    """Write id, score, rank and is_anomaly as CSV or Parquet, by the suffix."""
     columns = (list(scored.ids), scored.scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist())
     if out.suffix.lower() == ".csv":
         write_rows(out, SCORE_COLUMNS, zip(*columns, strict=True))

@@ -64,7 +64,9 @@ def contrast(z: Tensor) -> Pair:
     z = z.reshape(members * n_rows, n_codes, -1).contiguous()
     products = torch.bmm(z, z.transpose(1, 2))
     norm = products.diagonal(dim1=1, dim2=2).clamp_min(SMALLEST_SQUARE).rsqrt()  # normalised here, where it is small
-    similarity = products * (norm.unsqueeze(1) * (norm / TEMPERATURE).unsqueeze(2))  # (S B, T+1, T+1): c(k, l) in log space
+    similarity = products * (
+        norm.unsqueeze(1) * (norm / TEMPERATURE).unsqueeze(2)
+    )  # (S B, T+1, T+1): c(k, l) in log space
     same = torch.eye(n_codes - 1, dtype=torch.bool, device=z.device)
     others = similarity[:, 1:, 1:].masked_fill(same, -torch.inf).logsumexp(dim=-1)  # (S B, T)
     gap = (others - similarity[:, 1:, 0]).view(members, n_rows, n_codes - 1)
@@ -91,3 +93,8 @@ def feature_ntl(
     """
     d, width = n_features, view_width or n_features
     return NTL(rngs, n_views, [d, width, width, d], [d, max(d // 4, 32), 128], residual=False)
+
+
+def narrow_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int = 64) -> NTL:
+    """The form for feature vectors on machines without a GPU: the same views through a narrow middle."""
+    return feature_ntl(n_features, rngs, n_views, min(view_width, n_features))

@@ -17,6 +17,7 @@ class Bar:
     def __init__(self, what: str, stream: TextIO, patience: float = 1.0) -> None:
         self._what, self._stream, self._patience = what, stream, patience
         self._started, self._drawn, self._last = time.monotonic(), False, -1
+        self._first: tuple[float, int] | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """Draw the bar where it moved."""
@@ -25,8 +26,18 @@ class Bar:
             return
         self._last, self._drawn = filled, True
         bar = "#" * filled + "." * (WIDTH - filled)
-        self._stream.write(f"\r{self._what} [{bar}] {done}/{total}")
+        self._stream.write(f"\r{self._what} [{bar}] {done}/{total}{self._pace(done, total)}")
         self._stream.flush()
+
+    def _pace(self, done: int, total: int) -> str:
+        """How fast it goes and how long it still takes; what an earlier run did is not counted."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = (now, done)
+            return ""
+        since, already = self._first
+        rate = (done - already) / max(now - since, 1e-9)
+        return f", {rate:.1f}/s, {(total - done) / rate:.0f} s left\033[K" if rate > 0 else ""
 
     def close(self) -> None:
         """Clear the line, so that the answer starts at its beginning."""

@@ -66,7 +66,7 @@ def _check_untold(session: Session, out: Path) -> None:
             f"{out} exists and is not a sheet of this session that could be replaced; choose another --out."
         ) from error
     held = session.state.answers
-    if any(a.item not in held or held[a.item].verdict != a.verdict for a in answers):
+    if any(a.item not in held or a.verdict not in {vote.verdict for vote in held[a.item].votes} for a in answers):
         raise SessionError(f"{out} holds answers that were not told yet; tell it first, or choose another --out.")
 
 

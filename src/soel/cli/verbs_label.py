@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.place import add_place, open_session
 from soel.cli.progress import progress
 from soel.cli.reply import Reply
 
@@ -21,27 +22,26 @@ EXPERT = "expert"
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     ask = verbs.add_parser("ask", parents=[common], help="write the open questions as a sheet to fill in")
-    ask.add_argument("folder", metavar="DIR", type=Path)
+    add_place(ask)
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.set_defaults(handler=run_ask)
     tell = verbs.add_parser("tell", parents=[common], help="store an expert's answers")
-    tell.add_argument("folder", metavar="DIR", type=Path)
+    add_place(tell)
     tell.add_argument("answers", metavar="FILE.csv | ID=ANSWER", nargs="+")
     tell.add_argument("--who", default=EXPERT, help="the annotator's name (default: expert)")
     tell.set_defaults(handler=run_tell)
     undo = verbs.add_parser("undo", parents=[common], help="take back the last answer")
-    undo.add_argument("folder", metavar="DIR", type=Path)
+    add_place(undo)
     undo.add_argument("--who", default=EXPERT, help="the annotator whose answer it was (default: expert)")
     undo.set_defaults(handler=run_undo)
 
 
 def run_ask(args: argparse.Namespace) -> Reply:
     """Write the open questions as a sheet."""
-    from soel.api import workspace
     from soel.cli.sheet import write_sheet
 
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         with progress("Warming up") as bar:
             asked = session.ask(args.n, bar)
         out = args.out or args.folder / f"round-{asked.round:04d}.csv"
@@ -57,9 +57,7 @@ def run_ask(args: argparse.Namespace) -> Reply:
 
 def run_tell(args: argparse.Namespace) -> Reply:
     """Store an expert's answers."""
-    from soel.api import workspace
-
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         told = session.tell(_read(session, args.answers), args.who)
         document, text = _after(session, args.folder)
     repeated = f", {told.n_repeated} were known" if told.n_repeated else ""
@@ -68,9 +66,7 @@ def run_tell(args: argparse.Namespace) -> Reply:
 
 def run_undo(args: argparse.Namespace) -> Reply:
     """Take back the last answer."""
-    from soel.api import workspace
-
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         session.undo(args.who)
         document, text = _after(session, args.folder)
     return Reply({"who": args.who, **document}, f"The last answer of {args.who} was taken back. {text}")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from soel.cli.place import add_place, open_session
 from soel.cli.progress import progress
 from soel.cli.reply import Reply
 from soel.cli.verbs_start import RULES_HELP
@@ -16,26 +17,25 @@ from soel.cli.verbs_start import RULES_HELP
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     fit = verbs.add_parser("fit", parents=[common], help="learn from all answers so far")
-    fit.add_argument("folder", metavar="DIR", type=Path)
+    add_place(fit)
     fit.set_defaults(handler=run_fit)
     score = verbs.add_parser("score", parents=[common], help="write scores, ranks and alarms")
-    score.add_argument("folder", metavar="DIR", type=Path)
+    add_place(score)
     score.add_argument("--data", metavar="FILE", type=Path, help="other rows to score (default: the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=".csv or .parquet (default: DIR/scores.csv)")
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
     score.set_defaults(handler=run_score)
     report = verbs.add_parser("report", parents=[common], help="write one HTML page about the session")
-    report.add_argument("folder", metavar="DIR", type=Path)
+    add_place(report)
     report.add_argument("--out", metavar="FILE.html", type=Path, help="the page (default: DIR/report.html)")
     report.set_defaults(handler=run_report)
 
 
 def run_fit(args: argparse.Namespace) -> Reply:
     """Learn from all answers so far."""
-    from soel.api import workspace
     from soel.session.state import estimate_body
 
-    with closing(workspace.open(args.folder)) as session, progress("Training") as bar:
+    with closing(open_session(args)) as session, progress("Training") as bar:
         fitted = session.fit(bar)
     estimate = fitted.estimate
     lines = [
@@ -51,7 +51,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.api import workspace
 
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         out = args.out or args.folder / "scores.csv"
         document = workspace.score_file(session, args.data, out, args.threshold)
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
@@ -63,6 +63,6 @@ def run_report(args: argparse.Namespace) -> Reply:
     """Write one HTML page about the session."""
     from soel.api import workspace
 
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         out = workspace.write_report(session, args.out or args.folder / "report.html")
     return Reply({"out": str(out)}, f"The report is in {out}.\nNext: soel ask {args.folder}")

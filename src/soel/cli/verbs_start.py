@@ -8,7 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.place import STORE_HELP, add_place, open_session
+from soel.cli.progress import progress
 from soel.cli.reply import Reply
+from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
 
 if TYPE_CHECKING:
     from soel.session import Status
@@ -26,7 +29,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     _add_init(verbs, common)
     status = verbs.add_parser("status", parents=[common], help="say where a session stands")
-    status.add_argument("folder", metavar="DIR", type=Path)
+    add_place(status)
     status.set_defaults(handler=run_status)
     demo = verbs.add_parser("demo", parents=[common], help="run the whole loop on made-up data")
     demo.add_argument("--out", type=Path, default=Path("demo"), help="where to put it (default: demo)")
@@ -36,17 +39,21 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
     init = verbs.add_parser("init", parents=[common], help="start a session in a new folder")
     init.add_argument("folder", metavar="DIR", type=Path)
-    init.add_argument("--data", metavar="FILE", type=Path, required=True, help="a table, one row per item")
+    init.add_argument("--data", metavar="FILE", type=Path, required=True, help=DATA_HELP)
     init.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
     init.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
     init.add_argument("--profile", choices=PROFILES, default="default")
     init.add_argument("--seed", type=int, default=0)
     init.add_argument("--budget", type=int, default=20, help="labels the expert can give (default: 20)")
     init.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
+    init.add_argument("--answers-per-item", type=int, default=1, metavar="N", help="annotators per item (default: 1)")
+    init.add_argument("--store", metavar="ADDRESS", help=f"keep the events on a server; {STORE_HELP}")
     init.add_argument("--threshold", metavar="RULE", default="contamination", help=RULES_HELP)
+    add_media_options(init)
     init.set_defaults(handler=run_init)
 
 
+DATA_HELP = "a table, one row per item; or pictures: a folder, a clip, .npz or idx files"
 RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
 
 
@@ -54,28 +61,32 @@ def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api import workspace
 
-    session = workspace.create(
-        args.folder,
-        args.data,
-        id_column=args.id_column,
-        label_column=args.label_column,
-        profile=args.profile,
-        seed=args.seed,
-        budget=args.budget,
-        threshold=args.threshold,
-        contamination=args.contamination,
-    )
+    with progress("Reading pictures") as bar:
+        session = workspace.create(
+            args.folder,
+            args.data,
+            id_column=args.id_column,
+            label_column=args.label_column,
+            profile=args.profile,
+            seed=args.seed,
+            budget=args.budget,
+            threshold=args.threshold,
+            contamination=args.contamination,
+            answers_per_item=args.answers_per_item,
+            store=args.store,
+            media=read_media_options(args, bar),
+        )
     with closing(session):
         status = session.status()
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
-    return Reply({"folder": str(args.folder), **asdict(status)}, f"{text}\nNext: soel ask {args.folder}")
+    notes = describe_media(args.folder)
+    lines = [text, *notes.values(), f"Next: soel ask {args.folder}"]
+    return Reply({"folder": str(args.folder), **asdict(status), **notes}, "\n".join(lines))
 
 
 def run_status(args: argparse.Namespace) -> Reply:
     """Say where a session stands."""
-    from soel.api import workspace
-
-    with closing(workspace.open(args.folder)) as session:
+    with closing(open_session(args)) as session:
         status = session.status()
     return Reply({"folder": str(args.folder), **asdict(status)}, _describe(status, args.folder))
 
@@ -95,6 +106,8 @@ def _describe(status: Status, folder: Path) -> str:
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
         f"{status.n_set_aside} items set aside.",
     ]
+    if status.n_disagreements:
+        lines.append(f"Annotators disagree about {status.n_disagreements} items; settle them with `soel decide`.")
     if status.estimate is not None:
         low, high = status.estimate.low, status.estimate.high
         lines.append(f"Contamination: {status.estimate.value:.3f} (80 % between {low:.3f} and {high:.3f}).")

@@ -11,6 +11,7 @@ from soel.errors import ConfigError
 from soel.types import Floats
 
 CLIP = 10.0  # in scaled units: beyond this a value is extreme, however far it lies
+FAR = 1000.0  # standard deviations: only a new row with a value of another world meets this
 IQR_OF_NORMAL = 1.349  # the interquartile range of a normal distribution in standard deviations
 
 
@@ -53,9 +54,15 @@ def robust(values: Floats) -> Scale:
     return Scale(float(median), width, CLIP)
 
 
+def standard(values: Floats) -> Scale:
+    """Centred on the mean, in standard deviations."""
+    return Scale(float(values.mean()), float(values.std()) if values.min() < values.max() else 0.0, FAR)
+
+
 SCALINGS: Mapping[str, Scaling] = {
     "none": Scaling(raw, drops_constant=False),
     "robust": Scaling(robust, drops_constant=True),
+    "standard": Scaling(standard, drops_constant=True),
 }
 
 

@@ -12,6 +12,7 @@ import torch
 
 from soel.backbones import BACKBONES
 from soel.backbones.base import Backbone, Members, UserModule
+from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
 from soel.engines.detector import Detector, on_pool
@@ -55,14 +56,28 @@ class LocalEngine:
         """Train new members on all rows (N, d) as if normal."""
         model = self.new_model(pool.shape[1])
         warm_up(model, pool, self.profile.schedule(pool.shape[1]), progress)
-        return on_pool(model, pool)
+        return self.dressed(model, pool, np.full(len(pool), UNLABELLED, np.int8))
+
+    def dressed(self, model: Model, pool: Floats, labels: Labels) -> Detector:
+        """A detector from trained members: with its standardisation, and its companion where the profile has one.
+
+        Without a label the companion speaks alone: a deep score that nobody has corrected takes away from it.
+        """
+        schedule = self.profile.schedule(pool.shape[1])
+        if schedule.companion is None:
+            return on_pool(model, pool)
+        companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed)
+        weight = schedule.deep_weight if (labels != UNLABELLED).any() else 0.0
+        return on_pool(model, pool, (schedule.companion, companion), weight)
 
     def look(self, detector: Detector, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
-        """Scores (N,) and embeddings (N, D): the members' side by side."""
+        """Scores (N,) and embeddings (N, D): the members' side by side, or the space of the companion."""
         scores = detector.score(pool)
         if gradient_rate is not None:
             suspected = scores > np.quantile(scores, 1 - gradient_rate)
             return scores, gradient_embeddings(detector.model, pool, suspected, self.seed)
+        if detector.companion is not None:
+            return scores, detector.companion[1].space(pool)
         members = embed(detector.model, pool)  # (S, N, D)
         return scores, np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(pool), -1)
 
@@ -88,7 +103,7 @@ class LocalEngine:
         schedule = self.profile.schedule(pool.shape[1])
         tasks = [task] * model.n_members
         fit(model, pool, tasks, schedule, self.objective.always_summed, progress)
-        return self.decide(on_pool(model, pool), labels, estimate)
+        return self.decide(self.dressed(model, pool, labels), labels, estimate)
 
     def score(self, detector: Detector, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows."""

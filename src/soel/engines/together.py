@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.engines.detector import Detector, on_pool
+from soel.engines.detector import Detector
 from soel.engines.local import LocalEngine
 from soel.training import Model, fit, warm_up
 from soel.training.stack import join, split
-from soel.types import Estimate, Floats, Labels
+from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 
 def warm_up_together(engines: Sequence[LocalEngine], pools: Sequence[Floats]) -> list[Detector]:
@@ -18,7 +18,9 @@ def warm_up_together(engines: Sequence[LocalEngine], pools: Sequence[Floats]) ->
     stack = _Stack(engines, pools)
     model = stack.join([engine.new_model(stack.n_features) for engine in engines])
     warm_up(model, stack.pool, stack.schedule)
-    return [on_pool(part, pool) for part, pool in zip(stack.split(model), pools, strict=True)]
+    unlabelled = np.full(len(pools[0]), UNLABELLED, np.int8)
+    trained = zip(engines, stack.split(model), pools, strict=True)
+    return [engine.dressed(part, pool, unlabelled) for engine, part, pool in trained]
 
 
 def learn_together(
@@ -36,7 +38,10 @@ def learn_together(
     model = stack.join([detector.model for detector in warm])
     fit(model, stack.pool, tasks, stack.schedule, engines[0].objective.always_summed)
     trained = zip(stack.split(model), runs, strict=True)
-    return [engine.decide(on_pool(part, pool), known, share) for part, (engine, _, pool, known, share) in trained]
+    return [
+        engine.decide(engine.dressed(part, pool, known), known, share)
+        for part, (engine, _, pool, known, share) in trained
+    ]
 
 
 class _Stack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,9 @@ def read_graph(path: Path) -> Graph:
         nodes = tuple(_node(_fields(part)) for part in graph[1])
         outputs = tuple(_text(_fields(part)[1]) for part in graph[12])
     except (LookupError, ValueError, OverflowError, struct.error) as error:
-        raise ModelFileError(f"{path.name} cannot be read as an ONNX file ({error}). Export the model again.") from error
+        raise ModelFileError(
+            f"{path.name} cannot be read as an ONNX file ({error}). Export the model again."
+        ) from error
     return Graph(nodes, constants, {k: v for k, v in inputs.items() if k not in constants}, outputs)
 
 
@@ -146,16 +148,18 @@ def _node(fields: Message) -> Node:
 
 
 def _attribute(fields: Message) -> tuple[str, Any]:
-    readers = {
-        1: lambda: struct.unpack("<f", fields[2][0])[0] if fields[2] else 0.0,
-        2: lambda: _signed(fields[3][0]) if fields[3] else 0,
-        3: lambda: fields[4][0] if fields[4] else b"",
-        4: lambda: _tensor(_fields(fields[5][0]))[1],
-        6: lambda: np.frombuffer(b"".join(fields[7]), "<f4").tolist(),
-        7: lambda: _ints(fields[8]),
-    }
     kind = fields[20][0] if fields[20] else 0
-    return _text(fields[1]), readers[kind]() if kind in readers else None
+    return _text(fields[1]), _READERS[kind](fields) if kind in _READERS else None
+
+
+_READERS: Mapping[int, Callable[[Message], Any]] = {
+    1: lambda fields: struct.unpack("<f", fields[2][0])[0] if fields[2] else 0.0,
+    2: lambda fields: _signed(fields[3][0]) if fields[3] else 0,
+    3: lambda fields: fields[4][0] if fields[4] else b"",
+    4: lambda fields: _tensor(_fields(fields[5][0]))[1],
+    6: lambda fields: np.frombuffer(b"".join(fields[7]), "<f4").tolist(),
+    7: lambda fields: _ints(fields[8]),
+}
 
 
 def _value(fields: Message) -> tuple[str, tuple[int | None, ...]]:
@@ -166,3 +170,42 @@ def _value(fields: Message) -> tuple[str, tuple[int | None, ...]]:
 
 def _axis(fields: Message) -> int | None:
     return _signed(fields[1][0]) if fields[1] else None
+
+
+def normalises(graph: Graph) -> bool:
+    """Whether a network normalises by itself: it does arithmetic on its input before the first layer."""
+    names = set(graph.inputs)
+    first = next((node.op for node in graph.nodes if names & set(node.inputs)), "")
+    return first not in ("Conv", "MatMul", "Gemm")
+
+
+def feature_output(graph: Graph) -> str:
+    """The input of a last linear layer, or the output of a network that has none at its end."""
+    makers = {name: node for node in graph.nodes for name in node.outputs}
+    at = graph.outputs[0]
+    while at in makers:
+        node = makers[at]
+        if node.op in ("Gemm", "MatMul"):
+            return node.inputs[0]
+        if node.op not in ("Softmax", "LogSoftmax", "Add", "Identity"):
+            break
+        at = next((name for name in node.inputs if name in makers), "")
+    return graph.outputs[0]
+
+
+def with_output(model: bytes, name: str) -> bytes:
+    """The file with one more output. Two graphs in one message are read as one, so it is enough to append."""
+    value = _sized(1, name.encode())
+    return model + _sized(7, _sized(12, value))
+
+
+def _sized(number: int, content: bytes) -> bytes:
+    return _as_varint(number << 3 | 2) + _as_varint(len(content)) + content
+
+
+def _as_varint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*parts, value])

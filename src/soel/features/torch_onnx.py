@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from soel.errors import ModelFileError
-from soel.features.onnx_file import Node, read_graph
+from soel.features.onnx_file import Node, feature_output, normalises, read_graph
 
 Inputs = Sequence[Any]
 Attributes = Mapping[str, Any]
@@ -24,7 +24,8 @@ class OnnxModule(nn.Module):
         super().__init__()
         graph = read_graph(path)
         _check(path, graph.nodes)
-        self.input, self.output = next(iter(graph.inputs)), graph.outputs[0]
+        self.input, self.output = next(iter(graph.inputs)), feature_output(graph)
+        self.normalises = normalises(graph)
         constants: dict[str, Any] = {name: torch.from_numpy(a.copy()) for name, a in graph.constants.items()}
         self.nodes = _folded(graph.nodes, constants)
         used = {name for node in self.nodes for name in node.inputs}
@@ -35,12 +36,14 @@ class OnnxModule(nn.Module):
         self._plain = {name: value.tolist() for name, value in constants.items() if not value.is_floating_point()}
 
     def forward(self, x: Tensor) -> Tensor:
-        """Images (B, 3, H, W) as the graph wants them -> its first output."""
+        """Images (B, 3, H, W) as the graph wants them -> the features."""
         values: dict[str, Any] = {name: getattr(self, slot) for name, slot in self._slots.items()} | self._plain
         values[self.input] = x
         for node in self.nodes:
             given = [values[name] if name else None for name in node.inputs]
             values[node.outputs[0]] = _OPERATIONS[node.op](given, node.attributes)
+            if node.outputs[0] == self.output:
+                break
         return values[self.output]  # type: ignore[no-any-return]
 
 

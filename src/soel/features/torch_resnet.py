@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from soel.errors import DataError
+from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN, resized
 from soel.features.torch_onnx import OnnxModule
 from soel.types import Floats
 
@@ -18,7 +19,7 @@ Images = NDArray[np.uint8]
 
 
 class TorchResNet:
-    """A frozen network from an ONNX file whose input is RGB from 0 to 255, normalisation inside."""
+    """A frozen network from an ONNX file. One that does not normalise by itself gets ImageNet's normalisation."""
 
     def __init__(self, module: OnnxModule, device: torch.device, size: int = 224) -> None:
         self.module, self.device, self.size = module, device, size
@@ -30,17 +31,23 @@ class TorchResNet:
         with torch.inference_mode(), _exact():
             for start in range(0, len(images), batch_size):
                 block = torch.from_numpy(np.ascontiguousarray(images[start : start + batch_size]))
-                parts.append(self.module(prepare(block.to(self.device), self.size)))
-            return torch.cat(parts).cpu().numpy()  # type: ignore[no-any-return]
+                parts.append(self.module(self._scaled(prepare(block.to(self.device), self.size))))
+            return torch.cat(parts).cpu().numpy()
+
+    def _scaled(self, x: Tensor) -> Tensor:
+        if self.module.normalises:
+            return x
+        centre, width = (torch.from_numpy(v).to(x.device).view(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_DEVIATION))
+        return (x - centre) / width
 
 
-def load_onnx_resnet(path: str | Path, device: str | None = None) -> TorchResNet:
+def load_onnx_resnet(path: str | Path, device: str | None = None, size: int = 224) -> TorchResNet:
     """Load the network; device: 'cuda', 'cpu', or None for a GPU where there is one."""
     chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     module = OnnxModule(Path(path)).eval().to(chosen)
     if chosen.type == "cuda":
         module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-    return TorchResNet(module, chosen)
+    return TorchResNet(module, chosen, size)
 
 
 def prepare(images: Tensor, size: int) -> Tensor:
@@ -59,12 +66,6 @@ def prepare(images: Tensor, size: int) -> Tensor:
             x = (x + 0.5).floor().clamp(0, 255)
     top, left = (target[0] - size) // 2, (target[1] - size) // 2
     return x[:, :, top : top + size, left : left + size].expand(-1, 3, -1, -1)
-
-
-def resized(height: int, width: int, size: int) -> tuple[int, int]:
-    """Height and width once the shorter side is `size`."""
-    shorter = min(height, width)
-    return height * size // shorter, width * size // shorter
 
 
 class _exact:  # noqa: N801 - reads as a word in a `with` line

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
 
 from soel.types import Floats
 
 
 def auroc(is_anomaly: np.ndarray, scores: Floats) -> float:
     """The chance that an anomaly scores higher than a normal item; ties count half. NaN for one kind only."""
+    from scipy.stats import rankdata  # takes a second to import, which labelling must not wait for
+
     truth = np.asarray(is_anomaly, bool)
     n_anomalies, n_normals = int(truth.sum()), int((~truth).sum())
     if not n_anomalies or not n_normals:

@@ -3,17 +3,27 @@
 from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.config import SessionConfig
 from soel.session.folder import SessionFolder, lay_out
+from soel.session.ledger import Ledger, fold
 from soel.session.ports import Engine, Event, Progress, Store
 from soel.session.results import Asked, Fitted, Scored, Status, Told
 from soel.session.session import Session
-from soel.session.state import SessionState, fold
+from soel.session.state import Note, SessionState
+from soel.session.team import Agreement
+from soel.session.votes import Answered, Decision, Vote
+from soel.session.why import Why
+from soel.session.worth import Worth
 
 __all__ = [
+    "Agreement",
     "Answer",
+    "Answered",
     "Asked",
+    "Decision",
     "Engine",
     "Event",
     "Fitted",
+    "Ledger",
+    "Note",
     "Progress",
     "Scored",
     "Session",
@@ -23,6 +33,9 @@ __all__ = [
     "Status",
     "Store",
     "Told",
+    "Vote",
+    "Why",
+    "Worth",
     "as_answers",
     "fold",
     "lay_out",

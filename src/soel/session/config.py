@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from soel.session.files import write_whole
 
 FORMAT = 1
 _TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold")
-_COUNTS = ("n_items", "seed", "budget")
+_COUNTS = ("n_items", "seed", "budget", "answers_per_item")
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class SessionConfig:
     session: its id. source: the name of the copied table. fingerprint: of that table's content.
     settings: every setting of the profile, so that a later release cannot change a running session.
     threshold: a rule such as 'contamination' or 'share=0.02'. contamination: the share where it is known.
+    answers_per_item: how many annotators label each item. lease_minutes: how long an item that was shown is kept
+    for whoever it was shown to. store: the address of a shared database without its password, None for the folder.
     """
 
     session: str
@@ -39,6 +41,9 @@ class SessionConfig:
     id_column: str | None = None
     label_column: str | None = None
     contamination: float | None = None
+    answers_per_item: int = 1
+    lease_minutes: float = 10.0
+    store: str | None = None
 
     def __post_init__(self) -> None:
         if self.budget < 1:
@@ -51,6 +56,10 @@ class SessionConfig:
             raise ConfigError(f"The seed must not be negative, got {self.seed}.")
         if self.contamination is not None and not 0 <= self.contamination <= 0.5:
             raise ConfigError(f"The contamination must lie between 0 and 0.5, got {self.contamination}.")
+        if self.answers_per_item < 1:
+            raise ConfigError(f"Each item needs at least one annotator, got {self.answers_per_item}.")
+        if not 0 < self.lease_minutes <= 7 * 24 * 60:
+            raise ConfigError(f"A lease lasts more than 0 minutes and at most a week, got {self.lease_minutes}.")
 
 
 def write_config(path: Path, config: SessionConfig) -> None:
@@ -97,10 +106,11 @@ def _seal(content: Mapping[str, Any]) -> str:
 
 def _check(path: Path, content: Mapping[str, Any]) -> None:
     known = {field.name for field in fields(SessionConfig)}
+    required = {field.name for field in fields(SessionConfig) if field.default is MISSING}
     right = (
-        set(content) == known
-        and all(isinstance(content[name], str) for name in _TEXT)
-        and all(isinstance(content[name], int) for name in _COUNTS)
+        required <= set(content) <= known  # a setting that an older release did not have takes its default
+        and all(isinstance(content.get(name, ""), str) for name in _TEXT)
+        and all(isinstance(content.get(name, 1), int) for name in _COUNTS)
         and isinstance(content["settings"], dict)
     )
     if not right:

@@ -43,6 +43,16 @@ class SessionFolder:
         """What each round saw of the pool."""
         return self.path / "rounds"
 
+    @property
+    def guidelines(self) -> Path:
+        """What the owner agreed with the annotators, in Markdown."""
+        return self.path / "guidelines.md"
+
+    @property
+    def progress(self) -> Path:
+        """How far the work in the background is."""
+        return self.path / "progress.json"
+
     @cached_property
     def config(self) -> SessionConfig:
         """What the session was started with."""

@@ -14,7 +14,7 @@ from soel.types import Estimate, Evidence, Floats, Labels
 Progress = Callable[[int, int], None]
 
 ANSWER_KINDS = ("label", "skip", "unsure")
-KINDS = ("warm-up", "round", *ANSWER_KINDS, "undo", "estimate", "fit")
+KINDS = ("warm-up", "round", *ANSWER_KINDS, "undo", "lease", "decide", "note", "budget", "estimate", "fit")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Event:
     """One thing that happened, kept for ever. `number` and `at` are given by the store.
 
     kind: one of KINDS. who: the annotator, or 'soel' for what the session did itself.
-    item: an item id for answers. body: what else belongs to it, plain JSON.
+    item: an item id for answers, leases, decisions and notes. body: what else belongs to it, plain JSON.
     """
 
     kind: str

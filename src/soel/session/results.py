@@ -62,6 +62,7 @@ class Status:
     n_set_aside: int
     budget: int
     n_left: int
+    n_disagreements: int
     estimate: Estimate | None
     model: ModelRef | None
     fit_is_current: bool

@@ -31,7 +31,8 @@ class ModelRef:
 class Round:
     """The items to ask in order, the reserve that replaces skipped ones, and how they came about.
 
-    record: the file with the pool's scores and embeddings, digest its SHA-256.
+    record: the file with the pool's scores and embeddings, digest its SHA-256. after: the number of the last event
+    that was known when it was drawn; None in sessions of older releases, which did not say.
     """
 
     number: int
@@ -43,6 +44,7 @@ class Round:
     options: Mapping[str, Any]
     record: str
     digest: str
+    after: int | None = None
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -66,6 +68,7 @@ class Round:
             "options": dict(self.options),
             "record": self.record,
             "sha256": self.digest,
+            "after": self.after,
         }
 
 
@@ -82,6 +85,7 @@ def read_round(body: Mapping[str, Any]) -> Round:
             options=dict(body["options"]),
             record=str(body["record"]),
             digest=str(body["sha256"]),
+            after=None if body.get("after") is None else int(body["after"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise SessionError(

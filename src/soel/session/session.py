@@ -2,59 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from soel.errors import ConfigError, LabelError, SessionError, UnknownItemError
-from soel.queries import STRATEGIES
-from soel.queries.base import Strategy
-from soel.session.answers import LABELS, Answer, as_answers
-from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, select
+from soel.errors import SessionError
+from soel.session.answers import LABELS
+from soel.session.draw import check_number, find_candidates, label_vector, round_size
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
+from soel.session.labelling import Labelling
 from soel.session.ports import Engine, Event, Progress, Store
-from soel.session.results import Asked, Fitted, Scored, Status, Told, ranked
+from soel.session.results import Asked, Fitted, Scored, Status, ranked
 from soel.session.rounds import ModelRef, Round
-from soel.session.state import SessionState, estimate_body, fold
-from soel.types import Evidence, Floats, PoolView
+from soel.session.state import SessionState, estimate_body
+from soel.session.steps import draw, gather_evidence, round_seed
+from soel.session.team import Agreement, agreement_of
+from soel.session.why import Landscape, Why
+from soel.session.worth import Worth, measure_worth, read_worth, worth_body
+from soel.types import Evidence, Floats
 
 SELF = "soel"
 
 
-class Session:
-    """One folder, one list of events. Nothing is remembered between calls: each reads the events anew.
+class Session(Labelling):
+    """The whole session: what annotators do, and what is computed for them.
 
     make_engine: called on the first step that computes, so that telling and asking for the status
     stay light.
     """
 
     def __init__(self, folder: Path | SessionFolder, store: Store, make_engine: Callable[[], Engine]) -> None:
-        self.folder = folder if isinstance(folder, SessionFolder) else SessionFolder(Path(folder))
-        self.config = self.folder.config
-        self._store, self._make_engine = store, make_engine
-
-    @property
-    def state(self) -> SessionState:
-        """Where the session stands."""
-        return fold(self._store.read(), self.config.budget)
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The item ids, in row order."""
-        return self.folder.ids
+        super().__init__(folder, store)
+        self._make_engine = make_engine
+        self._landscape: Landscape | None = None
 
     @cached_property
     def engine(self) -> Engine:
         """What computes."""
         return self._make_engine()
-
-    def close(self) -> None:
-        """Let go of the store."""
-        self._store.close()
 
     def ask(self, n: int | None = None, progress: Progress | None = None) -> Asked:
         """The open questions; where there are none, a new round of `n` is drawn and stored first."""
@@ -67,36 +54,19 @@ class Session:
             state = self.state
         return Asked(len(state.rounds), state.open, drawn)
 
-    def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> Told:
-        """Store these answers, all or none; they are on disk when this returns.
-
-        An answer that only repeats what holds for an item that is not open is not stored again.
-        """
-        given = self._checked(as_answers(answers) if isinstance(answers, Mapping) else answers)
-        state = self.state
-        open_items = set(state.open)
-        fresh = [a for a in given if a.item in open_items or not _repeats(state, a)]
-        if fresh:
-            self._store.append([answer.event(who) for answer in fresh])
-        return Told(len(fresh), len(given) - len(fresh))
-
-    def undo(self, who: str = "expert") -> None:
-        """Take back the newest answer of this annotator that still stands."""
-        if not self.state.undoable.get(who):
-            raise SessionError(f"{who!r} has no answer to take back. Name the annotator who told it.")
-        self._store.append([Event("undo", who)])
-
     def fit(self, progress: Progress | None = None) -> Fitted:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
         state = self.state
+        known = {"after": state.last_event}
         estimate = self.engine.estimate(self.evidence(state))
-        self._store.append([Event("estimate", SELF, body=estimate_body(estimate))])
+        self._store.append([Event("estimate", SELF, body=estimate_body(estimate) | known)])
         _, warm = self._warm(state, progress)
         labels = label_vector(state, self.ids)
         model = self.engine.learn(warm, self.folder.pool, labels, estimate, progress)
         place = self.folder.new_model(f"fit-{len(state.rounds):04d}")
         ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
-        body = vars(ref) | {"labels": state.labels_digest, "n_labels": len(state.labels)}
+        worth = self._measure_worth(state, model)
+        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": worth}
         self._store.append([Event("fit", SELF, body=body)])
         return Fitted(ref, estimate, len(state.labels), state.n_anomalies, _note(state))
 
@@ -124,29 +94,40 @@ class Session:
             n_open=len(state.open),
             n_labels=len(state.labels),
             n_anomalies=state.n_anomalies,
-            n_set_aside=len(state.answers) - len(state.labels),
-            budget=config.budget,
+            n_set_aside=len(state.answers) - state.n_spent,
+            budget=state.budget,
             n_left=state.n_left,
+            n_disagreements=len(state.disagreements),
             estimate=state.estimate,
             model=None if state.fit is None else state.fit.model,
             fit_is_current=state.fit_is_current,
             next=_next_step(state),
         )
 
+    def why(self, item: str) -> Why:
+        """Why this item was asked about: its distance, its score and its neighbours when it was drawn."""
+        self._check_items([item])
+        state = self.state
+        drawn = next((each for each in reversed(state.rounds) if item in each.items), None)
+        if drawn is None:
+            raise SessionError(f"Item {item!r} was never drawn, so there is nothing to explain; ask first.")
+        kept = self._landscape
+        if kept is None or not kept.is_of(drawn, state):
+            kept = self._landscape = Landscape(drawn, state, self.ids, self.record(drawn))
+        return kept.explain(item)
+
+    def worth(self) -> Worth | None:
+        """Whether more labels are worth it, as measured at the last fit; None before one."""
+        fit = self.state.fit
+        return read_worth(fit.worth) if fit is not None and fit.worth else None
+
+    def agreement(self) -> Agreement:
+        """How far annotators agree beyond chance."""
+        return agreement_of(self.state)
+
     def evidence(self, state: SessionState | None = None) -> list[Evidence]:
         """The labels of each round that has any, with the pool as that round's model saw it."""
-        state = state or self.state
-        labels, row_of = state.labels, {item: row for row, item in enumerate(self.ids)}
-        evidence = []
-        for drawn in state.rounds:
-            told = [draw for draw in drawn.draws if state.round_of(draw.item) == drawn.number]
-            if told:
-                record = self.record(drawn)
-                rows = np.array([row_of[draw.item] for draw in told], np.int64)
-                codes = np.array([labels[draw.item] for draw in told], np.int8)
-                odds = np.array([draw.odds for draw in told])
-                evidence.append(Evidence(record.scores, record.embeddings, rows, codes, odds))
-        return evidence
+        return gather_evidence(state or self.state, self.ids, self.record)
 
     def record(self, drawn: Round) -> PoolRecord:
         """What a round saw of the pool."""
@@ -154,42 +135,27 @@ class Session:
 
     def _draw(self, state: SessionState, n: int, progress: Progress | None) -> Round:
         number, settings = len(state.rounds) + 1, self.config.settings
-        strategy = STRATEGIES.create(settings["strategy"], **settings["strategy_options"])
-        share = self._share(state, strategy)
         ref, model = self._newest(state, progress)
-        scores, embeddings = self.engine.look(model, self.folder.pool)
-        record = PoolRecord(scores, embeddings)
-        if strategy.space == "gradient":
-            _, embeddings = self.engine.look(model, self.folder.pool, share)
-        view = PoolView(scores, embeddings, label_vector(state, self.ids), share)
-        seed = (self.config.seed, number)
-        chosen = select(strategy, view, find_candidates(state, self.ids), n, np.random.default_rng(seed))
-        draws = as_draws(chosen, record, self.ids)
+        draws, record = draw(self.folder, self.engine, model, state, n)
         name, digest = save_record(self.folder.rounds, number, record)
         return Round(
             number,
             draws[:n],
             draws[n:],
             ref,
-            seed,
+            round_seed(self.config, number),
             settings["strategy"],
             settings["strategy_options"],
             name,
             digest,
+            state.last_event,
         )
 
-    def _share(self, state: SessionState, strategy: Strategy) -> float | None:
-        """The share of anomalies for a strategy that needs it: the one given, or the last estimate."""
-        if not strategy.needs_contamination:
+    def _measure_worth(self, state: SessionState, model: Any) -> dict[str, Any] | None:
+        if state.round is None or not state.labels:
             return None
-        if self.config.contamination is not None:
-            return self.config.contamination
-        if state.estimate is None:
-            raise ConfigError(
-                f"The strategy {self.config.settings['strategy']!r} needs the share of anomalies and none "
-                "is known before the first fit; start the session with a contamination or another strategy."
-            )
-        return float(np.clip(state.estimate.value, 0, 0.5))
+        scores = self.engine.score(model, self.folder.pool)
+        return worth_body(measure_worth(state, self.ids, self.record, scores))
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
         if state.fit is None:
@@ -205,29 +171,6 @@ class Session:
         ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
         self._store.append([Event("warm-up", SELF, body=vars(ref))])
         return ref, model
-
-    def _checked(self, answers: Sequence[Answer]) -> list[Answer]:
-        """These answers once each, after checking that the items exist and that none is answered two ways."""
-        known, unique = set(self.ids), dict[str, Answer]()
-        unknown = [answer.item for answer in answers if answer.item not in known]
-        if unknown:
-            shown = ", ".join(repr(item) for item in unknown[:5]) + (" and more" if len(unknown) > 5 else "")
-            raise UnknownItemError(f"This session has no item {shown}; nothing was stored. Check the ids.")
-        for answer in answers:
-            if unique.setdefault(answer.item, answer).verdict != answer.verdict:
-                raise LabelError(
-                    f"Item {answer.item!r} is called {unique[answer.item].verdict} and {answer.verdict} "
-                    "at once; nothing was stored. Keep one of them."
-                )
-        return list(unique.values())
-
-
-def _repeats(state: SessionState, answer: Answer) -> bool:
-    """Whether this answer only says what is known."""
-    held = state.answers.get(answer.item)
-    if held is None or held.verdict != answer.verdict:
-        return False
-    return not answer.note or answer.note == held.note
 
 
 def _note(state: SessionState) -> str:

@@ -1,51 +1,51 @@
-"""Where a session stands: a pure fold over its events, and nothing else."""
+"""Where a session stands: what follows from its events, and nothing else."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from soel.errors import SessionError
 from soel.session.answers import LABELS
-from soel.session.ports import ANSWER_KINDS, Event
-from soel.session.rounds import ModelRef, Round, read_round
+from soel.session.leases import Lease
+from soel.session.rounds import ModelRef, Round
+from soel.session.votes import DISAGREEMENT, Answered, Vote
 from soel.types import ANOMALY, Estimate
-
-_WORD_OF = {code: word for word, code in LABELS.items()}
 
 
 @dataclass(frozen=True)
-class Answered:
-    """The answer that holds for an item.
+class Note:
+    """What an annotator wrote about an item. number, at: of its event."""
 
-    number: of its event. at_round: the round that was current when the item got its first label.
-    times_aside: how often it was skipped or left unsure.
-    """
-
-    verdict: str
     who: str
+    text: str
     number: int
-    note: str = ""
-    at_round: int = 0
-    times_aside: int = 0
+    at: str = ""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished fit: its model, and a digest of the labels it learned from."""
+    """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
+
+    worth: what was measured on the way about the worth of more labels, as plain JSON.
+    """
 
     model: ModelRef
     labels_digest: str
     n_labels: int
+    n_rounds: int = 0
+    worth: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SessionState:
-    """Everything that follows from the events. `undoable`: how many answers each annotator can take back."""
+    """Everything that follows from the events. `undoable`: how many answers each annotator can take back.
+
+    answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
+    """
 
     budget: int
     rounds: tuple[Round, ...] = ()
@@ -53,17 +53,37 @@ class SessionState:
     undoable: Mapping[str, int] = field(default_factory=dict)
     warm_up: ModelRef | None = None
     estimate: Estimate | None = None
-    fit: Fit | None = None
+    fits: tuple[Fit, ...] = ()
+    answers_per_item: int = 1
+    leases: Mapping[str, tuple[Lease, ...]] = field(default_factory=dict)
+    written_notes: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
+    last_event: int = field(default=0, compare=False)
 
     @cached_property
     def labels(self) -> dict[str, int]:
         """The label that holds for each labelled item: 1 anomaly, 0 normal."""
-        return {i: LABELS[a.verdict] for i, a in self.answers.items() if a.verdict in LABELS}
+        return {i: LABELS[a.verdict] for i, a in self.answers.items() if a.is_label}
+
+    @cached_property
+    def disagreements(self) -> tuple[str, ...]:
+        """Items that annotators label differently and that the owner has not decided, oldest first."""
+        open_ones = (i for i, a in self.answers.items() if a.decision is None and _differ(a))
+        return tuple(sorted(open_ones, key=lambda item: self.answers[item].votes[0].number))
+
+    @cached_property
+    def n_spent(self) -> int:
+        """How much of the budget is used: the items that somebody labelled or the owner decided."""
+        return sum(answered.is_settled for answered in self.answers.values())
 
     @property
     def n_left(self) -> int:
         """Labels that the budget still allows."""
-        return max(0, self.budget - len(self.labels))
+        return max(0, self.budget - self.n_spent)
+
+    @property
+    def fit(self) -> Fit | None:
+        """The last fit."""
+        return self.fits[-1] if self.fits else None
 
     @property
     def round(self) -> Round | None:
@@ -74,21 +94,39 @@ class SessionState:
     def open(self) -> tuple[str, ...]:
         """The items to show next, in order.
 
-        A round wants as many labels as it asked for. Items not answered yet come first, the reserve
-        follows, and what was set aside comes back at the end, once.
+        First those that more annotators are to label. A round wants as many labelled items as it asked for:
+        items not answered yet come next, the reserve follows, and what was set aside comes back at the end.
         """
         if self.round is None:
             return ()
-        items, labels = [draw.item for draw in self.round.draws], self.labels
-        n_wanted = len(self.round.asked) - sum(item in labels for item in items)
-        fresh = [item for item in items if item not in self.answers]
-        again = sorted((i for i in items if self.may_return(i)), key=lambda i: self.answers[i].number)
-        return tuple(fresh + again)[: max(0, min(n_wanted, self.n_left))]
+        items = [draw.item for draw in self.round.draws]
+        told = {item: self.answers[item] for item in items if item in self.answers}
+        n_wanted = len(self.round.asked) - sum(answered.is_settled for answered in told.values())
+        started = [item for item in items if item in told and self._lacks(told[item])]
+        fresh = [item for item in items if item not in told]
+        again = sorted((i for i in told if self.may_return(i)), key=lambda i: told[i].number)
+        return tuple(started) + tuple(fresh + again)[: max(0, min(n_wanted, self.n_left))]
 
     def may_return(self, item: str) -> bool:
-        """Whether this item was set aside, and only once."""
+        """Whether this item was set aside, and not more often than annotators are to label it."""
         answer = self.answers.get(item)
-        return answer is not None and answer.verdict not in LABELS and answer.times_aside == 1
+        if answer is None or answer.is_settled:
+            return False
+        return answer.times_aside <= self.answers_per_item
+
+    def vote_of(self, item: str, who: str) -> Vote | None:
+        """What this annotator says about an item."""
+        return self.answers[item].vote_of(who) if item in self.answers else None
+
+    def notes_of(self, item: str) -> tuple[Note, ...]:
+        """What annotators wrote about an item, each one's newest words, oldest first."""
+        votes = self.answers[item].votes if item in self.answers else ()
+        notes = [Note(v.who, v.note, v.number, v.at) for v in votes if v.note]
+        newest: dict[str, Note] = {}
+        for note in sorted([*notes, *self.written_notes.get(item, ())], key=lambda note: note.number):
+            newest.pop(note.who, None)
+            newest[note.who] = note
+        return tuple(note for note in newest.values() if note.text)
 
     def round_of(self, item: str) -> int:
         """The number of the round that a label answers: the newest one, at the time, that drew the item.
@@ -100,7 +138,7 @@ class SessionState:
         until = self.answers[item].at_round
         return max((r.number for r in self.rounds[:until] if item in r.items), default=0)
 
-    @property
+    @cached_property
     def labels_digest(self) -> str:
         """A digest of the labels that hold, whatever their order."""
         return hashlib.sha256(json.dumps(sorted(self.labels.items())).encode()).hexdigest()
@@ -115,31 +153,9 @@ class SessionState:
         """How many items are labelled anomalies."""
         return sum(label == ANOMALY for label in self.labels.values())
 
-
-def fold(events: Iterable[Event], budget: int) -> SessionState:
-    """The state after these events."""
-    rounds: list[Round] = []
-    live: dict[str, list[tuple[str, Answered]]] = {}
-    latest: dict[str, Event] = {}
-    for event in events:
-        if event.kind == "round":
-            _add_round(rounds, read_round(event.body))
-        elif event.kind in ANSWER_KINDS:
-            live.setdefault(event.who, []).append(_answered(event, len(rounds)))
-        elif event.kind == "undo":
-            if live.get(event.who):
-                live[event.who].pop()
-        elif event.kind != "warm-up" or "warm-up" not in latest:  # every fit restarts from the first warm-up
-            latest[event.kind] = event
-    return SessionState(
-        budget,
-        tuple(rounds),
-        _answers(live),
-        {who: len(answers) for who, answers in live.items() if answers},
-        _read(latest.get("warm-up"), lambda body: ModelRef(body["folder"], body["fingerprint"])),
-        _read(latest.get("estimate"), read_estimate),
-        _read(latest.get("fit"), _fit),
-    )
+    def _lacks(self, answered: Answered) -> bool:
+        """Whether somebody labelled it, and more are to."""
+        return answered.decision is None and 0 < answered.n_labels < self.answers_per_item
 
 
 def estimate_body(estimate: Estimate) -> dict[str, Any]:
@@ -161,64 +177,7 @@ def read_estimate(body: Mapping[str, Any]) -> Estimate:
     return Estimate(value, low, high, str(body["method"]), diagnostics)
 
 
-def _add_round(rounds: list[Round], drawn: Round) -> None:
-    """Keep a round, unless another process drew the same one a moment before."""
-    if drawn.number == len(rounds) + 1:
-        rounds.append(drawn)
-    elif not 1 <= drawn.number <= len(rounds):
-        raise SessionError(
-            f"Round {drawn.number} is stored after round {len(rounds)}: events are missing. "
-            "Restore the session from a copy."
-        )
-
-
-def _answered(event: Event, n_rounds: int) -> tuple[str, Answered]:
-    """The item of an answer event, and what was said about it."""
-    verdict, note = _verdict(event), str(event.body.get("note", ""))
-    is_label = verdict in LABELS
-    return str(event.item), Answered(
-        verdict, event.who, event.number, note, n_rounds if is_label else 0, int(not is_label)
-    )
-
-
-def _answers(live: Mapping[str, list[tuple[str, Answered]]]) -> dict[str, Answered]:
-    """The newest answer of each item among those not taken back, whoever gave it."""
-    answers: dict[str, Answered] = {}
-    for item, answer in sorted((told for own in live.values() for told in own), key=lambda t: t[1].number):
-        if item in answers:
-            before = answers[item]
-            answer = replace(
-                answer,
-                at_round=before.at_round or answer.at_round,
-                times_aside=before.times_aside + answer.times_aside,
-            )
-        answers[item] = answer
-    return answers
-
-
-def _verdict(event: Event) -> str:
-    if event.kind != "label" and event.item is not None:
-        return event.kind
-    label = event.body.get("label")
-    if not isinstance(label, int) or label not in _WORD_OF or event.item is None:
-        raise SessionError(
-            f"Event {event.number} is a label of {event.item!r} with code {label!r}, neither 1 nor 0. "
-            "Restore the session from a copy."
-        )
-    return _WORD_OF[label]
-
-
-def _fit(body: Mapping[str, Any]) -> Fit:
-    return Fit(ModelRef(body["folder"], body["fingerprint"]), str(body["labels"]), int(body["n_labels"]))
-
-
-def _read(event: Event | None, reader: Any) -> Any:
-    if event is None:
-        return None
-    try:
-        return reader(event.body)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise SessionError(
-            f"Event {event.number} ({event.kind}) cannot be read ({type(error).__name__}: {error}). "
-            "Restore the session from a copy."
-        ) from error
+def _differ(answered: Answered) -> bool:
+    """Whether the labels given are not all the same."""
+    said = {vote.verdict for vote in answered.votes if vote.is_label}
+    return answered.verdict == DISAGREEMENT or len(said) > 1

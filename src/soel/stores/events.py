@@ -3,86 +3,110 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, create_engine, func, insert, select
+from sqlalchemy import Connection, Engine, Row, create_engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from soel.errors import SessionError
+from soel.errors import ConfigError, SessionError
 from soel.session.ports import KINDS, Event
-from soel.stores import sqlite
-from soel.stores.schema import EVENTS, MIGRATIONS_DONE, check_ours, now, take_step
+from soel.stores import postgres, sqlite
+from soel.stores.group_commit import GroupCommit
+from soel.stores.schema import EVENTS, SESSIONS, check_ours, now, take_step
 
-_WRITER = threading.Lock()  # one writer per process: threads queue here, processes queue at the database
+N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 
 
 class SqlStore:
-    """Events in SQLite, given a path, or in another database, given its URL.
+    """Events in SQLite, given a path, or in PostgreSQL, given its address and the session's id.
 
-    Appends of one process take turns; between processes the database's own lock decides. must_exist:
-    refuse a file that is not there, so that a lost database is not taken for an empty one.
+    Appends of threads are committed together; between processes the database's own lock decides. must_exist:
+    refuse a file or a session that is not there, so that a lost database is not taken for an empty one.
     """
 
-    def __init__(self, where: str | Path, must_exist: bool = False) -> None:
-        url = where if isinstance(where, str) and "://" in where else f"sqlite:///{where}"
-        self._name = str(where)
-        if must_exist and url.startswith("sqlite") and not Path(url.removeprefix("sqlite:///")).is_file():
-            raise SessionError(f"{where} is missing, and with it every answer; restore it from a copy.")
-        self._engine = create_engine(url)
-        if self._engine.dialect.name == "sqlite":
-            sqlite.tune(self._engine)
+    def __init__(self, where: str | Path, must_exist: bool = False, session: str = "") -> None:
+        self._on_server = isinstance(where, str) and postgres.is_address(where)
+        self._name = postgres.hidden(str(where)) if self._on_server else str(where)
+        self._session = session if self._on_server else ""
+        self._group = GroupCommit(self._write)
+        self._engine = _connect(str(where)) if self._on_server else _open(where, must_exist)
         try:
-            self._migrate()
+            self._migrate(self._on_server and must_exist)
+            if self._on_server:
+                self._enrol(must_exist)
         except BaseException:
             self.close()
             raise
 
     def append(self, events: Sequence[Event]) -> Sequence[Event]:
         """Store these events together and return them with number and time."""
-        rows = [self._row(event) for event in events]
-        if not rows:
-            return []
+        for event in events:
+            self._row(event)  # refuses what cannot be stored before others wait for it
+        return self._group.store(tuple(events)) if events else []
+
+    def copy_in(self, events: Sequence[Event]) -> None:
+        """Take over events with their numbers and times, into an empty store."""
+        rows = [self._row(event) | {"number": event.number, "at": event.at} for event in events]
         with self._writing() as connection:
-            # Locks out writers of other processes where a transaction alone does not.
-            connection.execute(select(MIGRATIONS_DONE.c.version).with_for_update()).all()
-            last = connection.scalar(select(func.max(EVENTS.c.number))) or 0
-            at = now()
-            numbered = [replace(e, number=last + i, at=at) for i, e in enumerate(events, start=1)]
-            stamps = [{"number": event.number, "at": at} for event in numbered]
-            connection.execute(insert(EVENTS), [row | stamp for row, stamp in zip(rows, stamps, strict=True)])
-        return numbered
+            if connection.scalar(select(func.count()).where(EVENTS.c.session == self._session)):
+                raise SessionError(f"{self._name} holds events already; a copy is made into an empty place only.")
+            if rows:
+                connection.execute(insert(EVENTS), rows)
 
     def read(self, after: int = 0) -> Sequence[Event]:
         """Events with a higher number, in order."""
-        query = select(EVENTS).where(EVENTS.c.number > after).order_by(EVENTS.c.number)
+        newer = (EVENTS.c.session == self._session) & (EVENTS.c.number > after)
         with self._errors(), self._engine.begin() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(select(EVENTS).where(newer).order_by(EVENTS.c.number)).all()
         return [self._event(row) for row in rows]
 
     def close(self) -> None:
         """Let go of the file or the server."""
         self._engine.dispose()
 
-    def _migrate(self) -> None:
+    def _write(self, batches: Sequence[Sequence[Event]]) -> Sequence[Sequence[Event]]:
+        """Store these batches one after the other in one transaction."""
+        own = EVENTS.c.session == self._session
+        with self._writing() as connection:
+            last = connection.scalar(select(func.max(EVENTS.c.number)).where(own)) or 0
+            at, numbers = now(), count(last + 1)
+            stored = [[replace(event, number=next(numbers), at=at) for event in batch] for batch in batches]
+            rows = [self._row(e) | {"number": e.number, "at": at} for batch in stored for e in batch]
+            connection.execute(insert(EVENTS), rows)
+        return stored
+
+    def _migrate(self, must_exist: bool) -> None:
         with self._errors(), self._engine.begin() as connection:
-            check_ours(connection)
+            if not check_ours(connection) and must_exist:
+                raise self._stranger()
         while self._step():
             pass
 
     def _step(self) -> bool:
-        with self._writing() as connection:
+        with self._writing(all_sessions=True) as connection:
             return take_step(connection)
 
+    def _enrol(self, must_exist: bool) -> None:
+        """Note down a new session on the server, or find an old one."""
+        with self._writing() as connection:
+            found = connection.scalar(select(SESSIONS.c.at).where(SESSIONS.c.session == self._session))
+            if found is None and must_exist:
+                raise self._stranger()
+            if found is None:
+                connection.execute(insert(SESSIONS).values(session=self._session, at=now()))
+
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with _WRITER, self._errors(), self._engine.connect() as connection:
+    def _writing(self, all_sessions: bool = False) -> Iterator[Connection]:
+        with self._errors(), self._engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
+                if self._on_server:
+                    postgres.lock(connection, None if all_sessions else self._session)
                 yield connection
 
     @contextmanager
@@ -90,16 +114,17 @@ class SqlStore:
         try:
             yield
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise SessionError(
-                f"The events in {self._name} cannot be used ({cause}); restore it from a copy."
-            ) from error
+            lines = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
+            remedy = "check its address and that it runs" if self._on_server else "restore it from a copy"
+            raise SessionError(f"The events in {self._name} cannot be used ({lines[0]}); {remedy}.") from error
 
     def _row(self, event: Event) -> dict[str, Any]:
         if event.kind not in KINDS:
             raise SessionError(f"{event.kind!r} is not a kind of event. Use one of: {', '.join(KINDS)}.")
+        if "\x00" in f"{event.who}{event.item}":
+            raise SessionError(f"{event.who!r} or {event.item!r} holds a NUL character; choose another name.")
         body = json.dumps(dict(event.body), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return {"kind": event.kind, "who": event.who, "item": event.item, "body": body}
+        return {"session": self._session, "kind": event.kind, "who": event.who, "item": event.item, "body": body}
 
     def _event(self, row: Row[Any]) -> Event:
         try:
@@ -114,5 +139,35 @@ class SqlStore:
             raise self._damaged(row, "its number or annotator has another type")
         return Event(row.kind, row.who, row.item, body, row.number, row.at)
 
+    def _stranger(self) -> SessionError:
+        return SessionError(
+            f"{self._name} does not hold this session's events; give the address of the database that does."
+        )
+
     def _damaged(self, row: Row[Any], why: str) -> SessionError:
         return SessionError(f"Event {row.number} in {self._name} was changed by hand: {why}. Restore it from a copy.")
+
+
+def _open(where: str | Path, must_exist: bool) -> Engine:
+    url = where if isinstance(where, str) and "://" in where else f"sqlite:///{where}"
+    if not url.startswith("sqlite:///"):
+        raise ConfigError(f"{where!r} is neither a file nor the address of a PostgreSQL database; give one of them.")
+    if must_exist and not Path(url.removeprefix("sqlite:///")).is_file():
+        raise SessionError(f"{where} is missing, and with it every answer; restore it from a copy.")
+    engine = create_engine(url, pool_size=N_CONNECTIONS)
+    sqlite.tune(engine)
+    return engine
+
+
+def _connect(where: str) -> Engine:
+    url = postgres.read_address(where)
+    try:
+        engine = create_engine(
+            url, pool_size=N_CONNECTIONS, pool_pre_ping=True, connect_args=postgres.connect_arguments(url)
+        )
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "A PostgreSQL store needs the package psycopg, which is not installed; install soel[postgres]."
+        ) from error
+    postgres.tune(engine)
+    return engine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     func,
     insert,
     inspect,
+    literal,
     select,
 )
 
@@ -23,15 +25,27 @@ from soel.errors import SessionError
 
 METADATA = MetaData()
 
-EVENTS = Table(
-    "events",
+
+def _content() -> list[Column[Any]]:
+    """What every form of the table of events has had."""
+    return [
+        Column("number", Integer, primary_key=True, autoincrement=False),
+        Column("at", String(40), nullable=False),
+        Column("kind", String(20), nullable=False),
+        Column("who", Text, nullable=False),
+        Column("item", Text, nullable=True),
+        Column("body", Text, nullable=False),
+    ]
+
+
+# A file holds one session, whose name is empty here: the folder says which one it is. A server holds many.
+EVENTS = Table("events", METADATA, Column("session", String(100), primary_key=True), *_content())
+
+SESSIONS = Table(
+    "sessions",
     METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("session", String(100), primary_key=True),
     Column("at", String(40), nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("who", Text, nullable=False),
-    Column("item", Text, nullable=True),
-    Column("body", Text, nullable=False),
 )
 
 MIGRATIONS_DONE = Table(
@@ -42,11 +56,27 @@ MIGRATIONS_DONE = Table(
 )
 
 
+_FIRST_EVENTS = Table("events", MetaData(), *_content())
+_OLD_EVENTS = Table("events_of_one", MetaData(), *_content())
+
+
 def _first(connection: Connection) -> None:
+    _FIRST_EVENTS.create(connection)
+
+
+def _many_sessions(connection: Connection) -> None:
+    """Give every event its session, and the database a list of them."""
+    connection.exec_driver_sql("ALTER TABLE events RENAME TO events_of_one")
+    if connection.dialect.name == "postgresql":  # a key keeps its name when its table is renamed
+        connection.exec_driver_sql("ALTER INDEX events_pkey RENAME TO events_of_one_pkey")
     EVENTS.create(connection)
+    SESSIONS.create(connection)
+    kept = select(literal("").label("session"), *_OLD_EVENTS.columns)
+    connection.execute(insert(EVENTS).from_select([column.name for column in EVENTS.columns], kept))
+    _OLD_EVENTS.drop(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first,)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _many_sessions)
 
 
 def now() -> str:

@@ -14,7 +14,7 @@ from soel.profiles import Schedule
 from soel.training.inference import losses as eval_losses
 from soel.training.model import Model
 from soel.training.pseudo_labels import Weights, ranked_weights
-from soel.training.threads import threads_for
+from soel.training.threads import precision, threads_for
 from soel.types import Floats, ItemWeights, RankedWeights
 
 Progress = Callable[[int, int], None]
@@ -154,7 +154,7 @@ def _run(
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     summed = always_summed or schedule.step == "summed"
     history: list[Tensor] = []
-    with threads_for(batch_size, n_parameters):
+    with threads_for(batch_size, n_parameters), precision(schedule.precision):
         for epoch in range(n_epochs):
             if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
                 _refresh(model, rows, batches)

@@ -1,4 +1,4 @@
-"""How many threads a computation gets: decided by its size, so that results do not depend on what ran before."""
+"""Threads and precision of a computation: decided by its size and settings, never by what ran before."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+
+from soel.types import Precision
 
 ROWS_TIMES_PARAMETERS = 1e9  # below this a step is all overhead, and a second thread only adds to it
 
@@ -21,3 +23,14 @@ def threads_for(n_rows: int, n_parameters: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def precision(setting: Precision) -> Iterator[None]:
+    """Matrix products in full float32 ('highest') or TF32 ('high'); only a GPU knows the difference."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(setting)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)

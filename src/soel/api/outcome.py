@@ -1,0 +1,96 @@
+"""The pool as the last fit sees it, kept as a file: looking at results then needs neither torch nor the model."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from soel.errors import SessionError
+from soel.metrics.threshold import parse_threshold
+from soel.session import Scored, Session
+from soel.session.files import write_whole
+from soel.session.results import ranked
+from soel.types import Floats
+
+FOLDER = "outcomes"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One fit on the whole pool.
+
+    scores: (N,). probabilities: (N,) of being an anomaly. points: (N, 2), the map. threshold: where alarms start.
+    """
+
+    scores: Floats
+    probabilities: Floats
+    points: Floats
+    threshold: float
+
+    def cut(self, rule: str, contamination: float) -> float:
+        """The threshold by another rule."""
+        return parse_threshold(rule).cut(self.scores, contamination, self.probabilities)
+
+    def scored(self, ids: tuple[str, ...], threshold: float) -> Scored:
+        """Ranks and alarms at a threshold."""
+        return ranked(ids, self.scores, self.scores > threshold)
+
+
+def keep_outcome(session: Session) -> Outcome:
+    """Look at the pool with the last fit and keep what is seen. Imports torch."""
+    from soel.report.projection import fit_plane, project
+
+    fit = session.state.fit
+    if fit is None:
+        raise SessionError("There is no fitted model to look with yet; fit first.")
+    model = session.engine.load(session.folder.path / fit.model.folder)
+    scores, embeddings = session.engine.look(model, session.folder.pool)
+    points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
+    outcome = Outcome(
+        np.asarray(scores, np.float64), _probabilities(model, scores), points.astype(np.float32), float(model.threshold)
+    )
+    write_whole(_place(session, fit.model.fingerprint), _packed(outcome))
+    return outcome
+
+
+def read_outcome(session: Session) -> Outcome | None:
+    """What was kept of the last fit; None where there is no fit, or nothing was kept of it yet."""
+    fit = session.state.fit
+    if fit is None:
+        return None
+    path = _place(session, fit.model.fingerprint)
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            return Outcome(arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
+
+
+def _place(session: Session, fingerprint: str) -> Path:
+    return session.folder.path / FOLDER / f"{fingerprint}.npz"
+
+
+def _packed(outcome: Outcome) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(
+        buffer,
+        scores=outcome.scores,
+        probabilities=outcome.probabilities,
+        points=outcome.points,
+        threshold=np.float64(outcome.threshold),
+    )
+    return buffer.getvalue()
+
+
+def _probabilities(model: object, scores: Floats) -> Floats:
+    """By the model's own calibration; a model without one counts every alarm as certain."""
+    calibration = getattr(model, "calibration", None)
+    if calibration is None:
+        return np.asarray(scores > getattr(model, "threshold", np.inf), np.float64)
+    return np.asarray(calibration.probabilities(scores), np.float64)

@@ -1,0 +1,202 @@
+"""For researchers: datasets, reproduce, compare."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soel.cli.reply import Reply
+from soel.cli.verbs_start import PROFILES
+from soel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from soel.data.catalogue import Dataset
+    from soel.reproduce.reproduce import Plan
+
+SPECIAL = {
+    "page": "the page of results, docs/results.md by default",
+    "toy": "fig:toy-data, score maps on 2-D toy data",
+    "settings": "tab:opt-param, the settings in force",
+}
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    _add_datasets(verbs, common)
+    _add_reproduce(verbs, common)
+    _add_compare(verbs, common)
+
+
+def _add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
+    datasets = verbs.add_parser("datasets", parents=[common], help="list public data sets, and fetch them")
+    datasets.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
+    datasets.add_argument("--fetch", metavar="NAME", nargs="+", default=[], help="download these")
+    datasets.set_defaults(handler=run_datasets)
+
+
+def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
+    reproduce = verbs.add_parser("reproduce", parents=[common], help="compute a table or figure of the paper")
+    reproduce.add_argument("name", metavar="NAME", nargs="?", help="an artefact, as in --list")
+    reproduce.add_argument("--list", action="store_true", help="name all artefacts")
+    reproduce.add_argument("--profile", choices=PROFILES, default="authors")
+    for option, what in (
+        ("methods", "methods"),
+        ("datasets", "data sets"),
+        ("budgets", "budgets"),
+        ("classes", "classes"),
+    ):
+        reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {what}")
+    reproduce.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the artefact's own)")
+    reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
+    reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
+    reproduce.add_argument("--out", metavar="DIR", type=Path, default=Path("reproduced"), help="default: reproduced")
+    reproduce.add_argument(
+        "--merge", metavar="DIR", type=Path, nargs="+", default=[], help="take in results of other runs"
+    )
+    reproduce.add_argument(
+        "--jobs", type=int, metavar="N", help="processes (default: one per core; 0: show what is finished)"
+    )
+    reproduce.add_argument(
+        "--page", metavar="FILE.md", type=Path, default=Path("docs/results.md"), help=argparse.SUPPRESS
+    )
+    reproduce.set_defaults(handler=run_reproduce)
+
+
+def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
+    compare = verbs.add_parser("compare", parents=[common], help="compare detectors on your own labelled table")
+    compare.add_argument("data", metavar="DATA", type=Path)
+    compare.add_argument("--label-column", metavar="COLUMN", required=True, help="the truth of every row")
+    compare.add_argument(
+        "--budgets", metavar="A,B", default="5,10,20,40", help="numbers of labels (default: 5,10,20,40)"
+    )
+    compare.add_argument("--profiles", metavar="A,B", default="default,authors")
+    compare.add_argument("--seeds", type=int, metavar="N", default=3)
+    compare.add_argument("--out", metavar="DIR", type=Path, default=Path("compared"), help="default: compared")
+    compare.add_argument("--jobs", type=int, metavar="N", help="processes (default: one per core)")
+    compare.set_defaults(handler=run_compare)
+
+
+def run_datasets(args: argparse.Namespace) -> Reply:
+    """List the catalogue, after fetching what was named."""
+    from soel.data.catalogue import CATALOGUE, find_dataset
+    from soel.data.catalogue_access import data_folder, fetch
+    from soel.report.progress import progress_bar
+    from soel.report.text import format_table
+    from soel.reproduce.sources import local_source
+
+    folder = data_folder(local_source(args.data_dir).data_dir)
+    for name in args.fetch:
+        with progress_bar(name) as progress:
+            fetch(find_dataset(name), folder, progress)
+    entries = [_entry(dataset, folder.find(dataset)) for dataset in CATALOGUE.values()]
+    rows = [[e["name"], e["kind"], e["protocol"], e["present"] is not None, e["licence"]] for e in entries]
+    text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
+    return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.")
+
+
+def _entry(dataset: Dataset, found: Path | None) -> dict[str, Any]:
+    file = dataset.files[0] if dataset.files else None
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "kind": dataset.kind,
+        "protocol": dataset.protocol,
+        "licence": dataset.licence,
+        "source": None if file is None else file.address,
+        "checksum": (file.checksum if file else "") or dataset.content or None,
+        "present": None if found is None else str(found),
+    }
+
+
+def run_reproduce(args: argparse.Namespace) -> Reply:
+    """Compute one artefact, or name them all."""
+    if args.list or args.name is None:
+        return _artefact_list()
+    from soel.report.progress import progress_bar
+    from soel.reproduce.artefacts import find_artefact
+    from soel.reproduce.reproduce import CELLS, reproduce
+    from soel.reproduce.sources import local_source
+    from soel.reproduce.store import CellStore
+
+    if args.merge:
+        CellStore(args.out / CELLS).merge(args.merge)
+    if args.name in SPECIAL:
+        return _special(args)
+    artefact, source = find_artefact(args.name), local_source(args.data_dir)
+    with progress_bar(artefact.name) as progress:
+        outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress)
+    written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
+    return Reply(outcome.to_json(), f"{artefact.title}, profile {outcome.profile}\n\n{outcome.text}\n\n{written}")
+
+
+def run_compare(args: argparse.Namespace) -> Reply:
+    """Compare our profiles and the peers on a user's table."""
+    from soel.report.progress import progress_bar
+    from soel.reproduce.compare import compare
+
+    budgets, profiles = _numbers(args.budgets), _words(args.profiles)
+    with progress_bar("compare") as progress:
+        found = compare(
+            args.data, args.label_column, args.out, budgets, profiles, args.seeds, n_jobs=args.jobs, progress=progress
+        )
+    written = "\n".join(f"{kind}: {path}" for kind, path in found.files.items())
+    return Reply(found.to_json(), f"{found.text}\n\n{written}")
+
+
+def _special(args: argparse.Namespace) -> Reply:
+    """Artefacts that are no grid of cells."""
+    from soel.report.progress import progress_bar
+    from soel.reproduce import page, settings, sources, toy
+
+    if args.name == "settings":
+        rows = settings.settings_rows()
+        return Reply(
+            {"settings": [dict(zip(settings.HEADER, row, strict=True)) for row in rows]}, settings.settings_table()
+        )
+    if args.name == "toy":
+        panels = toy.write_toy(args.out)
+        lines = [f"{panel.title}: AUROC {100 * panel.auroc:.1f} %" for panel in panels]
+        document = {"panels": [{"title": p.title, "auroc": p.auroc} for p in panels], "out": str(args.out / "toy.svg")}
+        return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
+    with progress_bar("page") as progress:
+        page.write_page(args.page, args.out, sources.local_source(args.data_dir), args.jobs, progress)
+    return Reply({"page": str(args.page)}, f"The results are in {args.page}.")
+
+
+def _artefact_list() -> Reply:
+    from soel.report.text import format_table
+    from soel.reproduce.artefacts import ARTEFACTS
+
+    entries = [artefact.to_json() for artefact in ARTEFACTS.values()]
+    rows = [[e["name"], e["label"] or "ours", e["title"], e["needs"], f"{e['minutes']:g} min"] for e in entries]
+    rows += [[name, "", what, "", ""] for name, what in SPECIAL.items()]
+    text = format_table(["name", "in the paper", "what", "needs", "two cores"], rows)
+    return Reply({"artefacts": entries, "special": SPECIAL}, f"{text}\nNext: soel reproduce NAME")
+
+
+def _plan(args: argparse.Namespace) -> Plan:
+    from soel.reproduce.reproduce import Plan
+
+    if args.seeds is not None and args.seeds < 1:
+        raise ConfigError(f"At least one seed is needed, got {args.seeds}.")
+    return Plan(
+        args.profile,
+        _words(args.methods),
+        _words(args.datasets),
+        _numbers(args.budgets),
+        _numbers(args.classes),
+        args.seeds,
+        args.peers,
+    )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(word) for word in _words(text))
+    except ValueError as error:
+        raise ConfigError(f"{text!r} is no list of whole numbers; write them as 5,10,20.") from error

@@ -1,0 +1,93 @@
+"""Labels in and out, the owner's word, and the proof: export, import, decide, replay."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from soel.cli.place import add_place, open_session
+from soel.cli.progress import progress
+from soel.cli.reply import Reply
+
+FORMATS = ("csv", "json", "label-studio")
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    export = verbs.add_parser("export", parents=[common], help="write all labels to a file")
+    add_place(export)
+    export.add_argument("--format", choices=FORMATS, default="csv")
+    export.add_argument("--out", metavar="FILE", type=Path, help="default: DIR/labels.csv and the like")
+    export.add_argument("--events", action="store_true", help="copy the events from the server into DIR instead")
+    export.set_defaults(handler=run_export)
+    take = verbs.add_parser("import", parents=[common], help="store the labels of a file (CSV, JSON, Label Studio)")
+    add_place(take)
+    take.add_argument("file", metavar="FILE", type=Path)
+    take.add_argument("--who", metavar="NAME", help="the annotator, in place of the names in the file")
+    take.set_defaults(handler=run_import)
+    decide = verbs.add_parser("decide", parents=[common], help="settle a disagreement as the owner")
+    add_place(decide)
+    decide.add_argument("item", metavar="ITEM")
+    decide.add_argument("verdict", choices=("anomaly", "normal", "open"), help="open takes a decision back")
+    decide.add_argument("--who", default="owner", help="the owner's name (default: owner)")
+    decide.set_defaults(handler=run_decide)
+    replay = verbs.add_parser("replay", parents=[common], help="compute everything again and say what differs")
+    add_place(replay)
+    replay.set_defaults(handler=run_replay)
+
+
+def run_export(args: argparse.Namespace) -> Reply:
+    """Write all labels, or bring the events in."""
+    from soel.api.event_stores import bring_in
+    from soel.api.label_files import export_labels
+
+    with closing(open_session(args)) as session:
+        if args.events:
+            out, n_events = bring_in(session), len(session.events)
+            text = (
+                f"{n_events} events are now in {out} too.\nWithout the server: soel status {args.folder} --store folder"
+            )
+            return Reply({"out": str(out), "n_events": n_events}, text)
+        out, n_entries = export_labels(session, args.format, args.out)
+    text = f"{n_entries} entries are in {out}.\nNext: soel import OTHER-DIR {out}"
+    return Reply({"out": str(out), "format": args.format, "n_entries": n_entries}, text)
+
+
+def run_import(args: argparse.Namespace) -> Reply:
+    """Store the labels of a file."""
+    from soel.api.label_files import import_labels
+
+    with closing(open_session(args)) as session:
+        told = import_labels(session, args.file, args.who)
+        n_labels = len(session.state.labels)
+    repeated = f", {told.n_repeated} were known" if told.n_repeated else ""
+    text = f"{told.n_stored} entries stored{repeated}; {n_labels} items are labelled.\nNext: soel fit {args.folder}"
+    return Reply({**asdict(told), "n_labels": n_labels}, text)
+
+
+def run_decide(args: argparse.Namespace) -> Reply:
+    """Settle a disagreement."""
+    with closing(open_session(args)) as session:
+        session.decide(args.item, None if args.verdict == "open" else args.verdict, args.who)
+        left = list(session.state.disagreements)
+    said = "has no decision any more" if args.verdict == "open" else f"counts as {args.verdict}"
+    rest = f"Still open: {', '.join(left[:10])}." if left else "No disagreement is open."
+    return Reply({"item": args.item, "verdict": args.verdict, "disagreements": left}, f"{args.item} {said}. {rest}")
+
+
+def run_replay(args: argparse.Namespace) -> Reply:
+    """Compute everything again and compare."""
+    from soel.api.replays import replay_session
+
+    with closing(open_session(args)) as session, progress("Repeating") as bar:
+        steps = replay_session(session, bar)
+    n_different = sum(bool(step.difference) for step in steps)
+    lines = [f"{step.what}: {step.difference or 'the same'}" for step in steps]
+    summary = (
+        f"{n_different} of {len(steps)} steps differ." if n_different else f"All {len(steps)} steps came out the same."
+    )
+    document = {"same": not n_different, "steps": [asdict(step) for step in steps]}
+    return Reply(document, "\n".join([*lines, summary]))

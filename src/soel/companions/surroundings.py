@@ -1,0 +1,148 @@
+"""How far a row lies from what looks normal, corrected by the labels around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from soel.companions.distances import blocks, mean_of_nearest, nearest
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
+
+CLIP = 3.0  # in scaled units: one wild column must not decide alone
+NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
+REFERENCE_ROWS = 4000  # a larger pool is represented by a random sample of this size
+DROPPED_SHARE = 0.1  # the most isolated rows are no reference for what is normal
+GROWN_SHARE = 0.05  # rows around labelled anomalies that are taken for anomalies, as a share of the pool
+ANOMALY_NEIGHBOURS = 10
+RIDGE = 0.1  # added to the covariance, as a share of its mean variance
+TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Two distances to the cleaned pool (to its nearest rows, and Mahalanobis') minus the distance to anomalies.
+
+    Cleaned: without the most isolated rows, and without the labelled anomalies and the rows around them. Around a
+    labelled normal row the score is lowered by what that row had too much. Scores are logarithms of distances, in
+    units of their spread over the pool, so that they add up with others. O(N) memory; O(N) distances to at most
+    REFERENCE_ROWS rows.
+    """
+
+    reference: Floats  # (m, d) rows that count as normal
+    centre: Floats  # (d,)
+    whitening: Floats  # (d, d)
+    anomalies: Floats  # (a, d) labelled anomalies and the rows around them
+    normals: Floats  # (b, d) rows labelled normal
+    excess: Floats  # (b,) how far above the middle each of those scored
+    reach: Floats  # (1,) how far a normal label speaks
+    spread: Floats  # (1,) of the distances' logarithm over the pool
+    middle: Floats  # (1,) the pool's mean score before it is moved to 0
+
+    @classmethod
+    def fit(cls, pool: Floats, labels: Labels, seed: int) -> Surroundings:
+        """From scaled rows (N, d) and their labels (N,); all chance comes from the seed."""
+        rng, x = np.random.default_rng(seed), clipped(pool)
+        suspects, is_normal = around_anomalies(x, labels), labels == NORMAL
+        isolation = _isolation(x, rng)
+        isolation[is_normal] = -1
+        kept = ~suspects
+        kept[np.argsort(-isolation, kind="stable")[: int(DROPPED_SHARE * len(x))]] = False
+        kept = kept if kept.sum() > 1 else np.ones(len(x), bool)
+        rows = _sample(np.flatnonzero(kept), rng)
+        anomalies = x[_sample(np.flatnonzero(suspects), rng)]
+        nothing, one, zero = np.zeros(int(is_normal.sum())), np.ones(1), np.zeros(1)
+        plain = cls(x[rows], *_gaussian(x[kept]), anomalies, x[is_normal], nothing, one, one, zero)
+        distance = plain._distance(x, _positions(len(x), rows))
+        excess = np.maximum(distance[is_normal] - np.median(distance), 0)
+        reach = np.median(nearest(x, x[labels != UNLABELLED])) if is_normal.any() else 1.0
+        learnt = {
+            "excess": excess,
+            "reach": np.array([reach + TINY]),
+            "spread": np.array([distance.std() or 1.0]),
+        }
+        uncentred = cls.from_arrays(plain.arrays() | learnt)
+        middle = uncentred.score(x[_sample(np.arange(len(x)), rng)]).mean()
+        return cls.from_arrays(uncentred.arrays() | {"middle": np.array([middle])})
+
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of scaled rows (n, d)."""
+        x = clipped(x)
+        score = self._distance(x)
+        if len(self.anomalies):
+            score -= np.log(mean_of_nearest(x, self.anomalies, ANOMALY_NEIGHBOURS) + TINY)
+        if len(self.normals):
+            for block, distances in blocks(x, self.normals):
+                score[block] -= (np.exp(-distances / self.reach) * self.excess).max(axis=1)
+        return np.asarray(score / self.spread - self.middle)
+
+    def space(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points between which distances are measured."""
+        return clipped(x)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything it has learnt, by name."""
+        return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Surroundings:
+        """The scorer back from its arrays."""
+        return cls(**{field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)})
+
+    def _distance(self, x: Floats, own: Rows | None = None) -> Floats:
+        """The mean logarithm (n,) of the two distances to the cleaned pool."""
+        near = mean_of_nearest(x, self.reference, _neighbours(len(self.reference)), own)
+        white = (x - self.centre) @ self.whitening
+        far = np.sqrt(np.einsum("ij,ij->i", white, white))
+        return np.asarray(0.5 * (np.log(near + TINY) + np.log(far + TINY)), np.float64)
+
+
+def clipped(x: Floats) -> Floats:
+    """Rows (n, d) with every value within +-CLIP: the space in which distances are measured."""
+    return np.clip(np.asarray(x, np.float32), -CLIP, CLIP)
+
+
+def around_anomalies(x: Floats, labels: Labels) -> np.ndarray:
+    """Which rows (N,) are labelled anomalies or lie among their nearest, and nearer to them than to any normal."""
+    suspects = np.asarray(labels == ANOMALY)
+    anomalies = np.flatnonzero(suspects)
+    if not len(anomalies):
+        return suspects
+    to_normal = nearest(x, x[labels == NORMAL])
+    n_each = max(1, int(GROWN_SHARE * len(x) / len(anomalies)))
+    to_each = np.concatenate([distances for _, distances in blocks(x, x[anomalies])])  # (N, a): a is small
+    theirs = to_each.min(axis=1) < to_normal
+    for distances in to_each.T:
+        closest = np.argpartition(distances, min(n_each, len(x) - 1))[:n_each]
+        suspects[closest[theirs[closest]]] = True
+    return np.asarray(suspects & (labels != NORMAL))
+
+
+def _isolation(x: Floats, rng: np.random.Generator) -> Floats:
+    """Mean distance (N,) to the nearest rows of the pool, labels unseen."""
+    rows = _sample(np.arange(len(x)), rng)
+    return mean_of_nearest(x, x[rows], _neighbours(len(rows)), _positions(len(x), rows))
+
+
+def _gaussian(x: Floats) -> tuple[Floats, Floats]:
+    """Centre (d,) and a matrix (d, d) that makes the rows' covariance one."""
+    covariance = np.atleast_2d(np.cov(x.T.astype(np.float64)))
+    width = len(covariance)
+    ridge = RIDGE * np.trace(covariance) / width + TINY
+    return x.mean(axis=0), np.linalg.cholesky(np.linalg.inv(covariance + ridge * np.eye(width)))
+
+
+def _neighbours(n_rows: int) -> int:
+    return max(FEWEST_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * n_rows)))
+
+
+def _sample(rows: Rows, rng: np.random.Generator) -> Rows:
+    return rows if len(rows) <= REFERENCE_ROWS else np.sort(rng.choice(rows, REFERENCE_ROWS, replace=False))
+
+
+def _positions(n_rows: int, rows: Rows) -> Rows:
+    """Where each row of the pool stands among the sampled ones; -1 where it does not."""
+    positions = np.full(n_rows, -1)
+    positions[rows] = np.arange(len(rows))
+    return positions

@@ -1,0 +1,130 @@
+"""Readers of published data files: what each returns is either labelled rows or classes with a given test set."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.errors import DataError
+from soel.types import Floats
+
+CIFAR_ROW = 1 + 3 * 32 * 32
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows (n, d) and which of them are anomalies (n,)."""
+
+    x: Floats
+    is_anomaly: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ClassSets:
+    """Items of several classes with the published split: pixels (n, h, w[, 3]) or feature vectors (n, d)."""
+
+    x_train: NDArray[Any]
+    y_train: NDArray[np.int64]
+    x_test: NDArray[Any]
+    y_test: NDArray[np.int64]
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The class codes."""
+        return tuple(int(code) for code in np.unique(self.y_train))
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the items are feature vectors; pixels need an extractor first."""
+        return self.x_train.ndim == 2
+
+
+Content = LabelledRows | ClassSets
+
+
+def read_rows(path: Path) -> LabelledRows:
+    """A .npz file with X (n, d) and y (n,) of 0 and 1."""
+    arrays = _arrays(path, "X", "y")
+    truth = np.ravel(arrays["y"])
+    if arrays["X"].ndim != 2 or len(truth) != len(arrays["X"]) or not np.isin(truth, (0, 1)).all():
+        raise DataError(f"{path.name} must hold X (n, d) and y (n,) of 0 and 1, one per row. Save it in that form.")
+    return LabelledRows(arrays["X"].astype(np.float32), truth == 1)
+
+
+def read_classes(path: Path) -> ClassSets:
+    """A .npz file with x_train, y_train, x_test, y_test: pixels, or feature vectors made from them."""
+    arrays = _arrays(path, "x_train", "y_train", "x_test", "y_test")
+    return _class_sets(arrays["x_train"], arrays["y_train"], arrays["x_test"], arrays["y_test"])
+
+
+def read_medmnist(path: Path) -> ClassSets:
+    """A MedMNIST file: train and test images; the validation part is left alone, as in the paper."""
+    arrays = _arrays(path, "train_images", "train_labels", "test_images", "test_labels")
+    return _class_sets(arrays["train_images"], arrays["train_labels"], arrays["test_images"], arrays["test_labels"])
+
+
+def read_cifar(folder: Path) -> ClassSets:
+    """CIFAR-10's binary version: one label byte and 3 x 32 x 32 pixel bytes per image."""
+    train = [_cifar_batch(folder / f"data_batch_{n}.bin") for n in range(1, 6)]
+    x_test, y_test = _cifar_batch(folder / "test_batch.bin")
+    return _class_sets(np.concatenate([x for x, _ in train]), np.concatenate([y for _, y in train]), x_test, y_test)
+
+
+def read_idx_classes(folder: Path) -> ClassSets:
+    """Fashion-MNIST's four idx files."""
+    parts = [
+        read_idx(folder / f"{part}-{what}-ubyte.gz")
+        for part in ("train", "t10k")
+        for what in ("images-idx3", "labels-idx1")
+    ]
+    return _class_sets(*parts)
+
+
+def read_idx(path: Path) -> NDArray[np.uint8]:
+    """One idx file of unsigned bytes, gzipped."""
+    with gzip.open(path, "rb") as file:
+        zeros, kind, n_axes = struct.unpack(">HBB", file.read(4))
+        if zeros or kind != 8 or not 1 <= n_axes <= 3:
+            raise DataError(f"{path.name} is no idx file of bytes. Fetch it again.")
+        shape = struct.unpack(f">{n_axes}I", file.read(4 * n_axes))
+        content = file.read()
+    if len(content) != int(np.prod(shape)):
+        raise DataError(f"{path.name} says {shape} but holds {len(content)} bytes. Fetch it again.")
+    return np.frombuffer(content, np.uint8).reshape(shape)
+
+
+def read_frames(folder: Path) -> dict[str, NDArray[np.bool_]]:
+    """UCSD Peds1 listing, labels.json: for each clip which of its frames are abnormal (a string of 0 and 1)."""
+    clips = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    return {name: np.array([mark == "1" for mark in marks], np.bool_) for name, marks in sorted(clips.items())}
+
+
+def _cifar_batch(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    content = np.fromfile(path, np.uint8)
+    if len(content) % CIFAR_ROW:
+        raise DataError(f"{path.name} has {len(content)} bytes, no multiple of {CIFAR_ROW}. Fetch it again.")
+    rows = content.reshape(-1, CIFAR_ROW)
+    return rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), rows[:, 0]
+
+
+def _class_sets(x_train: Any, y_train: Any, x_test: Any, y_test: Any) -> ClassSets:
+    codes = [np.ravel(y).astype(np.int64) for y in (y_train, y_test)]
+    if len(codes[0]) != len(x_train) or len(codes[1]) != len(x_test):
+        raise DataError("The file has another number of labels than of items. Give one label per item.")
+    return ClassSets(x_train, codes[0], x_test, codes[1])
+
+
+def _arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: np.asarray(archive[name]) for name in names}
+    except Exception as error:  # a damaged file raises errors of many kinds
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise DataError(f"{path.name} must hold the arrays {', '.join(names)}: {reason}.") from error

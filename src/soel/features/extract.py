@@ -1,0 +1,130 @@
+"""The features of a source: decoding in threads ahead of the network, batches, one cache."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from soel.errors import DataError
+from soel.features.extractors import Extractor, Pictures
+from soel.features.items import Skipped, Source, fingerprint, reason
+from soel.features.matrix import GrowingMatrix
+from soel.features.preprocess import square
+from soel.types import Floats, Rows
+
+Progress = Callable[[int, int], None]
+BATCH = 16
+STRETCH = 32  # rows that one thread decodes in one go: frames of a clip need few seeks this way
+AHEAD = 2  # stretches decoded ahead, per thread
+
+
+@dataclass(frozen=True)
+class Features:
+    """matrix: (n, d) of the rows that could be read. rows: (n,) their positions. faulty: the others, and why."""
+
+    matrix: Floats
+    rows: Rows
+    faulty: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Squares (B, size, size, 3); a row that cannot be read is black, and `faults` says why."""
+
+    pictures: Pictures
+    faults: dict[int, str]
+
+
+def extract(
+    source: Source, extractor: Extractor, cache: Path | None = None, progress: Progress | None = None
+) -> Features:
+    """Features of all items. What is in the cache is not computed again, what was begun is gone on with."""
+    n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
+    with _place(source, extractor, cache) as folder, _alone(folder), GrowingMatrix(folder, n_rows) as matrix:
+        for batch in _batches(source, extractor.size, matrix.done):
+            matrix.append(extractor.features(batch.pictures), batch.faults)
+            if progress is not None:
+                progress(matrix.done, n_rows)
+        return _readable(source, matrix.finish(), matrix.faults, lasting)
+
+
+def _readable(source: Source, matrix: Floats, faults: dict[int, str], lasting: bool) -> Features:
+    rows = np.array([row for row in range(len(matrix)) if row not in faults], np.int64)
+    if not len(rows):
+        raise DataError(f"None of the {len(matrix)} items of {source.name} can be decoded. Check the files.")
+    kept = matrix if lasting and not faults else matrix[rows]  # a copy, where the file does not last
+    return Features(kept, rows, tuple(Skipped(source.items[row].name, why) for row, why in faults.items()))
+
+
+def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:
+    """Batches in order, from row `start` on."""
+    held = Prepared(np.empty((0, size, size, 3), np.uint8), {})
+    for stretch in _ahead(source, size, start):
+        held = Prepared(np.concatenate([held.pictures, stretch.pictures]), held.faults | stretch.faults)
+        while len(held.pictures) >= BATCH:
+            yield Prepared(held.pictures[:BATCH], held.faults)
+            held = Prepared(held.pictures[BATCH:], {})
+    if len(held.pictures):
+        yield held
+
+
+def _ahead(source: Source, size: int, start: int) -> Iterator[Prepared]:
+    n_threads = os.cpu_count() or 1
+    stretches = iter(range(start, len(source.items), STRETCH))
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="soel-decode") as pool:
+        waiting: deque[Future[Prepared]] = deque()
+        try:
+            while True:
+                while len(waiting) < AHEAD * n_threads and (at := next(stretches, None)) is not None:
+                    rows = range(at, min(at + STRETCH, len(source.items)))
+                    waiting.append(pool.submit(_prepare, source, rows, size))
+                if not waiting:
+                    return
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _prepare(source: Source, rows: Sequence[int], size: int) -> Prepared:
+    pictures = np.zeros((len(rows), size, size, 3), np.uint8)
+    faults = {}
+    for at, picture in enumerate(source.read(rows)):
+        if isinstance(picture, DataError):
+            faults[rows[at]] = reason(picture)
+        else:
+            pictures[at] = square(picture, size)
+    return Prepared(pictures, faults)
+
+
+@contextmanager
+def _place(source: Source, extractor: Extractor, cache: Path | None) -> Iterator[Path]:
+    """Where the matrix grows: in the cache, or nowhere in particular for an extractor that nobody can name."""
+    if cache is not None and extractor.fingerprint is not None:
+        key = f"{fingerprint(source.items)[:24]}-{extractor.fingerprint}".replace("/", "_")
+        yield cache / "features" / key[:200]
+        return
+    with tempfile.TemporaryDirectory(prefix="soel-features-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time; the others wait and find its work done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:  # a system without such locks: two runs at once would do the work twice
+            pass
+        yield

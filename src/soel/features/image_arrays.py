@@ -1,0 +1,162 @@
+"""Pictures that lie in arrays: .npz in MedMNIST's layout, .npy, and idx files."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import struct
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.errors import DataError
+from soel.features.items import MediaItem, Picture, Skipped, digest_of, numbered, reason
+
+MAX_BYTES = 32 << 30
+BYTES_PER_BYTE = 1100  # deflate cannot pack more
+_IDX_BYTES = 0x08
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ImageArrays:
+    """Pictures of one size, in memory."""
+
+    name: str
+    items: tuple[MediaItem, ...]
+    pictures: NDArray[np.uint8]
+    skipped: tuple[Skipped, ...] = ()
+
+    def read(self, rows: Sequence[int]) -> Iterator[Picture | DataError]:
+        """The pictures of these rows."""
+        for row in rows:
+            picture = self.pictures[row]
+            yield np.repeat(picture, 3, axis=-1) if picture.shape[-1] == 1 else picture
+
+    def around(self, row: int, seconds: float) -> Iterator[tuple[float, Picture]]:
+        """Nothing: these pictures have no time."""
+        return iter(())
+
+
+def image_array(name: str, pictures: Any, classes: Any = None, names: Sequence[str] | None = None) -> ImageArrays:
+    """Pictures (N, H, W), (N, H, W, 1) or (N, H, W, 3) of bytes, with their classes (N,) where they are known."""
+    pictures = np.asarray(pictures)
+    pictures = pictures[..., None] if pictures.ndim == 3 else pictures
+    if pictures.dtype != np.uint8 or pictures.ndim != 4 or pictures.shape[-1] not in (1, 3) or not pictures.size:
+        raise DataError(
+            f"{name} holds {pictures.dtype} of shape {pictures.shape}. Pictures must be bytes of shape "
+            "(N, H, W), (N, H, W, 1) or (N, H, W, 3)."
+        )
+    ids = numbered(digest_of(np.ascontiguousarray(picture)) for picture in pictures)
+    names = names or [f"{name} {row}" for row in range(len(ids))]
+    kinds = [""] * len(ids) if classes is None else [str(kind) for kind in np.asarray(classes).ravel().tolist()]
+    items = tuple(MediaItem(*parts) for parts in zip(ids, names, kinds, strict=True))
+    return ImageArrays(name, items, pictures)
+
+
+def holds_pictures(path: Path) -> bool:
+    """Whether an .npz or .npy file holds arrays of pictures rather than a table, judged by the headers alone."""
+    try:
+        shapes = _headers(path)
+    except (DataError, OSError, ValueError, zipfile.BadZipFile):
+        return False
+    return any(dtype == np.uint8 and len(shape) in (3, 4) for shape, dtype in shapes.values())
+
+
+def read_arrays(path: Path) -> ImageArrays:
+    """All parts of a file: train, val and test one after the other, with their labels as classes."""
+    try:
+        arrays = _load(path)
+    except DataError:
+        raise
+    except Exception as error:  # damaged archives raise errors of every kind
+        raise DataError(f"{path.name} cannot be read: {reason(error)}. Save it again with np.savez.") from error
+    parts = {name: array for name, array in arrays.items() if array.dtype == np.uint8 and array.ndim in (3, 4)}
+    pictures = np.concatenate([a if a.ndim == 4 else a[..., None] for a in parts.values()])
+    found = [_classes(name, array, arrays) for name, array in parts.items()]
+    classes = None if any(part is None for part in found) else np.concatenate([p for p in found if p is not None])
+    names = [f"{_part(name)} {row}" for name, array in parts.items() for row in range(len(array))]
+    return image_array(path.stem, pictures, classes, names)
+
+
+def read_idx(path: Path) -> ImageArrays:
+    """An idx file of pictures; the classes come from the labels file beside it, where there is one."""
+    pictures = _idx(path)
+    beside = path.with_name(path.name.replace("images-idx3", "labels-idx1"))
+    classes = _idx(beside) if beside != path and beside.exists() else None
+    names = [f"{path.name.split('-')[0]} {row}" for row in range(len(pictures))]
+    return image_array(path.name.split(".")[0], pictures, classes, names)
+
+
+def is_idx(path: Path) -> bool:
+    """Whether a file is called like idx files are."""
+    return "idx3-ubyte" in path.name
+
+
+def _part(name: str) -> str:
+    return name.removesuffix("_images").removeprefix("x_")
+
+
+def _classes(name: str, array: NDArray[Any], arrays: Arrays) -> NDArray[Any] | None:
+    part = _part(name)
+    for other in (f"{part}_labels", f"y_{part}", "labels", "y"):
+        if other in arrays and arrays[other].size == len(array):
+            return arrays[other].ravel()
+    return None
+
+
+def _headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of each array. What claims to be larger than its bytes can hold is refused."""
+    if path.suffix.lower() == ".npy":
+        with path.open("rb") as file:
+            return {path.stem: _header(file, path.stat().st_size)}
+    with zipfile.ZipFile(path) as archive:
+        headers = {}
+        for info in archive.infolist():
+            if info.file_size > BYTES_PER_BYTE * max(info.compress_size, 1):
+                raise DataError(f"{path.name}: {info.filename} claims to be larger than its bytes can hold. Refused.")
+            with archive.open(info) as member:
+                headers[info.filename.removesuffix(".npy")] = _header(member, info.file_size)
+    return headers
+
+
+def _header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    claimed = math.prod(shape) * dtype.itemsize
+    if claimed > size or claimed > MAX_BYTES:
+        raise DataError(f"An array claims {claimed} bytes, {size} are there. Refused.")
+    return shape, dtype
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    _headers(path)
+    if path.suffix.lower() == ".npy":
+        return {path.stem: np.load(path, mmap_mode="r", allow_pickle=False)}
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: np.asarray(archive[name]) for name in archive.files}
+
+
+def _idx(path: Path) -> NDArray[np.uint8]:
+    size = path.stat().st_size
+    packed = path.suffix == ".gz"
+    opener = gzip.open if packed else open
+    try:
+        with opener(path, "rb") as file:
+            zero, kind, n_axes = struct.unpack(">HBB", file.read(4))
+            shape = struct.unpack(f">{n_axes}I", file.read(4 * n_axes))
+            count = math.prod(shape)
+            if zero or kind != _IDX_BYTES or count > (BYTES_PER_BYTE if packed else 1) * size:
+                raise DataError(f"{path.name} is no idx file of bytes, or claims more than it can hold. Refused.")
+            content = file.read(count)
+    except (OSError, EOFError, struct.error) as error:
+        raise DataError(f"{path.name} cannot be read: {reason(error)}. Fetch it again.") from error
+    if len(content) != count:
+        raise DataError(f"{path.name} holds {len(content)} of {count} values. Fetch it again.")
+    return np.frombuffer(content, np.uint8).reshape(shape)

@@ -1,0 +1,117 @@
+"""A matrix on disk that grows row by row and survives a kill: resumed where it stopped, mapped when complete."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+import numpy as np
+
+from soel.errors import DataError
+from soel.session.files import sync_folder, write_whole
+from soel.types import Floats
+
+SYNC_SECONDS = 5.0
+
+
+class GrowingMatrix:
+    """Rows (N, d) of float32, written in order into `folder`. Only rows on disk count as done.
+
+    faults: rows that have no features, and why. Their place is filled with zeros.
+    """
+
+    def __init__(self, folder: Path, n_rows: int) -> None:
+        self.folder, self.n_rows = folder, n_rows
+        folder.mkdir(parents=True, exist_ok=True)
+        self._state = folder / "progress.json"
+        self._partial = folder / "features.partial"
+        self.done, self.width, self.faults = self._resume()
+        self._file: BinaryIO | None = None
+        self._synced = time.monotonic()
+
+    @property
+    def path(self) -> Path:
+        """The complete matrix."""
+        return self.folder / "features.npy"
+
+    def append(self, rows: Floats, faults: Mapping[int, str]) -> None:
+        """Add the next rows. They are safe at the latest a few seconds later."""
+        if self._file is None:
+            self._open(rows.shape[1])
+        if rows.shape[1] != self.width:
+            raise DataError(f"The extractor gave {rows.shape[1]} features, before it gave {self.width}.")
+        assert self._file is not None
+        self._file.write(np.ascontiguousarray(rows, np.float32).tobytes())
+        self.done += len(rows)
+        self.faults |= faults
+        if time.monotonic() - self._synced > SYNC_SECONDS:
+            self._sync()
+
+    def finish(self) -> Floats:
+        """The complete matrix, mapped from disk."""
+        if self._file is not None:
+            self._sync()
+            self.close()
+        if not self.path.exists():
+            self._partial.replace(self.path)
+            sync_folder(self.folder)
+        return np.load(self.path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Let go of the file; what is not complete can be gone on with."""
+        if self._file is not None:
+            self._sync()
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> GrowingMatrix:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _resume(self) -> tuple[int, int, dict[int, str]]:
+        """What an earlier run left. A record that does not fit starts afresh."""
+        try:
+            state = json.loads(self._state.read_text(encoding="utf-8"))
+            done, width, n_rows = int(state["done"]), int(state["width"]), int(state["n_rows"])
+            faults = {int(row): str(why) for row, why in state["faults"].items()}
+            file = self.path if self.path.exists() else self._partial
+            fits = n_rows == self.n_rows and file.stat().st_size >= len(_header(n_rows, width)) + done * width * 4
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return 0, 0, {}
+        return (done, width, faults) if fits and 0 <= done <= n_rows else (0, 0, {})
+
+    def _open(self, width: int) -> None:
+        header = _header(self.n_rows, width)
+        if self.done and width != self.width:
+            self.done, self.faults = 0, {}
+        self.width = width
+        file: BinaryIO = self._partial.open("r+b" if self.done else "w+b")
+        if not self.done:
+            self.path.unlink(missing_ok=True)
+            file.write(header)
+        file.seek(len(header) + self.done * width * 4)
+        file.truncate()
+        self._file = file
+
+    def _sync(self) -> None:
+        """First the rows, then the record that they are there."""
+        assert self._file is not None
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        state = {"done": self.done, "width": self.width, "n_rows": self.n_rows, "faults": self.faults}
+        write_whole(self._state, json.dumps(state).encode())
+        self._synced = time.monotonic()
+
+
+def _header(n_rows: int, width: int) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f4", "fortran_order": False, "shape": (n_rows, width)})
+    return buffer.getvalue()

@@ -1,0 +1,111 @@
+"""Any ONNX file with a picture as input, run by onnxruntime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.errors import ConfigError, DataError, ModelFileError
+from soel.features.extractors import Pictures, file_digest
+from soel.features.items import reason
+from soel.features.onnx_file import Graph, feature_output, normalises, read_graph, with_output
+from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
+from soel.types import Floats
+
+SIZE = 224  # where the file leaves it open
+INPUTS = ("bytes", "unit", "imagenet", "lite")
+_ONE = np.ones(3, np.float32)
+_SCALES = {  # pixels p become (p - centre) / width
+    "bytes": (0 * _ONE, _ONE),
+    "unit": (0 * _ONE, 255 * _ONE),
+    "imagenet": (IMAGENET_MEAN, IMAGENET_DEVIATION),
+    "lite": (127 * _ONE, 128 * _ONE),
+}
+
+
+class OnnxExtractor:
+    """Runs a file's network. A classifier gives what goes into its last layer.
+
+    pixels: how the network wants pixels: 'bytes' (0 to 255), 'unit' (0 to 1), 'imagenet' (normalised), 'lite'.
+    None decides by the file: a network that starts with anything but a layer normalises by itself.
+    weights: a fingerprint of the weights; None takes that of the file.
+    """
+
+    def __init__(
+        self, path: Path, name: str | None = None, pixels: str | None = None, weights: str | None = None
+    ) -> None:
+        if not path.is_file():
+            raise ModelFileError(f"There is no model file {path}. Check the path.")
+        graph = read_graph(path)
+        self.name = name or path.name
+        self.pixels = pixels or ("bytes" if normalises(graph) else "imagenet")
+        if self.pixels not in INPUTS:
+            raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {self.pixels!r}.")
+        self._name, shape = _picture_input(path, graph)
+        self._channels_first = shape[1] in (1, 3)
+        side = shape[2]
+        self.size = SIZE if side is None else side
+        self._batch = shape[0]
+        self._output = feature_output(graph)
+        self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
+        self._session = _session(path, self._output, graph)
+        self._bytes = self._session.get_inputs()[0].type == "tensor(uint8)"
+
+    def features(self, pictures: Pictures) -> Floats:
+        """Features (B, d); what has more axes is averaged over the picture."""
+        values = self.prepare(pictures)
+        step = self._batch or len(values)
+        parts = [self._run(values[start : start + step], step) for start in range(0, len(values), step)]
+        return np.concatenate(parts)
+
+    def prepare(self, pictures: Pictures) -> Any:
+        """Pictures as the network wants them."""
+        if self._bytes:
+            return np.ascontiguousarray(pictures.transpose(0, 3, 1, 2)) if self._channels_first else pictures
+        axes = (1, 3, 1, 1) if self._channels_first else (1, 1, 1, 3)
+        centre, width = (scale.reshape(axes) for scale in _SCALES[self.pixels])
+        values = pictures.transpose(0, 3, 1, 2) if self._channels_first else pictures
+        out = np.empty(values.shape, np.float32)  # written once, in the layout that the network reads
+        np.subtract(values, centre, out=out, dtype=np.float32)
+        return out if self.pixels == "bytes" else np.divide(out, width, out=out)
+
+    def _run(self, values: Any, step: int) -> Floats:
+        n_rows = len(values)
+        if self._batch and n_rows < step:  # a network of a fixed batch gets the last picture again
+            values = np.concatenate([values, np.repeat(values[-1:], step - n_rows, axis=0)])
+        try:
+            (output,) = self._session.run([self._output], {self._name: values})
+        except Exception as error:
+            raise ModelFileError(f"{self.name} cannot be run on pictures: {reason(error)}.") from error
+        found: Floats = np.asarray(output[:n_rows], np.float32)
+        found = found.mean(axis=(2, 3)) if found.ndim == 4 else found
+        if found.ndim != 2:
+            raise DataError(f"{self.name} gives an array of shape {found.shape}, not one vector per picture.")
+        return found
+
+
+def _session(path: Path, output: str, graph: Graph) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise ConfigError("ONNX files need onnxruntime: pip install 'soel[images]'.") from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # Threads that spin while they wait take the processor from those that decode.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
+    content = str(path) if output in graph.outputs else with_output(path.read_bytes(), output)
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=[*providers, "CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelFileError(f"{path.name} cannot be loaded by onnxruntime: {reason(error)}.") from error
+
+
+def _picture_input(path: Path, graph: Graph) -> tuple[str, tuple[int | None, ...]]:
+    for name, shape in graph.inputs.items():
+        if len(shape) == 4 and (shape[1] == 3 or shape[3] == 3):
+            return name, shape
+    shapes = "; ".join(f"{name} {shape}" for name, shape in graph.inputs.items())
+    raise ModelFileError(f"{path.name} has no input for colour pictures (its inputs: {shapes}). Give another model.")

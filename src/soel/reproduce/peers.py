@@ -1,0 +1,111 @@
+"""What people would use instead, behind one function: fit on the pool, score its rows and new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
+from sklearn.svm import OneClassSVM
+
+from soel.errors import ConfigError
+from soel.types import ANOMALY, Floats, Labels
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """score: of new rows, higher is more anomalous. pool: scores (N,) of the rows it was fitted on."""
+
+    score: Callable[[Floats], Floats]
+    pool: Floats
+
+
+Fit = Callable[..., Fitted]
+
+
+def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """scikit-learn's isolation forest."""
+    model = IsolationForest(random_state=seed).fit(pool)
+    return _fitted(lambda x: -model.score_samples(x), pool)
+
+
+def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """scikit-learn's LOF for new rows."""
+    model = LocalOutlierFactor(n_neighbors=min(20, len(pool) - 1), novelty=True).fit(pool)
+    return Fitted(lambda x: -model.score_samples(x), -model.negative_outlier_factor_)
+
+
+def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """scikit-learn's one-class SVM with its own kernel width."""
+    model = OneClassSVM(gamma="scale").fit(pool)
+    return _fitted(lambda x: -model.score_samples(x), pool)
+
+
+def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> Fitted:
+    """The distance to the k-th nearest row of the pool, as in the paper's appendix."""
+    model = NearestNeighbors(n_neighbors=min(k, len(pool) - 1)).fit(pool)
+    own = model.kneighbors()[0][:, -1]  # a row is no neighbour of itself
+    return Fitted(lambda x: np.asarray(model.kneighbors(x)[0][:, -1]), np.asarray(own))
+
+
+def supervised(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """The upper bound: a random forest that knows every label of the pool."""
+    model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool, labels == ANOMALY)
+    return _fitted(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
+
+
+def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """PyOD's Deep SVDD."""
+    from pyod.models.deep_svdd import DeepSVDD
+
+    model = DeepSVDD(n_features=pool.shape[1], random_state=seed, verbose=0).fit(pool)
+    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+
+
+def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """DeepOD's NeuTraL."""
+    from deepod.models import NeuTraL
+
+    model = NeuTraL(random_state=seed, verbose=0, device="cpu").fit(pool)
+    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+
+
+def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """DeepOD's Deep SAD with the queried labels; it knows anomalies and takes all else as unlabelled."""
+    from deepod.models import DeepSAD
+
+    model = DeepSAD(random_state=seed, verbose=0, device="cpu").fit(pool, (labels == ANOMALY).astype(int))
+    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+
+
+def _fitted(score: Callable[[Floats], Floats], pool: Floats) -> Fitted:
+    return Fitted(score, score(pool))
+
+
+DETECTORS: Mapping[str, tuple[Fit, str | None]] = {
+    "isolation-forest": (isolation_forest, None),
+    "lof": (local_outlier_factor, None),
+    "one-class-svm": (one_class_svm, None),
+    "knn": (nearest_neighbours, None),
+    "supervised": (supervised, None),
+    "pyod-deep-svdd": (pyod_deep_svdd, "pyod"),
+    "deepod-neutral": (deepod_neutral, "deepod"),
+    "deepod-deep-sad": (deepod_deep_sad, "deepod"),
+}
+
+
+def missing_package(name: str) -> str | None:
+    """The package that the peer needs and that is not installed."""
+    package = DETECTORS[name][1]
+    return package if package is not None and find_spec(package) is None else None
+
+
+def fit_peer(name: str, pool: Floats, labels: Labels, seed: int, **options: Any) -> Fitted:
+    """A peer fitted on the pool (N, d). labels: (N,) of 1, 0, -1."""
+    if name not in DETECTORS:
+        raise ConfigError(f"There is no peer called {name!r}. Choose one of: {', '.join(DETECTORS)}.")
+    return DETECTORS[name][0](pool, labels, seed, **options)

@@ -1,0 +1,141 @@
+"""From the name of an artefact to its table, verdicts and picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from soel.errors import DataError
+from soel.profiles import Profile, find_profile
+from soel.reproduce import markdown
+from soel.reproduce.artefact import FIRST_SEED, Artefact
+from soel.reproduce.chart import draw, panels
+from soel.reproduce.claims import Verdict
+from soel.reproduce.methods import PEERS, chosen
+from soel.reproduce.peers import missing_package
+from soel.reproduce.results import Results, collect
+from soel.reproduce.runner import run
+from soel.reproduce.sources import Source, local_source
+from soel.reproduce.store import CellStore
+
+Progress = Callable[[int, int], None]
+CELLS = "cells"
+X_TITLES = {"budget": "labels", "share": "true share of anomalies, %"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run of an artefact. Empty choices take the artefact's own."""
+
+    profile: str | Profile = "authors"
+    methods: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    budgets: tuple[int, ...] = ()
+    classes: tuple[int, ...] = ()
+    n_seeds: int | None = None
+    peers: bool = False
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out: points, a verdict per claim, and the files that were written."""
+
+    artefact: Artefact
+    profile: str
+    results: Results
+    verdicts: Sequence[tuple[str, Verdict]]
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Table and verdicts as Markdown."""
+        parts = [markdown.table(self.artefact, self.results), markdown.verdicts(self.verdicts)]
+        return "\n\n".join([part for part in parts if part] + [f"Left out: {why}." for why in self.results.missing])
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole outcome as plain values."""
+        return {
+            "artefact": self.artefact.to_json(),
+            "profile": self.profile,
+            "points": [asdict(point) for point in self.results.points],
+            "verdicts": [{"claim": text, **asdict(verdict)} for text, verdict in self.verdicts],
+            "missing": list(self.results.missing),
+            "files": self.files,
+        }
+
+
+def planned(artefact: Artefact, plan: Plan) -> Artefact:
+    """The artefact with the plan's choices in place of its own."""
+    methods = chosen(artefact.methods, plan.methods)
+    budgets = plan.budgets or artefact.budgets
+    if len(budgets) == 1 and artefact.columns == "budget" and "method" in artefact.rows:
+        rows = tuple(axis for axis in artefact.rows if axis != "method")
+        artefact = replace(artefact, rows=rows, columns="method", plot=None)  # nothing to see along one budget
+    return replace(
+        artefact,
+        methods=methods + (PEERS if plan.peers else ()),
+        datasets=plan.datasets or artefact.datasets,
+        budgets=budgets,
+        measures=plan.measures or artefact.measures,
+        n_seeds=plan.n_seeds or artefact.n_seeds,
+    )
+
+
+def reproduce(
+    artefact: Artefact,
+    plan: Plan,
+    out: Path,
+    source: Source | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
+
+    n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
+    """
+    source = source or local_source()
+    wanted = planned(artefact, plan)
+    _check_present(wanted, source)
+    profile = find_profile(plan.profile)
+    store = CellStore(out / CELLS)
+    cells = wanted.cells(profile, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
+    if n_jobs != 0:
+        run(cells, source, store, n_jobs, progress)
+    titles = {name: source.title(name) for name in wanted.datasets}
+    found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
+    results = Results(found.points, _missing(wanted))
+    verdicts = [(claim.text, claim.check(results)) for claim in wanted.claims]
+    return write(Outcome(wanted, profile.name, results, verdicts), out)
+
+
+def write(outcome: Outcome, out: Path) -> Outcome:
+    """Write the outcome's files."""
+    name = f"{outcome.artefact.name}-{outcome.profile.replace(', ', '-')}"
+    files = {"markdown": str(out / f"{name}.md"), "json": str(out / f"{name}.json")}
+    if outcome.artefact.plot is not None and outcome.results.points:
+        files["picture"] = str(out / f"{name}.svg")
+        axis = outcome.artefact.plot
+        Path(files["picture"]).write_text(draw(panels(outcome.results, axis), X_TITLES[axis]), encoding="utf-8")
+    finished = replace(outcome, files=files)
+    heading = f"# {outcome.artefact.title}\n\nProfile `{outcome.profile}`.\n\n"
+    Path(files["markdown"]).write_text(heading + finished.text + "\n", encoding="utf-8")
+    Path(files["json"]).write_text(json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return finished
+
+
+def _check_present(artefact: Artefact, source: Source) -> None:
+    absent = [name for name in artefact.datasets if not source.present(name)]
+    if absent:
+        raise DataError(
+            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. `soel datasets` says where each comes "
+            "from; name others with --datasets, or the folder with --data-dir."
+        )
+
+
+def _missing(artefact: Artefact) -> list[str]:
+    named = [(method.name, missing_package(method.peer)) for method in artefact.methods if method.peer is not None]
+    return [f"{name}, because {package} is not installed" for name, package in named if package is not None]

@@ -1,0 +1,219 @@
+"""What annotators and the owner do in a session. None of it computes, so none of it needs an engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from soel.errors import LabelError, SessionError, UnknownItemError
+from soel.session.answers import LABELS, Answer, as_answers
+from soel.session.files import write_whole
+from soel.session.folder import SessionFolder
+from soel.session.leases import Lease, new_lease, turn_of
+from soel.session.ledger import Ledger
+from soel.session.ports import Event, Store
+from soel.session.results import Told
+from soel.session.state import SessionState
+
+MOST_TRIES, LONGEST_NAME, LONGEST_TEXT = 50, 100, 100_000
+
+
+class Labelling:
+    """One folder, one list of events. What was read is kept, and each call reads only what is new.
+
+    Safe for threads; other processes are heard at the next call.
+    """
+
+    def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
+        self.folder = folder if isinstance(folder, SessionFolder) else SessionFolder(Path(folder))
+        self.config = self.folder.config
+        self._store = store
+        self._ledger = Ledger(self.config.budget, self.config.answers_per_item)
+        self._reading = threading.Lock()
+        self._known = frozenset[str]()
+
+    @property
+    def state(self) -> SessionState:
+        """Where the session stands."""
+        with self._reading:
+            self._ledger.add(self._store.read(self._ledger.cursor))
+            return self._ledger.state()
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """Everything that ever happened here, in order."""
+        return self._store.read()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The item ids, in row order."""
+        return self.folder.ids
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._store.close()
+
+    def next_items(self, who: str, n: int = 1, now: datetime | None = None, tab: str = "") -> tuple[str, ...]:
+        """Up to `n` items for this annotator, leased so that nobody else is shown them meanwhile.
+
+        tab: a name for one window of the annotator. The same tab gets the same items until they are answered or
+        the lease ends; another tab gets others. Nothing is drawn here: without an open round it is empty.
+        """
+        check_name(who)
+        moment = now or datetime.now(UTC)
+        for _ in range(MOST_TRIES):
+            turn = turn_of(self.state, who, tab, moment)
+            items = turn.items[:n]
+            held = {lease.item for lease in turn.held if not _runs_out(lease, moment)}
+            wanted = [item for item in items if item not in held]
+            if not wanted:
+                return items
+            leases = [new_lease(item, who, tab, moment, self.config.lease_minutes) for item in wanted]
+            self._store.append([Event("lease", who, lease.item, lease.body()) for lease in leases])
+        raise SessionError(f"{MOST_TRIES} times others were faster than {who!r}; ask again.")
+
+    def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> Told:
+        """Store these answers, all or none; they are on disk when this returns.
+
+        An answer that only repeats what this annotator said is not stored again.
+        """
+        given = as_answers(answers) if isinstance(answers, Mapping) else answers
+        return self.take_in([(who, answer) for answer in given])
+
+    def take_in(
+        self,
+        told: Sequence[tuple[str, Answer]],
+        decisions: Sequence[tuple[str, str, str]] = (),
+        notes: Sequence[tuple[str, str, str]] = (),
+    ) -> Told:
+        """Store answers of several annotators, decisions (who, item, verdict) and notes (who, item, text), all or none.
+
+        What only repeats what stands is not stored again.
+        """
+        self._check(told, [*decisions, *notes])
+        unique = _once_each(told)
+        state = self.state
+        open_items = set(state.open)
+        events = [a.event(who) for who, a in unique if not _repeats(state, who, a, a.item in open_items)]
+        events += [_decision(*ruled) for ruled in decisions if _decided(state, ruled[1]) != ruled[2]]
+        events += [_note(*written) for written in notes if not _noted(state, *written)]
+        self._store.append(events)
+        return Told(len(events), len(unique) + len(decisions) + len(notes) - len(events))
+
+    def undo(self, who: str = "expert") -> None:
+        """Take back the newest answer of this annotator that still stands."""
+        if not self.state.undoable.get(who):
+            raise SessionError(f"{who!r} has no answer to take back. Name the annotator who told it.")
+        self._store.append([Event("undo", who)])
+
+    def decide(self, item: str, verdict: str | None, who: str = "owner") -> None:
+        """The owner's word on an item, above all annotators'; None takes it back."""
+        check_name(who)
+        self._check_items([item])
+        self._store.append([_decision(who, item, verdict)])
+
+    def note(self, item: str, text: str, who: str = "expert") -> None:
+        """Keep what an annotator writes about an item, in place of what the same one wrote before."""
+        self.take_in((), notes=[(who, item, text)])
+
+    def extend(self, more: int, who: str = "owner") -> int:
+        """Allow this many more labels; returns the new budget."""
+        check_name(who)
+        if more < 1:
+            raise SessionError(f"A budget grows by at least one label, got {more}.")
+        if self.state.budget + more > self.config.n_items:
+            raise SessionError(f"{self.state.budget + more} labels are more than the {self.config.n_items} items.")
+        self._store.append([Event("budget", who, body={"more": more})])
+        return self.state.budget
+
+    @property
+    def guidelines(self) -> str:
+        """What the owner asks annotators to heed, in Markdown; empty where nothing was written."""
+        try:
+            return self.folder.guidelines.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise SessionError(f"{self.folder.guidelines} cannot be read ({error}); write it anew.") from error
+
+    def write_guidelines(self, text: str) -> None:
+        """Replace the guidelines."""
+        _check_text(text)
+        write_whole(self.folder.guidelines, text.encode())
+
+    def _check(self, told: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
+        for name in {who for who, _ in told} | {who for who, _, _ in others}:
+            check_name(name)
+        for text in [answer.note for _, answer in told] + [text for _, _, text in others]:
+            _check_text(text)
+        self._check_items([answer.item for _, answer in told] + [item for _, item, _ in others])
+
+    def _check_items(self, items: Sequence[str]) -> None:
+        self._known = self._known or frozenset(self.ids)
+        unknown = [item for item in items if item not in self._known]
+        if unknown:
+            shown = ", ".join(repr(item) for item in unknown[:5]) + (" and more" if len(unknown) > 5 else "")
+            raise UnknownItemError(f"This session has no item {shown}; nothing was stored. Check the ids.")
+
+
+def check_name(who: str) -> None:
+    """Refuse a name that nobody could read."""
+    if not who.strip() or not who.isprintable() or len(who) > LONGEST_NAME:
+        raise SessionError(
+            f"{who[:LONGEST_NAME]!r} is not a name for an annotator; use 1 to {LONGEST_NAME} printable characters."
+        )
+
+
+def _check_text(text: str) -> None:
+    if len(text) > LONGEST_TEXT:
+        raise SessionError(f"The text has {len(text)} characters, at most {LONGEST_TEXT} are kept; shorten it.")
+    if "\x00" in text or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
+        raise SessionError("The text holds characters that are none (NUL or half of a pair); remove them.")
+
+
+def _once_each(told: Sequence[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
+    """These answers once each, after checking that no annotator calls an item two things."""
+    unique = dict[tuple[str, str], Answer]()
+    for who, answer in told:
+        kept = unique.setdefault((who, answer.item), answer)
+        if kept.verdict != answer.verdict:
+            raise LabelError(
+                f"Item {answer.item!r} is called {kept.verdict} and {answer.verdict} "
+                "at once; nothing was stored. Keep one of them."
+            )
+    return [(who, answer) for (who, _), answer in unique.items()]
+
+
+def _repeats(state: SessionState, who: str, answer: Answer, is_open: bool) -> bool:
+    """Whether this answer only says what this annotator said. To set an open item aside again is new."""
+    vote = state.vote_of(answer.item, who)
+    if vote is None or vote.verdict != answer.verdict or (is_open and not vote.is_label):
+        return False
+    return not answer.note or answer.note == vote.note
+
+
+def _decided(state: SessionState, item: str) -> str | None:
+    held = state.answers.get(item)
+    return held.decision.verdict if held is not None and held.decision is not None else None
+
+
+def _noted(state: SessionState, who: str, item: str, text: str) -> bool:
+    return any(note.who == who and note.text == text for note in state.notes_of(item))
+
+
+def _note(who: str, item: str, text: str) -> Event:
+    return Event("note", who, item, {"note": text})
+
+
+def _decision(who: str, item: str, verdict: str | None) -> Event:
+    if verdict is not None and verdict not in LABELS:
+        raise LabelError(f"{verdict!r} decides nothing; the owner says anomaly or normal, or takes a decision back.")
+    return Event("decide", who, item, {"label": None if verdict is None else LABELS[verdict]})
+
+
+def _runs_out(lease: Lease, now: datetime) -> bool:
+    """Whether less than half of a lease is left."""
+    until, since = datetime.fromisoformat(lease.until), datetime.fromisoformat(lease.since)
+    return until - now < (until - since) / 2

@@ -1,0 +1,114 @@
+"""Leases: who looks at which item now, so that two people are not shown the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from soel.session.votes import Answered, Vote
+
+if TYPE_CHECKING:
+    from soel.session.state import SessionState
+
+
+@dataclass(frozen=True)
+class Lease:
+    """An item shown to an annotator. tab: which of the annotator's windows. since, until: times as text.
+
+    Times are UTC in one fixed form, so that their order is that of the text.
+    """
+
+    item: str
+    who: str
+    since: str
+    until: str
+    tab: str = ""
+    number: int = 0
+
+    def body(self) -> dict[str, Any]:
+        """The lease as it is stored, beside its item and annotator."""
+        return {"since": self.since, "until": self.until, "tab": self.tab}
+
+    def is_live(self, at: str, vote: Vote | None) -> bool:
+        """Whether it binds the item at this time. vote: what the annotator says about the item.
+
+        An answer ends the lease; when the answer is taken back, the lease goes on.
+        """
+        return self.until > at and (vote is None or vote.number < self.number)
+
+
+def as_text(moment: datetime) -> str:
+    """A time as leases keep it."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def new_lease(item: str, who: str, tab: str, now: datetime, minutes: float) -> Lease:
+    """A lease that starts now."""
+    return Lease(item, who, as_text(now), as_text(now + timedelta(minutes=minutes)), tab)
+
+
+def read_lease(item: str, who: str, number: int, body: Mapping[str, Any]) -> Lease:
+    """The lease that a stored event describes."""
+    since, until = body["since"], body["until"]
+    if not datetime.fromisoformat(since) < datetime.fromisoformat(until):
+        raise ValueError(f"it ends at {until} and starts at {since}")
+    return Lease(item, who, since, until, str(body["tab"]), number)
+
+
+def is_free(answered: Answered | None, held: Iterable[Lease], who: str, at: str, n_wanted: int) -> bool:
+    """Whether an item may be shown to this annotator: fewer than `n_wanted` others labelled or look at it."""
+    votes = {} if answered is None else {vote.who: vote for vote in answered.votes}
+    others = {name for name, vote in votes.items() if vote.is_label and name != who}
+    others |= {lease.who for lease in held if lease.who != who and lease.is_live(at, votes.get(lease.who))}
+    return len(others) < n_wanted
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What an annotator may be shown now, best first.
+
+    held: leased by this tab already, so that a reload shows the same. free: to be leased. elsewhere: leased by
+    another tab of the same annotator, which may be closed; only shown when nothing else is left.
+    """
+
+    held: tuple[Lease, ...]
+    free: tuple[str, ...]
+    elsewhere: tuple[str, ...]
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """All of them in order."""
+        return (*(lease.item for lease in self.held), *self.free, *(() if self.held or self.free else self.elsewhere))
+
+
+def turn_of(state: SessionState, who: str, tab: str, now: datetime) -> Turn:
+    """The items for this annotator among those open. What one set aside oneself comes last."""
+    at = as_text(now)
+    held, free, aside, elsewhere = list[Lease](), list[str](), list[str](), list[str]()
+    for item in state.open:
+        if item not in state.answers and item not in state.leases:  # most of a large round
+            free.append(item)
+            continue
+        vote, lease = state.vote_of(item, who), _own_lease(state, item, who)
+        if not _may_show(state, item, who, at):
+            continue
+        if lease is None or not lease.is_live(at, vote):
+            (free if vote is None else aside).append(item)
+        elif lease.tab == tab:
+            held.append(lease)
+        else:
+            elsewhere.append(item)
+    return Turn(tuple(held), (*free, *aside), tuple(elsewhere))
+
+
+def _own_lease(state: SessionState, item: str, who: str) -> Lease | None:
+    return next((lease for lease in state.leases.get(item, ()) if lease.who == who), None)
+
+
+def _may_show(state: SessionState, item: str, who: str, at: str) -> bool:
+    vote = state.vote_of(item, who)
+    if vote is not None and (vote.is_label or vote.times_aside > 1):
+        return False
+    return is_free(state.answers.get(item), state.leases.get(item, ()), who, at, state.answers_per_item)

@@ -1,0 +1,201 @@
+"""The events of a session folded one by one: new ones are taken up without reading the old ones again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from soel.errors import SessionError
+from soel.session.answers import LABELS
+from soel.session.leases import Lease, is_free, read_lease
+from soel.session.ports import ANSWER_KINDS, Event
+from soel.session.rounds import ModelRef, Round, read_round
+from soel.session.state import Fit, Note, SessionState, read_estimate
+from soel.session.votes import Answered, Decision, Vote, settle
+from soel.types import Estimate
+
+_WORD_OF = {code: word for word, code in LABELS.items()}
+
+
+@dataclass
+class _Item:
+    """All that still stands about one item. told: the votes of each annotator, newest last."""
+
+    told: dict[str, list[Vote]] = field(default_factory=dict)
+    decision: Decision | None = None
+
+    @property
+    def answered(self) -> Answered | None:
+        return settle([own[-1] for own in self.told.values() if own], self.decision)
+
+
+class Ledger:
+    """Where a session stands after the events taken up so far. `cursor`: the number of the last one.
+
+    Not safe for threads; the session holds a lock around it.
+    """
+
+    def __init__(self, budget: int, answers_per_item: int = 1) -> None:
+        self.cursor = 0
+        self._budget, self._per_item = budget, answers_per_item
+        self._rounds: list[Round] = []
+        self._items: dict[str, _Item] = {}
+        self._told: dict[str, list[str]] = {}  # per annotator: the items answered, newest last
+        self._answers: dict[str, Answered] = {}
+        self._leases: dict[str, dict[str, Lease]] = {}
+        self._notes: dict[str, dict[str, Note]] = {}
+        self._warm_up: ModelRef | None = None
+        self._estimate: Estimate | None = None
+        self._fits: list[Fit] = []
+        self._state: SessionState | None = None
+        self._unsettled: set[str] = set()  # an answer is worked out when somebody looks, not after each event
+        self._steps: dict[str, Callable[[Event], None]] = {
+            **dict.fromkeys(ANSWER_KINDS, self._answer),
+            "round": self._round,
+            "undo": self._undo,
+            "lease": self._lease,
+            "decide": self._decide,
+            "note": self._note,
+        }
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take up these events."""
+        for event in events:
+            self._state = None
+            self._steps.get(event.kind, self._machine)(event)
+            self.cursor = event.number
+
+    def state(self) -> SessionState:
+        """A frozen view, which later events leave as it is."""
+        if self._state is None:
+            for item in tuple(self._unsettled):
+                self._settle(item)
+            self._state = SessionState(
+                self._budget,
+                tuple(self._rounds),
+                dict(self._answers),
+                {who: len(items) for who, items in self._told.items() if items},
+                self._warm_up,
+                self._estimate,
+                tuple(self._fits),
+                self._per_item,
+                {item: tuple(held.values()) for item, held in self._leases.items()},
+                {item: tuple(notes.values()) for item, notes in self._notes.items()},
+                self.cursor,
+            )
+        return self._state
+
+    def _answer(self, event: Event) -> None:
+        item, verdict = _item_of(event), _verdict(event)
+        own = self._items.setdefault(item, _Item()).told.setdefault(event.who, [])
+        before = own[-1] if own else None
+        first = before.first_label if before else None
+        if first is None and verdict in LABELS:
+            first = len(self._rounds)
+        times_aside = (before.times_aside if before else 0) + (verdict not in LABELS)
+        note = str(event.body.get("note", ""))
+        own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside))
+        self._told.setdefault(event.who, []).append(item)
+        self._unsettled.add(item)
+
+    def _undo(self, event: Event) -> None:
+        if self._told.get(event.who):
+            item = self._told[event.who].pop()
+            self._items[item].told[event.who].pop()
+            self._unsettled.add(item)
+
+    def _decide(self, event: Event) -> None:
+        item, label = _item_of(event), event.body.get("label")
+        decision = None
+        if label is not None:
+            decision = Decision(event.who, _word(event), event.number, event.at, len(self._rounds))
+        self._items.setdefault(item, _Item()).decision = decision
+        self._unsettled.add(item)
+
+    def _settle(self, item: str) -> None:
+        self._unsettled.discard(item)
+        answered = self._items[item].answered
+        if answered is None:
+            self._answers.pop(item, None)
+        else:
+            self._answers[item] = answered
+
+    def _lease(self, event: Event) -> None:
+        """Keep a lease where the item was free when it was asked for; of two at once the first one holds."""
+        item = _item_of(event)
+        lease: Lease = _read(event, lambda body: read_lease(item, event.who, event.number, body))
+        held = self._leases.setdefault(item, {})
+        if item in self._unsettled:
+            self._settle(item)
+        if is_free(self._answers.get(item), held.values(), event.who, lease.since, self._per_item):
+            held[event.who] = lease
+
+    def _note(self, event: Event) -> None:
+        item, text = _item_of(event), event.body.get("note")
+        if not isinstance(text, str):
+            raise _damaged(event, f"its note is {text!r}")
+        notes = self._notes.setdefault(item, {})
+        notes.pop(event.who, None)
+        notes[event.who] = Note(event.who, text, event.number, event.at)
+
+    def _round(self, event: Event) -> None:
+        """Keep a round, unless another process drew the same one a moment before."""
+        drawn = read_round(event.body)
+        if drawn.number == len(self._rounds) + 1:
+            self._rounds.append(drawn)
+        elif not 1 <= drawn.number <= len(self._rounds):
+            raise SessionError(
+                f"Round {drawn.number} is stored after round {len(self._rounds)}: events are missing. "
+                "Restore the session from a copy."
+            )
+
+    def _machine(self, event: Event) -> None:
+        if event.kind == "warm-up":  # every fit restarts from the first one
+            self._warm_up = self._warm_up or _read(event, lambda body: ModelRef(body["folder"], body["fingerprint"]))
+        elif event.kind == "estimate":
+            self._estimate = _read(event, read_estimate)
+        elif event.kind == "fit":
+            self._fits.append(_read(event, lambda body: _fit(body, len(self._rounds))))
+        elif event.kind == "budget":
+            self._budget += _read(event, lambda body: int(body["more"]))
+
+
+def fold(events: Iterable[Event], budget: int, answers_per_item: int = 1) -> SessionState:
+    """The state after these events."""
+    ledger = Ledger(budget, answers_per_item)
+    ledger.add(events)
+    return ledger.state()
+
+
+def _item_of(event: Event) -> str:
+    if event.item is None:
+        raise _damaged(event, "it names no item")
+    return event.item
+
+
+def _verdict(event: Event) -> str:
+    return event.kind if event.kind != "label" else _word(event)
+
+
+def _word(event: Event) -> str:
+    label = event.body.get("label")
+    if not isinstance(label, int) or label not in _WORD_OF:
+        raise _damaged(event, f"its code for {event.item!r} is {label!r}, neither 1 nor 0")
+    return _WORD_OF[label]
+
+
+def _fit(body: Mapping[str, Any], n_rounds: int) -> Fit:
+    model = ModelRef(body["folder"], body["fingerprint"])
+    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(body.get("worth") or {}))
+
+
+def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:
+    try:
+        return reader(event.body)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(event, f"{type(error).__name__}: {error}") from error
+
+
+def _damaged(event: Event, why: str) -> SessionError:
+    return SessionError(f"Event {event.number} ({event.kind}) cannot be read: {why}. Restore the session from a copy.")

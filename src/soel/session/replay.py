@@ -1,0 +1,138 @@
+"""Repeats what a session computed, from its data, seed and events, and says what comes out differently."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.errors import SoelError
+from soel.session.draw import label_vector
+from soel.session.files import PoolRecord
+from soel.session.ledger import fold
+from soel.session.ports import Event, Progress
+from soel.session.rounds import Draw, Round, read_round
+from soel.session.session import Session
+from soel.session.state import SessionState, estimate_body
+from soel.session.steps import draw, gather_evidence
+from soel.types import Estimate
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step that was repeated. number: of its event. difference: in words, empty where there is none."""
+
+    number: int
+    what: str
+    difference: str
+
+
+def replay(session: Session, progress: Progress | None = None) -> tuple[Step, ...]:
+    """Repeat the warm-up, every round, every estimate and every fit, in order.
+
+    Each step goes on from the repeated ones before it, so a difference shows in all that follow from it.
+    """
+    return tuple(_Replay(session, progress).steps())
+
+
+class _Replay:
+    """What was repeated so far. models: by folder. records: the pool as each round's model saw it."""
+
+    def __init__(self, session: Session, progress: Progress | None) -> None:
+        self._session, self._engine, self._progress = session, session.engine, progress
+        self._place, self._events = session.folder, session.events
+        self._models: dict[str, Any] = {}
+        self._records: dict[int, PoolRecord] = {}
+        self._warm: Any = None
+
+    def steps(self) -> list[Step]:
+        found = []
+        for event in self._events:
+            if event.kind == "warm-up" and self._warm is None:
+                found.append(Step(event.number, "warm-up", self._warm_up(event)))
+            elif event.kind == "round" and read_round(event.body).number == len(self._records) + 1:
+                found.append(Step(event.number, f"round {event.body['round']}", self._round(event)))
+            elif event.kind == "estimate":
+                found.append(Step(event.number, "estimate", self._estimate(event)))
+            elif event.kind == "fit":
+                found.append(Step(event.number, f"fit {event.body['folder']}", self._fit(event)))
+        return found
+
+    def _warm_up(self, event: Event) -> str:
+        self._warm = self._engine.warm_up(self._place.pool, self._progress)
+        return self._compare_model(event, self._warm)
+
+    def _round(self, event: Event) -> str:
+        stored = read_round(event.body)
+        model = self._models[stored.model.folder]
+        draws, record = draw(self._place, self._engine, model, self._known_at(event), len(stored.asked))
+        self._records[stored.number] = record
+        return _compare_draws(stored.draws, draws)
+
+    def _estimate(self, event: Event) -> str:
+        again = estimate_body(self._estimate_at(event))
+        differing = [name for name, value in again.items() if event.body.get(name) != value]
+        parts = (f"{name} was {event.body.get(name)} and is {again[name]}" for name in differing)
+        return "; ".join(parts)
+
+    def _fit(self, event: Event) -> str:
+        state = self._known_at(event)
+        if self._warm is None:  # a fit of a release that did not store one
+            self._warm = self._engine.warm_up(self._place.pool, self._progress)
+        labels = label_vector(state, self._place.ids)
+        model = self._engine.learn(self._warm, self._place.pool, labels, self._estimate_at(event), self._progress)
+        difference = self._compare_model(event, model)
+        if event.body.get("labels") != state.labels_digest:
+            difference = f"it learned from other labels than the events give; {difference}".rstrip("; ")
+        return difference
+
+    def _known_at(self, event: Event) -> SessionState:
+        """The state that the step saw: answers may have come in while it ran."""
+        after = event.body.get("after")
+        seen = event.number - 1 if after is None else int(after)
+        config = self._place.config
+        return fold(self._events[:seen], config.budget, config.answers_per_item)
+
+    def _estimate_at(self, event: Event) -> Estimate:
+        evidence = gather_evidence(self._known_at(event), self._place.ids, self._record_of)
+        return self._engine.estimate(evidence)
+
+    def _record_of(self, drawn: Round) -> PoolRecord:
+        return self._records[drawn.number]
+
+    def _compare_model(self, event: Event, model: Any) -> str:
+        self._models[event.body["folder"]] = model
+        with tempfile.TemporaryDirectory() as scratch:
+            fingerprint = self._engine.save(model, Path(scratch) / "model")
+        if fingerprint == event.body["fingerprint"]:
+            return ""
+        return f"the fingerprint was {event.body['fingerprint']} and is {fingerprint}; {self._distance(event, model)}"
+
+    def _distance(self, event: Event, model: Any) -> str:
+        """How far the scores of the stored model are from those of the repeated one."""
+        try:
+            stored = self._engine.load(self._place.path / event.body["folder"])
+        except SoelError as error:
+            return f"the stored model cannot be loaded ({error})"
+        pool = self._place.pool
+        gap = float(np.abs(self._engine.score(stored, pool) - self._engine.score(model, pool)).max())
+        return f"scores of the pool differ by up to {gap:.3g}"
+
+
+def _compare_draws(stored: Sequence[Draw], again: Sequence[Draw]) -> str:
+    pairs = list(zip(stored, again, strict=False))
+    place = next((i for i, (old, new) in enumerate(pairs, start=1) if old.item != new.item), None)
+    if place is not None:
+        old, new = pairs[place - 1]
+        return f"item {place} was {old.item!r} and is {new.item!r}"
+    if len(stored) != len(again):
+        return f"{len(stored)} items were drawn and now {len(again)}"
+    gaps = {
+        "odds": max((abs(old.odds - new.odds) for old, new in pairs), default=0.0),
+        "scores": max((abs(old.score - new.score) for old, new in pairs), default=0.0),
+    }
+    return "; ".join(f"{name} differ by up to {gap:.3g}" for name, gap in gaps.items() if gap)

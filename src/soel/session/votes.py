@@ -1,0 +1,107 @@
+"""What annotators said about one item, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from soel.session.answers import LABELS
+
+DISAGREEMENT = "disagreement"
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The newest answer of one annotator about an item, of those not taken back.
+
+    number, at: of its event. first_label: the round that was current at this annotator's first label of the
+    item, None without one. times_aside: how often this annotator skipped it or was unsure.
+    """
+
+    who: str
+    verdict: str
+    number: int
+    note: str = ""
+    at: str = ""
+    first_label: int | None = None
+    times_aside: int = 0
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it says anomaly or normal."""
+        return self.verdict in LABELS
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The owner's word on an item, which stands above all votes."""
+
+    who: str
+    verdict: str
+    number: int
+    at: str = ""
+    at_round: int = 0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer that holds for an item: the owner's decision, else the majority of the labels.
+
+    verdict: 'anomaly', 'normal', 'skip', 'unsure', or 'disagreement' where as many say one as the other.
+    who, number, note: of the newest vote for it. at_round: the round that was current when the item got its
+    first label. times_aside: how often it was skipped or left unsure. votes: oldest first.
+    """
+
+    verdict: str
+    who: str
+    number: int
+    note: str = ""
+    at_round: int = 0
+    times_aside: int = 0
+    votes: tuple[Vote, ...] = ()
+    decision: Decision | None = None
+
+    @property
+    def is_label(self) -> bool:
+        """Whether a label follows from it."""
+        return self.verdict in LABELS
+
+    @property
+    def n_labels(self) -> int:
+        """How many annotators call it anomaly or normal."""
+        return sum(vote.is_label for vote in self.votes)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it costs budget: somebody labelled it, or the owner decided."""
+        return self.is_label or self.verdict == DISAGREEMENT
+
+    def vote_of(self, who: str) -> Vote | None:
+        """What this annotator says."""
+        return next((vote for vote in self.votes if vote.who == who), None)
+
+
+def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:
+    """The answer that follows from these votes and the owner's decision; None from nothing."""
+    ordered = tuple(votes if len(votes) < 2 else sorted(votes, key=lambda vote: vote.number))
+    times_aside = sum(vote.times_aside for vote in ordered)
+    rounds = [vote.first_label for vote in ordered if vote.first_label is not None]
+    if decision is not None:
+        first = min([*rounds, decision.at_round])
+        return Answered(decision.verdict, decision.who, decision.number, "", first, times_aside, ordered, decision)
+    if not ordered:
+        return None
+    verdict = majority(ordered)
+    newest = [vote for vote in ordered if verdict in (vote.verdict, DISAGREEMENT)][-1]
+    return Answered(verdict, newest.who, newest.number, newest.note, min(rounds, default=0), times_aside, ordered)
+
+
+def majority(votes: Sequence[Vote]) -> str:
+    """What most labels say; without any label, what the newest vote says."""
+    said = [vote.verdict for vote in votes if vote.is_label]
+    if not said:
+        return votes[-1].verdict
+    n_anomaly, n_normal = said.count("anomaly"), said.count("normal")
+    if n_anomaly == n_normal:
+        return DISAGREEMENT
+    return "anomaly" if n_anomaly > n_normal else "normal"

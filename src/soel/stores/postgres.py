@@ -1,0 +1,79 @@
+"""What is special about PostgreSQL: its address, its locks and how a commit is awaited. No other file knows."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, event, func, make_url, select
+from sqlalchemy.exc import ArgumentError
+
+from soel.errors import ConfigError
+
+SCHEMES = ("postgresql", "postgres")
+_EVERYBODY = "soel"
+CONNECT_SECONDS = 10
+
+
+def is_address(where: str) -> bool:
+    """Whether this text names a PostgreSQL database."""
+    return where.partition("://")[0].partition("+")[0] in SCHEMES
+
+
+def read_address(where: str) -> URL:
+    """The address with the driver that is used here."""
+    try:
+        url = make_url(where)
+    except (ArgumentError, ValueError) as error:
+        raise ConfigError(
+            f"The store's address is not one; write postgresql://user@host/database. ({error})"
+        ) from error
+    if not is_address(where) or not url.database:
+        raise ConfigError(f"{hidden(where)!r} is not the address of a database; write postgresql://user@host/database.")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def without_password(where: str) -> str:
+    """The address as it may be written down."""
+    url = make_url(where).set(drivername="postgresql")
+    query = {key: value for key, value in url.query.items() if key != "password"}
+    return URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query).render_as_string(
+        hide_password=False
+    )
+
+
+def password_in(where: str) -> str | None:
+    """The password that an address carries."""
+    password = make_url(where).password
+    return None if password is None else str(password)
+
+
+def hidden(where: str) -> str:
+    """The address as it may be shown."""
+    try:
+        return without_password(where)
+    except (ArgumentError, ValueError):
+        return where.partition("://")[0] + "://..."
+
+
+def connect_arguments(url: URL) -> dict[str, Any]:
+    """A server that does not answer is given up soon, unless the address says otherwise."""
+    if "connect_timeout" in url.query or "PGCONNECT_TIMEOUT" in os.environ:
+        return {}
+    return {"connect_timeout": CONNECT_SECONDS}
+
+
+def tune(engine: Engine) -> None:
+    """Commits return after they are on disk, whatever the server's default."""
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit TO on")
+        connection.commit()
+
+
+def lock(connection: Connection, session: str | None) -> None:
+    """Keep other writers of this session out until the transaction ends; None: writers of all sessions."""
+    name = _EVERYBODY if session is None else f"{_EVERYBODY} {session}"
+    connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))

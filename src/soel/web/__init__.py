@@ -1,0 +1,1 @@
+"""The page where experts label: a small server for one session."""

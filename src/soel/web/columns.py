@@ -1,0 +1,151 @@
+"""What is usual in a column, and how a value compares with it, in plain words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from soel.data.columns import Column
+from soel.types import Floats
+from soel.web.ports import Strip
+
+N_BARS = 24
+PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
+N_CATEGORIES = 8
+REMARKABLE = 0.975  # a share of the rows worth mentioning
+
+
+class Measure(Protocol):
+    """Compares one value with the reference rows of its column."""
+
+    def distance(self, value: Any) -> float:
+        """How far from usual, in units of the usual spread."""
+
+    def text(self, value: Any) -> str:
+        """The value as a person writes it."""
+
+    def words(self, value: Any) -> str:
+        """How it compares."""
+
+    def strip(self, value: Any) -> Strip | None:
+        """Where it sits."""
+
+
+def measure(column: Column) -> Measure:
+    """The measure of a column's reference values (n,)."""
+    if column.dtype == object:
+        return Categories(Counter(column.tolist()), len(column))
+    return Numbers(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers, sorted, and the share of rows that lack one."""
+
+    values: Floats
+    missing: float
+
+    def distance(self, value: Any) -> float:
+        """Distance from the median by the interquartile range; a rare gap counts by its rarity."""
+        if np.isnan(value):
+            return _rarity(self.missing, len(self.values))
+        if not len(self.values):
+            return 0.0
+        low, middle, high = np.quantile(self.values, (0.25, 0.5, 0.75))
+        spread = (high - low) / PER_IQR or float(np.std(self.values))
+        if not spread:
+            return 0.0 if value == middle else _rarity(0.0, len(self.values))
+        return float(abs(value - middle) / spread)
+
+    def text(self, value: Any) -> str:
+        """Five figures."""
+        return "missing" if np.isnan(value) else _number(float(value))
+
+    def words(self, value: Any) -> str:
+        """The share of rows below or above, and what is typical."""
+        if np.isnan(value):
+            return f"missing in {_percent(self.missing)} of the rows"
+        if not len(self.values):
+            return ""
+        typical = f"typical {_number(float(np.median(self.values)), 4)}"
+        below = float(np.searchsorted(self.values, value) / len(self.values))
+        above = 1 - float(np.searchsorted(self.values, value, side="right") / len(self.values))
+        if below >= REMARKABLE:
+            return f"higher than {_percent(below)} of the rows, {typical}"
+        return f"lower than {_percent(above)} of the rows, {typical}" if above >= REMARKABLE else typical
+
+    def strip(self, value: Any) -> Strip | None:
+        """A histogram over the usual range, widened so that the value is on it."""
+        if not len(self.values):
+            return None
+        low, high = (float(v) for v in np.quantile(self.values, (0.005, 0.995)))
+        if not np.isnan(value):
+            low, high = min(low, float(value)), max(high, float(value))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        heights = np.histogram(np.clip(self.values, low, high), N_BARS, (low, high))[0]
+        bars = np.sqrt(heights / heights.max())  # the root keeps thin tails visible
+        mark = None if np.isnan(value) else round((float(value) - low) / (high - low), 4)
+        return Strip(tuple(round(float(b), 3) for b in bars), mark, _number(low, 3), _number(high, 3))
+
+
+@dataclass(frozen=True)
+class Categories:
+    """How often each category occurs."""
+
+    counts: Mapping[str | None, int]
+    n_rows: int
+
+    def distance(self, value: Any) -> float:
+        """By rarity: the rows in which this category, or a rarer one, stands."""
+        own = self.counts.get(value, 0)
+        rarer = sum(count for count in self.counts.values() if count <= own)
+        return _rarity(rarer / self.n_rows, self.n_rows)
+
+    def text(self, value: Any) -> str:
+        """The category itself."""
+        return "missing" if value is None else str(value)
+
+    def words(self, value: Any) -> str:
+        """The share of rows that have it, and the most frequent one."""
+        known = {category: count for category, count in self.counts.items() if category is not None}
+        share = self.counts.get(value, 0) / self.n_rows
+        often = max(known, key=lambda category: known[category], default=None)
+        typical = "" if often in (None, value) else f", typical {often}"
+        return f"in {_percent(share)} of the rows{typical}"
+
+    def strip(self, value: Any) -> Strip | None:
+        """One bar per frequent category; no mark for one that is not among them."""
+        kept = sorted(self.counts, key=lambda c: (-self.counts[c], str(c)))[:N_CATEGORIES]
+        if value not in kept:
+            kept = [*kept[: N_CATEGORIES - 1], value]
+        highest = max((self.counts.get(c, 0) for c in kept), default=0) or 1
+        bars = tuple(round((self.counts.get(c, 0) / highest) ** 0.5, 3) for c in kept)
+        return Strip(bars, (kept.index(value) + 0.5) / len(kept), "frequent", "rare")
+
+
+def _rarity(share: float, n_rows: int) -> float:
+    """A share of rows on the scale of spreads: 1 in 20 is about 2.4, 1 in 1000 about 3.7."""
+    return float(np.sqrt(2 * np.log(1 / max(share, 1 / (2 * n_rows + 2)))))
+
+
+def _number(value: float, n_figures: int = 6) -> str:
+    """With its thousands told apart; a whole number keeps all its figures."""
+    if (value.is_integer() or abs(value) >= 10**n_figures) and abs(value) < 1e15:
+        return f"{round(value):,}"
+    return f"{value:,.{n_figures}g}"
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "less than 0.1 %"
+    if 99.9 < percent < 100:
+        return "more than 99.9 %"
+    if percent in (0, 100):
+        return "none" if not percent else "all"
+    return f"{percent:.1f} %" if percent < 1 or percent > 99 else f"{percent:.0f} %"

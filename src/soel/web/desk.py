@@ -1,0 +1,155 @@
+"""What a visitor can do at the page, in the page's own words. Nothing here imports torch."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from soel.api.background import Progress
+from soel.errors import SessionError, UnknownItemError
+from soel.session import Answer, Session, SessionState
+from soel.session.leases import turn_of
+from soel.web.door import Visitor
+from soel.web.ports import Card, ItemView
+from soel.web.words import why_words
+
+Stage = Literal["preparing", "label", "waiting", "training", "done"]
+
+
+class Work(Protocol):
+    """Runs the steps that compute, in a process of their own."""
+
+    def start(self, what: str, n: int | None = None) -> None:
+        """Begin a step: 'ask' draws a round of `n`, 'fit' trains and looks at the pool. One runs at a time."""
+
+    def progress(self) -> Progress | None:
+        """The step that runs, or the last one if it failed; None when all is well and quiet."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the session stands for one visitor. last: the newest answer of theirs, as item and verdict."""
+
+    stage: Stage
+    state: SessionState
+    open: tuple[str, ...]
+    mine: tuple[str, ...]
+    last: tuple[str, str] | None
+    progress: Progress | None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An item as one visitor sees it: with their own answer, and notes of others."""
+
+    card: Card
+    verdict: str | None
+    note: str
+    notes: tuple[tuple[str, str], ...]
+    neighbours: tuple[tuple[str, str], ...]
+    why: tuple[str, ...]
+
+
+class Desk:
+    """One session, its items and its background work, shared by all visitors."""
+
+    def __init__(self, session: Session, items: ItemView, work: Work) -> None:
+        self.session, self.items, self._work = session, items, work
+        self._known = frozenset(session.ids)
+        self._starting = threading.Lock()
+
+    def check(self, item: str) -> str:
+        """The id, if the session has such an item: everything is served by id from this list."""
+        if item not in self._known:
+            raise UnknownItemError(f"This session has no item {item[:80]!r}. Check the id.")
+        return item
+
+    def standing(self, visitor: Visitor, tab: str = "") -> Standing:
+        """Where the session stands, for one window of a visitor."""
+        state, progress = self.session.state, self._work.progress()
+        turn = turn_of(state, visitor.name, tab, datetime.now(UTC)).items
+        votes = {item: state.vote_of(item, visitor.name) for item in state.answers}
+        own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
+        last = (own[-1][1], own[-1][2]) if own else None
+        return Standing(_stage(state, turn, progress), state, turn, tuple(item for _, item, _ in own), last, progress)
+
+    def take_turn(self, visitor: Visitor, tab: str) -> None:
+        """Reserve the next item for this window."""
+        self.session.next_items(visitor.name, 1, tab=tab)
+
+    def card(self, item: str, state: SessionState) -> Card:
+        """An item as a card; its own label does not change how it looks."""
+        labels = {other: label for other, label in state.labels.items() if other != item}
+        return self.items.card(self.check(item), labels)
+
+    def show(self, visitor: Visitor, item: str) -> Shown:
+        """An item as this visitor sees it."""
+        state = self.session.state
+        card, vote = self.card(item, state), state.vote_of(item, visitor.name)
+        written = {note.who: note.text for note in state.notes_of(item)}
+        own = written.pop(visitor.name, "")
+        near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
+        return Shown(card, None if vote is None else vote.verdict, own, tuple(written.items()), near, self._why(item))
+
+    def answer(self, visitor: Visitor, item: str, verdict: str, note: str) -> None:
+        """Store one answer; it is on disk when this returns. The last open one starts the training."""
+        before = self.session.state.open
+        self.session.tell([Answer(self.check(item), verdict, note.strip())], visitor.name)
+        if before and not self.session.state.open:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Begin what the session waits for, unless it waits for a person or something runs already."""
+        with self._starting:
+            progress = self._work.progress()
+            if progress is not None and progress.running:
+                return
+            status = self.session.status()
+            if status.next == "fit":
+                self._work.start("fit")
+            elif status.next == "ask" and not status.round:
+                self._work.start("ask", status.n_left)
+
+    def train(self) -> None:
+        """Learn from all answers so far."""
+        with self._starting:
+            self._check_idle()
+            self._work.start("fit")
+
+    def more(self, visitor: Visitor, n: int) -> None:
+        """Ask about `n` further items; the budget grows where it has to."""
+        with self._starting:
+            self._check_idle()
+            state = self.session.state
+            if state.open:
+                raise SessionError(f"{len(state.open)} items are still open; answer them first.")
+            if n > state.n_left and not visitor.is_owner:
+                raise SessionError(f"The budget allows {state.n_left} more labels; only the session's owner raises it.")
+            if n > state.n_left:
+                self.session.extend(n - state.n_left, visitor.name)
+            self._work.start("ask", n)
+
+    def _check_idle(self) -> None:
+        progress = self._work.progress()
+        if progress is not None and progress.running:
+            raise SessionError("The machine is at work on this session already; wait until it is done.")
+
+    def _why(self, item: str) -> tuple[str, ...]:
+        try:
+            return why_words(self.session.why(item), self.session.config.n_items)
+        except UnknownItemError:
+            raise
+        except SessionError:
+            return ("It was not asked for by the session; you chose to look at it.",)
+
+
+def _stage(state: SessionState, turn: tuple[str, ...], progress: Progress | None) -> Stage:
+    if turn:
+        return "label"
+    if progress is not None and progress.running:
+        return "preparing" if progress.what == "ask" else "training"
+    if state.open:
+        return "waiting"
+    return "done" if state.rounds else "preparing"

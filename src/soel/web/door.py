@@ -1,0 +1,131 @@
+"""Who may enter: one-time keys that become signed cookies, kept beside the session for the next start."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from soel.errors import SessionError
+from soel.session.files import write_whole
+
+Role = Literal["owner", "annotator"]
+ROLES = ("owner", "annotator")
+FILE = "page.json"
+LASTS = 30 * 24 * 3600  # seconds a cookie is good for
+MOST_KEYS = 200  # the oldest unused keys give way
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who sits before the page. The owner invites, writes the guideline and decides disagreements."""
+
+    name: str
+    role: Role
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the session is theirs."""
+        return self.role == "owner"
+
+
+@dataclass
+class _Kept:
+    secret: str
+    keys: dict[str, dict[str, str]] = field(default_factory=dict)  # digest of a key: who it lets in
+    port: int = 0
+
+
+class Door:
+    """Hands out keys, lets a key in once, and knows its own cookies again after a restart.
+
+    Only digests of keys are kept. The file is readable by its owner alone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._lock = folder / FILE, threading.Lock()
+        self._kept = self._read()
+        self._write()
+
+    @property
+    def port(self) -> int:
+        """The port of the last start, so that an open page finds the server again; 0 before the first."""
+        return self._kept.port
+
+    def remember_port(self, port: int) -> None:
+        """Keep the port for the next start."""
+        with self._lock:
+            self._kept.port = port
+            self._write()
+
+    def new_key(self, visitor: Visitor) -> str:
+        """A key that lets this visitor in, once."""
+        key = secrets.token_urlsafe(24)
+        with self._lock:
+            self._kept.keys[_digest(key)] = asdict(visitor)
+            for stale in list(self._kept.keys)[:-MOST_KEYS]:
+                del self._kept.keys[stale]
+            self._write()
+        return key
+
+    def enter(self, key: str) -> str | None:
+        """The cookie for a key that was not used before; None for any other."""
+        with self._lock:
+            entry = self._kept.keys.pop(_digest(key), None)
+            if entry is None:
+                return None
+            self._write()
+        return self._cookie(Visitor(entry["name"], _role(entry["role"])))
+
+    def knows(self, cookie: str) -> Visitor | None:
+        """The visitor that a cookie was made for; None when it is foreign, changed or too old."""
+        body, _, mark = cookie.rpartition(".")
+        if not body or not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(body).encode()):
+            return None
+        content = json.loads(base64.urlsafe_b64decode(body))
+        return Visitor(content["name"], _role(content["role"])) if content["until"] > time.time() else None
+
+    def _cookie(self, visitor: Visitor) -> str:
+        content = asdict(visitor) | {"until": int(time.time()) + LASTS}
+        body = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
+        return f"{body}.{self._mark(body)}"
+
+    def _mark(self, body: str) -> str:
+        return hmac.new(self._kept.secret.encode(), body.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+    def _read(self) -> _Kept:
+        if not self._path.exists():
+            return _Kept(secrets.token_hex(32))
+        try:
+            return _checked(json.loads(self._path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise SessionError(f"{self._path} cannot be read ({error}); delete it, and enter by a new link.") from error
+
+    def _write(self) -> None:
+        write_whole(self._path, json.dumps(asdict(self._kept), indent=1).encode())
+        self._path.chmod(0o600)
+
+
+def _checked(content: dict[str, Any]) -> _Kept:
+    keys = {str(digest): {"name": str(v["name"]), "role": _role(v["role"])} for digest, v in content["keys"].items()}
+    secret = str(content["secret"])
+    if len(secret) < 32:
+        raise ValueError("its secret is too short")
+    return _Kept(secret, dict(keys), int(content["port"]))
+
+
+def _role(word: str) -> Role:
+    if word not in ROLES:
+        raise ValueError(f"there is no role {word!r}")
+    return word  # type: ignore[return-value]
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()

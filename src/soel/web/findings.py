@@ -1,0 +1,90 @@
+"""What the results page shows: read from the kept outcome of the last fit, without torch."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from soel.api import workspace
+from soel.api.outcome import Outcome, read_outcome
+from soel.errors import SessionError
+from soel.session import SessionState
+from soel.types import Estimate, Floats
+from soel.web.desk import Desk
+from soel.web.ports import Card
+
+N_TOP, N_FIELDS = 20, 3
+
+
+@dataclass(frozen=True)
+class TopItem:
+    """One of the most anomalous items, with the values that stand out most."""
+
+    item: str
+    rank: int
+    score: float
+    probability: float
+    card: Card
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The last fit on the whole pool."""
+
+    state: SessionState
+    outcome: Outcome
+    estimate: Estimate
+    top: tuple[TopItem, ...]
+
+
+class Results:
+    """Reads the outcome once per fit; a page that is opened again costs nothing."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._held: tuple[str, Outcome] | None = None
+
+    def findings(self) -> Findings:
+        """Everything about the last fit."""
+        state = self._desk.session.state
+        outcome = self.outcome(state)
+        assert state.estimate is not None  # every fit stores its estimate first
+        rows = np.argsort(-outcome.scores, kind="stable")[:N_TOP]
+        top = [self._top(state, outcome, int(row), rank) for rank, row in enumerate(rows, start=1)]
+        return Findings(state, outcome, state.estimate, tuple(top))
+
+    def outcome(self, state: SessionState | None = None) -> Outcome:
+        """What was kept of the last fit."""
+        state = state or self._desk.session.state
+        if state.fit is None:
+            raise SessionError("There are no results yet; label the open items first.")
+        if self._held is None or self._held[0] != state.fit.model.fingerprint:
+            outcome = read_outcome(self._desk.session)
+            if outcome is None:
+                raise SessionError("The results of the last training are still being prepared; try again in a moment.")
+            self._held = (state.fit.model.fingerprint, outcome)
+        return self._held[1]
+
+    def arrays(self) -> bytes:
+        """x, y, score and probability of every item, one after the other, as little-endian float32."""
+        outcome = self.outcome()
+        parts: list[Floats] = [*outcome.points.T, outcome.scores, outcome.probabilities]
+        return b"".join(np.ascontiguousarray(part, "<f4").tobytes() for part in parts)
+
+    def file(self, suffix: str, threshold: float | None) -> bytes:
+        """Scores, ranks and alarms of all items as a CSV or Parquet file."""
+        outcome = self.outcome()
+        cut = outcome.threshold if threshold is None else threshold
+        scored = outcome.scored(self._desk.session.ids, cut)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"scores{suffix}"
+            workspace.write_scores(path, scored)
+            return path.read_bytes()
+
+    def _top(self, state: SessionState, outcome: Outcome, row: int, rank: int) -> TopItem:
+        item = self._desk.session.ids[row]
+        score, probability = float(outcome.scores[row]), float(outcome.probabilities[row])
+        return TopItem(item, rank, score, probability, self._desk.card(item, state))

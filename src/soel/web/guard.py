@@ -1,0 +1,145 @@
+"""The guard before every request: right host, right origin, a known visitor, a body of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from soel.web.door import Door, Visitor
+
+MOST_BYTES = 256 * 1024
+TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."
+READING = ("GET", "HEAD")
+OPEN_PATHS = ("/enter", "/welcome", "/health")
+SECURITY_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+        "font-src 'self'; media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with no-referrer a browser would call the origin of our own form null
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+@dataclass(frozen=True)
+class House:
+    """Where the page lives. hosts: what the Host header may say, with port. scheme: behind a proxy it may be https."""
+
+    hosts: frozenset[str]
+    cookie: str
+    scheme: str = "http"
+
+    def is_ours(self, origin: str) -> bool:
+        """Whether an Origin header names this page."""
+        scheme, _, host = origin.partition("://")
+        return scheme in (self.scheme, "https") and host in self.hosts
+
+
+class RefusedError(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Guard:
+    """Middleware that lets a request pass or refuses it, and puts the security headers on every answer."""
+
+    def __init__(self, app: ASGIApp, house: House, door: Door) -> None:
+        self._app, self._house, self._door = app, house, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        guarded = _with_headers(send, private=not scope["path"].startswith("/static/"))
+        try:
+            scope.setdefault("state", {})["visitor"] = self._check(scope)
+            if scope["method"] not in READING:
+                receive = await _whole_body(receive)
+        except RefusedError as refusal:
+            await _refused(scope, refusal)(scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+    def _check(self, scope: Scope) -> Visitor | None:
+        headers = Headers(scope=scope)
+        if headers.get("host", "").lower() not in self._house.hosts:
+            raise RefusedError(400, "This address is not the page's own; use the link that `soel label` printed.")
+        if scope["method"] not in READING:
+            self._check_origin(headers)
+        if int(_length(headers)) > MOST_BYTES:
+            raise RefusedError(413, TOO_LARGE)
+        visitor = self._door.knows(_cookie(headers, self._house.cookie))
+        path = scope["path"]
+        if visitor is None and path not in OPEN_PATHS and not path.startswith("/static/"):
+            raise RefusedError(401, "You are not signed in; open the link that `soel label` printed.")
+        return visitor
+
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        """Browsers name the origin of every change; a program without a browser sends none."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
+        if (origin is not None and not self._house.is_ours(origin)) or site not in ("same-origin", "none"):
+            raise RefusedError(403, "Changes are accepted from the page itself only, not from other sites.")
+
+
+def _length(headers: Mapping[str, str]) -> str:
+    text = headers.get("content-length", "0")
+    return text if text.isascii() and text.isdigit() else str(MOST_BYTES + 1)
+
+
+def _cookie(headers: Mapping[str, str], name: str) -> str:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return "" if morsel is None else morsel.value
+
+
+def _refused(scope: Scope, refusal: RefusedError) -> Response:
+    """Programs get JSON; a person without a cookie is led to the page that says what to do."""
+    wants_page = "text/html" in Headers(scope=scope).get("accept", "") and not scope["path"].startswith("/api/")
+    if refusal.status == 401 and wants_page and scope["method"] in READING:
+        return RedirectResponse("/welcome", status_code=303)
+    return JSONResponse({"error": str(refusal)}, status_code=refusal.status)
+
+
+async def _whole_body(receive: Receive) -> Receive:
+    """The body read up to its limit, whatever length it claims; the app then reads it from memory."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            break
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+        if len(body) > MOST_BYTES:
+            raise RefusedError(413, TOO_LARGE)
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _with_headers(send: Send, private: bool) -> Send:
+    async def add(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SECURITY_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store" if private else "no-cache")
+        await send(message)
+
+    return add

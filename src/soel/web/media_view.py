@@ -1,0 +1,50 @@
+"""Pictures and frames of clips: the picture, the seconds around it, and what looks like it among the labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Literal
+
+from soel.api.media import SessionMedia
+from soel.web.ports import Card, Frame, Kind, Picture
+
+SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
+N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7
+
+
+class MediaView:
+    """Cards from a session's pictures."""
+
+    def __init__(self, media: SessionMedia) -> None:
+        self._media = media
+
+    def kind(self, item: str) -> Kind:
+        """Image or video, the same for all items."""
+        return self._kind
+
+    def card(self, item: str, labels: Mapping[str, int]) -> Card:
+        """The picture's name, and the labelled pictures that look most like it."""
+        others = [other for other in labels if other != item]
+        near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
+        return Card(item, self._kind, self._names[item], neighbours=near)
+
+    def image(self, item: str, size: int) -> Picture | None:
+        """The picture as JPEG, in the next of a few sizes."""
+        wanted = next(side for side in SIZES if side >= size or side == SIZES[-1])
+        return Picture(self._media.thumbnail(item, wanted), "image/jpeg")
+
+    def frames(self, item: str) -> tuple[Frame, ...]:
+        """The frames around this one that are items, thinned to a few but never without the frame itself."""
+        around = self._media.items_around(item, SECONDS)
+        step = max(1, -(-len(around) // MOST_FRAMES))
+        middle = next((at for at, (_, other) in enumerate(around) if other == item), 0)
+        return tuple(Frame(other, round(seconds, 3)) for seconds, other in around[middle % step :: step])
+
+    @cached_property
+    def _kind(self) -> Literal["image", "video"]:
+        return "video" if self._media.kind == "video" else "image"
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {item.id: item.name for item in self._media.items}

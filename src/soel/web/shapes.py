@@ -1,0 +1,277 @@
+"""What travels between the page and the server, as it stands in the API's description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Verdict = Literal["anomaly", "normal", "skip", "unsure"]
+MOST_ID, MOST_NOTE, MOST_NAME, MOST_GUIDELINE = 1000, 2000, 60, 50_000
+
+
+def _storable(text: str) -> str:
+    """Lone surrogates and NUL can be said in JSON but not stored in every database."""
+    if "\x00" in text or any(0xD800 <= ord(character) < 0xE000 for character in text):
+        raise ValueError("the text holds characters that cannot be stored; remove them")
+    return text
+
+
+def _named(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or not name.isprintable():
+        raise ValueError("a name needs at least one letter, and no control characters")
+    return name
+
+
+Text = Annotated[str, AfterValidator(_storable), Field(pattern=r"^[^\x00]*$")]
+ItemId = Annotated[str, Field(min_length=1, max_length=MOST_ID)]  # looked up in the list of items, never stored as such
+Note = Annotated[Text, Field(max_length=MOST_NOTE)]
+Name = Annotated[str, AfterValidator(_storable), AfterValidator(_named), Field(min_length=1, max_length=MOST_NAME)]
+
+Tab = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9-]*$")]
+
+
+class Message(BaseModel):
+    """Something the page sends; unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class TurnIn(Message):
+    """Which window of the visitor asks for its next item."""
+
+    tab: Tab = ""
+
+
+class AnswerIn(Message):
+    """One answer to one item."""
+
+    item: ItemId
+    verdict: Verdict
+    note: Note = ""
+    tab: Tab = ""
+
+
+class NoteIn(Message):
+    """A note on one item."""
+
+    item: ItemId
+    note: Note
+
+
+class DecideIn(Message):
+    """The owner's word on an item; null takes it back."""
+
+    item: ItemId
+    verdict: Literal["anomaly", "normal"] | None
+
+
+class MoreIn(Message):
+    """How many further items to ask about."""
+
+    n: Annotated[int, Field(ge=1, le=1000)] = 10
+
+
+class GuidelineIn(Message):
+    """The owner's guideline in Markdown."""
+
+    text: Annotated[Text, Field(max_length=MOST_GUIDELINE)]
+
+
+class InvitationIn(Message):
+    """Who is invited to label."""
+
+    name: Name
+
+
+class ErrorOut(BaseModel):
+    """What was wrong, and what to do."""
+
+    error: str
+
+
+class WorkOut(BaseModel):
+    """What the machine is doing in the background, and how far it is."""
+
+    what: str
+    running: bool
+    done: int
+    total: int
+    error: str = ""
+
+
+class DeskOut(BaseModel):
+    """Where the session stands for this visitor.
+
+    stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
+    by this visitor, oldest first.
+    """
+
+    who: str
+    is_owner: bool
+    stage: Literal["preparing", "label", "waiting", "training", "done"]
+    budget: int
+    n_left: int
+    n_labels: int
+    n_anomalies: int
+    n_items: int
+    open: list[str]
+    mine: list[str]
+    can_undo: bool
+    has_results: bool
+    fit_is_current: bool
+    work: WorkOut | None
+
+
+class StripOut(BaseModel):
+    """Where a value sits among the normal rows."""
+
+    bars: list[float]
+    mark: float | None
+    low: str
+    high: str
+
+
+class FieldOut(BaseModel):
+    """One value of a row."""
+
+    name: str
+    value: str
+    words: str
+    stands_out: bool
+    strip: StripOut | None
+
+
+class FrameOut(BaseModel):
+    """A picture near this one in time."""
+
+    item: str
+    seconds: float
+
+
+class NeighbourOut(BaseModel):
+    """A labelled item that looks like this one."""
+
+    item: str
+    verdict: str
+
+
+class NoteOut(BaseModel):
+    """What somebody wrote about an item."""
+
+    who: str
+    text: str
+
+
+class ItemOut(BaseModel):
+    """One item, ready to be shown, with this visitor's answer and note."""
+
+    item: str
+    kind: Literal["table", "image", "video"]
+    title: str
+    fields: list[FieldOut]
+    n_standing_out: int
+    neighbours: list[NeighbourOut]
+    frames: list[FrameOut]
+    verdict: Verdict | None
+    note: str
+    notes: list[NoteOut]
+    why: list[str]
+
+
+class DecisionOut(BaseModel):
+    """An answer that holds. verdict may be 'disagreement'. mine: the visitor's own answer. decided: by the owner."""
+
+    item: str
+    verdict: str
+    mine: Verdict | None
+    who: list[str]
+    decided: bool
+    notes: list[NoteOut]
+
+
+class GuidelineOut(BaseModel):
+    """The guideline as written and as shown."""
+
+    text: str
+    html: str
+
+
+class LabelledOut(BaseModel):
+    """A labelled item and its row in the arrays of the map."""
+
+    item: str
+    row: int
+    verdict: Verdict
+
+
+class TopOut(BaseModel):
+    """One of the most anomalous items."""
+
+    item: str
+    rank: int
+    score: float
+    probability: float
+    kind: Literal["table", "image", "video"]
+    verdict: str | None
+    fields: list[FieldOut]
+
+
+class ShareOut(BaseModel):
+    """The estimated share of anomalies with its 80 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class RowOut(BaseModel):
+    """The item in a row."""
+
+    item: str
+
+
+class ResultsOut(BaseModel):
+    """What the last fit says about the pool. worth: whether more labels would still change much, in words."""
+
+    share: ShareOut
+    threshold: float
+    n_items: int
+    n_labels: int
+    fit_is_current: bool
+    labelled: list[LabelledOut]
+    top: list[TopOut]
+    worth: list[str]
+
+
+class AnnotatorOut(BaseModel):
+    """What one annotator answered."""
+
+    name: str
+    n_anomaly: int
+    n_normal: int
+    n_aside: int
+
+
+class DisagreementOut(BaseModel):
+    """An item that annotators label differently. votes: each name with its verdict."""
+
+    item: str
+    votes: dict[str, str]
+    notes: list[NoteOut]
+
+
+class TeamOut(BaseModel):
+    """The annotators, how far they agree, and where they do not."""
+
+    annotators: list[AnnotatorOut]
+    agreement: str
+    disagreements: list[DisagreementOut]
+
+
+class InvitationOut(BaseModel):
+    """A link that lets one person in, once. path: to be put after the page's address."""
+
+    name: str
+    path: str

@@ -1,0 +1,67 @@
+// Small helpers. Text from data is only ever set as text.
+
+export const find = (id) => document.getElementById(id);
+
+export function make(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== null) node.setAttribute(key, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+export function draw(name, attributes = {}, ...children) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+export function say(text) {
+  find("live").textContent = text;
+}
+
+let quiet = 0;
+// state: saved, saving, trouble or quiet
+export function status(text, state) {
+  const place = find("saved");
+  if (!place) return;
+  place.textContent = text;
+  place.dataset.state = state;
+  clearTimeout(quiet);
+  if (state === "saved") quiet = setTimeout(() => (place.dataset.state = "quiet"), 2500);
+}
+
+export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };
+
+// A person's words as an element of its own, so that its writing direction cannot leak.
+export const apart = (text, attributes = {}) => make("bdi", attributes, text);
+
+export const imageAddress = (item, size) => `/api/image?${new URLSearchParams({ id: item, size })}`;
+
+// Buttons for anomaly and normal; `given` is the answer that holds.
+export function choices(item, given, onChoose, verdicts = ["anomaly", "normal"]) {
+  const group = make("span", { class: "choices", role: "group", "aria-label": `Answer for ${item}` });
+  for (const verdict of verdicts) {
+    const kind = verdict in { anomaly: 1, normal: 1 } ? verdict : "aside";
+    const button = make(
+      "button",
+      { type: "button", class: `answer ${kind}`, "data-verdict": verdict, "aria-pressed": String(verdict === given) },
+      make("span", { "aria-hidden": "true" }, SIGNS[verdict]),
+      verdict[0].toUpperCase() + verdict.slice(1),
+    );
+    button.addEventListener("click", () => onChoose(verdict, group));
+    group.append(button);
+  }
+  return group;
+}
+
+export function press(group, verdict) {
+  for (const button of group.querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.dataset.verdict === verdict));
+  }
+}

@@ -1,0 +1,49 @@
+// The panel that shows what the machine is doing while nobody can label.
+
+import { find, make } from "./dom.js";
+
+const TITLES = { ask: "Preparing the items", fit: "Learning from your answers" };
+const WORDS = {
+  ask: "The detector takes a first look at the data and chooses what to ask. This happens once; you can close this page.",
+  fit: "You can review your decisions meanwhile, or close this page: nothing is lost.",
+};
+
+export function showWork(work, buttons = []) {
+  const running = work !== null && work.running;
+  find("waiting-title").textContent = work === null ? "One moment" : work.error ? "The work stopped early" : TITLES[work.what];
+  find("waiting-words").textContent = work === null ? "" : work.error || WORDS[work.what];
+  showBar(running ? work : null);
+  setButtons(buttons);
+}
+
+export function showWords(title, words, buttons = []) {
+  find("waiting-title").textContent = title;
+  find("waiting-words").textContent = words;
+  find("waiting-bar").hidden = true;
+  setButtons(buttons);
+}
+
+function showBar(work) {
+  const bar = find("waiting-bar");
+  bar.hidden = work === null;
+  if (work !== null && work.total > 0) {
+    bar.max = work.total;
+    bar.value = work.done;
+  } else {
+    bar.removeAttribute("value");
+  }
+}
+
+function setButtons(buttons) {
+  const row = find("waiting-buttons");
+  const key = JSON.stringify(buttons.map(([text, target]) => [text, String(target)]));
+  if (row.dataset.key === key) return; // the same buttons keep the focus
+  row.dataset.key = key;
+  row.replaceChildren(...buttons.map(makeButton));
+}
+
+function makeButton([text, target], at) {
+  const look = at === 0 ? "primary" : "";
+  if (typeof target === "string") return make("a", { class: `button ${look}`, href: target }, text);
+  return make("button", { type: "button", class: look, onclick: target }, text);
+}

@@ -1,0 +1,95 @@
+"""Numbers of a session in plain words."""
+
+from __future__ import annotations
+
+from soel.session.team import Agreement
+from soel.session.why import Why
+from soel.session.worth import Worth
+
+
+def percent(share: float) -> str:
+    """A share as a person reads it; never a round 0 or 100 that is not exact."""
+    if 0 < share < 0.01:
+        return "less than 1 %"
+    if 0.99 < share < 1:
+        return "more than 99 %"
+    return f"{100 * share:.0f} %"
+
+
+def why_words(why: Why, n_items: int) -> tuple[str, ...]:
+    """Why an item was asked about."""
+    return (_far(why), _unusual(why), _speaks(why, n_items))
+
+
+def worth_words(worth: Worth | None) -> tuple[str, ...]:
+    """Whether more labels are worth it, the advice first."""
+    if worth is None:
+        return ("Unknown yet: nothing was measured at the last training.",)
+    advice = {
+        "yes": "Yes: the newest labels still changed the picture.",
+        "little": "Little: the newest labels changed almost nothing.",
+        "unknown": f"Too early to say with {worth.n_labels} labels.",
+    }
+    return (advice[worth.advice], *_moved(worth), *_held_back(worth))
+
+
+def agreement_words(agreement: Agreement) -> str:
+    """How far annotators agree."""
+    if not agreement.n_items:
+        return "No item was labelled by two people yet, so there is no agreement to measure."
+    same = f"Annotators agree on {agreement.n_same} of {agreement.n_items} items that several of them labelled"
+    if agreement.kappa is None:
+        return f"{same}."
+    name = {"cohen": "Cohen's", "fleiss": "Fleiss'"}[agreement.method]
+    return f"{same} ({name} kappa {agreement.kappa:.2f}; 1 is full agreement, 0 is chance)."
+
+
+def _far(why: Why) -> str:
+    if why.nearest is None or why.distance_share is None:
+        return "Nothing is labelled yet, so every label teaches something new."
+    if why.distance_share > 0.9:
+        closer = percent(why.distance_share)
+        return f"It is unlike everything labelled so far: {closer} of the items lie closer to a label."
+    if why.distance_share > 0.5:
+        return (
+            f"It is rather far from what is labelled: {percent(why.distance_share)} of the items lie closer to a label."
+        )
+    return f"It lies close to a labelled item ({why.nearest})."
+
+
+def _unusual(why: Why) -> str:
+    if why.score_share > 0.9:
+        return f"To the detector it looks very unusual: more so than {percent(why.score_share)} of the items."
+    if why.score_share > 0.6:
+        return f"To the detector it looks somewhat unusual: more so than {percent(why.score_share)} of the items."
+    return f"To the detector it looks ordinary: {percent(1 - why.score_share)} of the items look as unusual or more."
+
+
+def _speaks(why: Why, n_items: int) -> str:
+    if why.n_near <= 1:
+        return "It speaks for itself alone: no other item is closest to it."
+    return f"It speaks for {why.n_near:,} of {n_items:,} items that are closer to it than to any other asked item."
+
+
+def _moved(worth: Worth) -> list[str]:
+    told = []
+    if worth.radius_drop is not None:
+        told.append(
+            f"The newest {worth.n_newest} of {worth.n_labels} labels brought the farthest item "
+            f"{percent(max(0.0, worth.radius_drop))} closer to a label."
+        )
+    if worth.rank_agreement is not None:
+        told.append(
+            f"The ranking before and after this training correlates by {worth.rank_agreement:.2f} (1: no change)."
+        )
+    return told
+
+
+def _held_back(worth: Worth) -> list[str]:
+    scored = [each for each in worth.held_back if each.auroc is not None]
+    if not scored:
+        return []
+    rounds = ", ".join(f"round {each.round}: {each.auroc:.2f}" for each in scored)
+    return [
+        f"How well the labels of a round were ranked before they were known ({rounds}; 1 is perfect, 0.5 is chance)."
+    ]

@@ -1,0 +1,57 @@
+"""Pictures from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from soel.api import sources
+from tests.cli.conftest import Run
+from tests.features.makers import ColourExtractor, make_clip, make_folder
+
+
+@pytest.fixture(autouse=True)
+def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sources, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+
+
+def test_init_on_a_folder_says_what_was_chosen_and_left_out(run: Run, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "pictures", 8)
+    (folder / "broken.jpg").write_bytes(b"x")
+    said = run("init", tmp_path / "s", "--data", folder, "--budget", 3)
+    assert said.code == 0, said.err
+    assert "Features by efficientnet-lite2" in said.out
+    assert "broken.jpg" in said.out
+    assert run("ask", tmp_path / "s").code == 0
+    assert "name" in (tmp_path / "s" / "round-0001.csv").read_text().splitlines()[0]
+
+
+def test_strict_stops_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "pictures", 4)
+    (folder / "broken.jpg").write_bytes(b"x")
+    said = run("init", tmp_path / "s", "--data", folder, "--strict")
+    assert said.code == 2
+    assert "broken.jpg" in said.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_clip_thinned(run: Run, tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", 20)
+    said = run("init", tmp_path / "s", "--data", clip, "--every", 4, "--budget", 2, "--json")
+    assert said.document["n_items"] == 5
+
+
+def test_the_extractors_are_listed(run: Run) -> None:
+    assert set(run("extractor", "list", "--json").document["extractors"]) == {
+        "efficientnet-lite2",
+        "resnet152",
+        "MODEL.onnx",
+    }
+
+
+def test_exporting_an_unknown_network(run: Run, tmp_path: Path) -> None:
+    said = run("extractor", "export", "vgg", "--out", tmp_path / "a.onnx")
+    assert said.code == 2
+    assert "torchvision:NAME" in said.err

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Run
+from tests.conftest import make_toy
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    toy = make_toy(n_rows=120, n_anomalies=40)
+    (tmp_path / "data" / "tables").mkdir(parents=True)
+    np.savez(tmp_path / "data" / "tables" / "pima.npz", X=toy.x, y=toy.is_anomaly.astype(np.uint8))
+    return tmp_path / "data"
+
+
+def test_artefacts_are_listed_with_what_they_need(run: Run) -> None:
+    said = run("reproduce", "--list", "--json")
+    entries = {entry["name"]: entry for entry in said.document["artefacts"]}
+    assert entries["table3"]["label"] == "tab:tab_results"
+    assert entries["table3"]["minutes"] > 0
+    assert "table3" in run("reproduce", "--list").out
+
+
+def test_data_sets_are_listed_with_what_is_present(run: Run, data_dir: Path) -> None:
+    entries = {entry["name"]: entry for entry in run("datasets", "--data-dir", data_dir, "--json").document["datasets"]}
+    assert entries["pima"]["present"].endswith("pima.npz")
+    assert entries["satellite"]["present"] is None
+    assert len(entries["cifar10"]["checksum"]) == 32
+    assert "pima" in run("datasets", "--data-dir", data_dir).out
+
+
+def test_an_artefact_is_computed_and_written(run: Run, data_dir: Path, tmp_path: Path) -> None:
+    words = ("--data-dir", data_dir, "--out", tmp_path / "out", "--datasets", "pima", "--seeds", 1, "--jobs", 1)
+    said = run("reproduce", "knn", "--methods", "kNN k=1,kNN k=5", *words)
+    assert said.code == 0, said.err
+    assert "| Pima |" in said.out
+    again = run("reproduce", "tab:tab_knn", "--methods", "kNN k=1", *words, "--json", "--merge", tmp_path / "out")
+    assert [point["paper"] for point in again.document["points"]] == [None, [34.4, 3.6]]
+    assert Path(again.document["files"]["markdown"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("table9",), "--list"),
+        (("table3", "--methods", "Best"), "no method called 'Best'"),
+        (("table3", "--budgets", "5;6"), "whole numbers"),
+        (("table3", "--seeds", "0"), "At least one seed"),
+        (("table2",), "needs cifar10"),
+    ],
+)
+def test_mistakes_are_answered(run: Run, data_dir: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
+    said = run("reproduce", *words, "--data-dir", data_dir, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_settings_are_printed(run: Run) -> None:
+    assert {row["profile"] for row in run("reproduce", "settings", "--json").document["settings"]} == {
+        "default",
+        "paper",
+        "authors",
+    }
+
+
+def test_a_comparison_needs_the_label_column(run: Run, table: Path, tmp_path: Path) -> None:
+    assert "--label-column" in run("compare", table).err
+    said = run("compare", table, "--label-column", "no-such", "--out", tmp_path / "out", "--jobs", 1)
+    assert (said.code, "no-such" in said.err) == (2, True)

@@ -1,0 +1,82 @@
+"""The companion: laws and small cases worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.companions import COMPANIONS
+from soel.companions.distances import mean_of_nearest, nearest
+from soel.companions.surroundings import CLIP, REFERENCE_ROWS, Surroundings, around_anomalies
+from soel.metrics import auroc
+from tests.conftest import Sample
+
+NOTHING = np.full(200, -1, np.int8)
+
+
+def test_mean_of_nearest_by_hand() -> None:
+    x, others = np.array([[0.0], [10.0]]), np.array([[1.0], [2.0], [9.0]])
+    np.testing.assert_allclose(mean_of_nearest(x, others, 2), [1.5, (1 + 8) / 2])
+    np.testing.assert_allclose(mean_of_nearest(others, others, 1, np.arange(3)), [1, 1, 7])
+    np.testing.assert_allclose(nearest(x, others), [1, 1])
+    assert np.isinf(nearest(x, others[:0])).all()
+
+
+def test_rows_around_labelled_anomalies_by_hand() -> None:
+    x = np.concatenate([np.arange(10.0), 50 + np.arange(10.0)])[:, None].repeat(4, axis=0)
+    labels = np.full(80, -1, np.int8)
+    labels[[0, 40]] = [0, 1]
+    suspects = around_anomalies(x, labels)
+    assert suspects[40]
+    assert suspects[40:].sum() == suspects.sum() == 4  # 5 % of the pool, all of the anomaly's own cluster
+
+
+@pytest.mark.parametrize("name", list(COMPANIONS))
+def test_laws(name: str, toy: Sample) -> None:
+    companion = COMPANIONS.get(name)
+    for labels in (NOTHING, toy.labels(), np.where(toy.is_anomaly, 1, -1), np.where(toy.is_anomaly, -1, 0)):
+        fitted = companion.fit(toy.x, labels.astype(np.int8), 0)
+        scores = fitted.score(toy.x)
+        assert scores.shape == (200,)
+        assert np.isfinite(scores).all()
+        again = companion.from_arrays(fitted.arrays()).score(toy.x)
+        np.testing.assert_array_equal(scores, again)
+        np.testing.assert_allclose(fitted.score(toy.x[:7]), scores[:7], rtol=1e-4, atol=1e-4)
+
+
+def test_labels_help(toy: Sample) -> None:
+    without = auroc(toy.is_anomaly, Surroundings.fit(toy.x, NOTHING, 0).score(toy.x))
+    with_labels = auroc(toy.is_anomaly, Surroundings.fit(toy.x, toy.labels(), 0).score(toy.x))
+    assert with_labels > max(without, 0.95)
+
+
+def test_a_normal_label_lowers_its_neighbourhood(toy: Sample) -> None:
+    before = Surroundings.fit(toy.x, NOTHING, 0).score(toy.x)
+    row = int(before.argmax())
+    labels = NOTHING.copy()
+    labels[row] = 0
+    after = Surroundings.fit(toy.x, labels, 0).score(toy.x)
+    assert (after < after[row]).mean() < (before < before[row]).mean()
+
+
+def test_one_wild_value_is_clipped(toy: Sample) -> None:
+    fitted, wild = Surroundings.fit(toy.x, NOTHING, 0), toy.x[:1].copy()
+    wild[0, 0] = 1e6
+    clipped = wild.copy()
+    clipped[0, 0] = CLIP
+    np.testing.assert_array_equal(fitted.score(wild), fitted.score(clipped))
+
+
+def test_large_pools_are_sampled_by_the_seed() -> None:
+    x = np.random.default_rng(0).normal(size=(REFERENCE_ROWS + 2000, 3)).astype(np.float32)
+    labels = np.full(len(x), -1, np.int8)
+    first, second, other = (Surroundings.fit(x, labels, seed) for seed in (1, 1, 2))
+    assert len(first.reference) == REFERENCE_ROWS
+    np.testing.assert_array_equal(first.reference, second.reference)
+    assert not np.array_equal(first.reference, other.reference)
+
+
+@pytest.mark.parametrize("x", [np.ones((5, 2)), np.zeros((2, 1)), np.arange(6.0).reshape(6, 1)])
+def test_degenerate_pools(x: np.ndarray) -> None:
+    scores = Surroundings.fit(x, np.full(len(x), -1, np.int8), 0).score(x)
+    assert np.isfinite(scores).all()

@@ -1,0 +1,126 @@
+"""ONNX files: read without their package, run by onnxruntime, loaded into torch with the same result."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from soel.errors import ConfigError, ModelFileError
+from soel.features.onnx_extractor import OnnxExtractor
+from soel.features.onnx_file import read_graph
+from soel.features.torch_resnet import load_onnx_resnet
+from tests.features.makers import noise, residual_network
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    return residual_network(tmp_path / "net.onnx")
+
+
+def squares(n: int, size: int = 16) -> np.ndarray:
+    return np.stack([noise(seed, size, size) for seed in range(n)])
+
+
+def test_the_graph_is_what_the_package_reads(network: Path) -> None:
+    ours, theirs = read_graph(network), onnx.load(network).graph
+    assert [node.op for node in ours.nodes] == [node.op_type for node in theirs.node]
+    assert [list(node.inputs) for node in ours.nodes] == [list(node.input) for node in theirs.node]
+    for tensor in theirs.initializer:
+        np.testing.assert_array_equal(ours.constants[tensor.name], onnx.numpy_helper.to_array(tensor))
+    assert ours.inputs == {"images": (None, 3, 16, 16)}
+    assert ours.outputs == ("logits",)
+    conv = next(node for node in ours.nodes if node.op == "Conv")
+    assert conv.attributes == {"pads": [1, 1, 1, 1], "strides": [2, 2]}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.floats(0, 0.999), flip=st.integers(0, 10_000))
+def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path: Path, cut: float, flip: int) -> None:
+    content = bytearray(residual_network(tmp_path / "net.onnx").read_bytes())
+    content = content[: int(cut * len(content))]
+    if content:
+        content[flip % len(content)] ^= 0xFF
+    path = tmp_path / "damaged.onnx"
+    path.write_bytes(bytes(content))
+    with contextlib.suppress(ModelFileError):  # any other error fails
+        read_graph(path)
+
+
+def test_a_classifier_gives_what_goes_into_its_last_layer(network: Path) -> None:
+    extractor = OnnxExtractor(network)
+    pictures = squares(3)
+    features = extractor.features(pictures)
+    assert features.shape == (3, 8)
+    theirs = onnx.load(network).graph
+    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in theirs.initializer}
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(network), providers=["CPUExecutionProvider"])
+    logits = session.run(None, {"images": extractor.prepare(pictures)})[0]
+    np.testing.assert_allclose(features @ weights["w3"].T + weights["c3"], logits, rtol=1e-4, atol=1e-5)
+
+
+def test_how_pixels_are_given_follows_the_file(tmp_path: Path) -> None:
+    plain = OnnxExtractor(residual_network(tmp_path / "plain.onnx"))
+    inside = OnnxExtractor(residual_network(tmp_path / "inside.onnx", normalises=True))
+    assert (plain.pixels, inside.pixels) == ("imagenet", "bytes")
+    pictures = squares(2)
+    np.testing.assert_array_equal(inside.prepare(pictures), pictures.transpose(0, 3, 1, 2))
+    red = (pictures[..., 0] / 255 - 0.485) / 0.229
+    np.testing.assert_allclose(plain.prepare(pictures)[:, 0], red, rtol=1e-4, atol=1e-5)
+    lite = OnnxExtractor(tmp_path / "plain.onnx", pixels="lite")
+    np.testing.assert_allclose(lite.prepare(pictures)[:, 0], (pictures[..., 0] - 127.0) / 128, rtol=1e-6)
+    assert lite.fingerprint != plain.fingerprint
+
+
+def test_a_network_of_a_fixed_batch_gives_the_same(tmp_path: Path) -> None:
+    free = OnnxExtractor(residual_network(tmp_path / "free.onnx"))
+    fixed = OnnxExtractor(residual_network(tmp_path / "fixed.onnx", shape=(4, 3, 16, 16)))
+    pictures = squares(6)
+    np.testing.assert_allclose(fixed.features(pictures), free.features(pictures), rtol=1e-4, atol=1e-5)
+
+
+def test_a_free_size_is_the_usual_one(tmp_path: Path) -> None:
+    assert OnnxExtractor(residual_network(tmp_path / "a.onnx", shape=("n", 3, "h", "w"))).size == 224
+
+
+def test_a_network_without_pictures_is_refused(tmp_path: Path) -> None:
+    path = residual_network(tmp_path / "a.onnx", shape=("n", 5, 16, 16))
+    with pytest.raises(ModelFileError, match="no input for colour pictures"):
+        OnnxExtractor(path)
+
+
+def test_wrong_files_and_settings(tmp_path: Path, network: Path) -> None:
+    with pytest.raises(ModelFileError, match="no model file"):
+        OnnxExtractor(tmp_path / "none.onnx")
+    with pytest.raises(ConfigError, match="bytes, unit"):
+        OnnxExtractor(network, pixels="dots")
+
+
+@pytest.mark.parametrize("normalises", [False, True])
+def test_torch_computes_what_onnxruntime_computes(tmp_path: Path, normalises: bool) -> None:
+    path = residual_network(tmp_path / "net.onnx", normalises)
+    pictures = squares(5)
+    ours = load_onnx_resnet(path, "cpu", size=16).features(pictures, batch_size=2)
+    np.testing.assert_allclose(ours, OnnxExtractor(path).features(pictures), rtol=1e-4, atol=1e-4)
+
+
+def test_torch_takes_small_grey_pictures(tmp_path: Path) -> None:
+    path = residual_network(tmp_path / "net.onnx", normalises=True)
+    grey = squares(3, 9)[..., 0]
+    net = load_onnx_resnet(path, "cpu", size=16)
+    np.testing.assert_allclose(net.features(grey), net.features(np.repeat(grey[..., None], 3, -1)), rtol=1e-5)
+
+
+def test_torch_says_what_it_does_not_know(tmp_path: Path) -> None:
+    model = onnx.load(residual_network(tmp_path / "net.onnx"))
+    model.graph.node[2].op_type = "Gelu"
+    onnx.save(model, tmp_path / "other.onnx")
+    with pytest.raises(ModelFileError, match="Gelu"):
+        load_onnx_resnet(tmp_path / "other.onnx", "cpu")

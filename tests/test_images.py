@@ -1,0 +1,83 @@
+"""The estimator on arrays of pictures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soel import SOEL
+from soel.api import image_rows
+from soel.errors import SchemaError
+from soel.features.extract import extract
+from soel.features.image_arrays import image_array
+from soel.profiles import PAPER, Schedule
+from tests.features.makers import ColourExtractor
+
+SMALL = replace(
+    PAPER,
+    backbone_options={"depth": 10, "widen": 1, "penalty": 0.0},
+    pictures=Schedule(epochs=1, learning_rate=1e-3, batch_size=10),
+)
+
+
+def pictures(n: int = 20, side: int = 6) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    made = np.linspace(0, 200, side)[:, None] + rng.normal(0, 15, (n, side, side))
+    made[:2] = rng.uniform(0, 255, (2, side, side))
+    return made.clip(0, 255).astype(np.uint8)
+
+
+def test_mhrot_learns_on_an_array_and_is_saved(tmp_path: Path) -> None:
+    x = pictures()
+    detector = SOEL(replace(SMALL, backbone="mhrot"), random_state=0)
+    rows = detector.query(x, 3)
+    y = np.full(len(x), -1)
+    y[rows] = rows < 2
+    scores = detector.fit(x, y).anomaly_score(x)
+    assert detector.backbone_ == "mhrot"
+    assert scores.shape == (20,)
+    assert np.ptp(scores) > 0
+    detector.save(tmp_path / "model")
+    np.testing.assert_array_equal(SOEL.load(tmp_path / "model").anomaly_score(x), scores)
+    with pytest.raises(SchemaError, match="shape"):
+        detector.anomaly_score(pictures(side=7))
+
+
+def test_mhrot_by_name_takes_the_profile_s_other_settings() -> None:
+    engine, frame, images = SOEL(PAPER, backbone="mhrot")._read(pictures())
+    assert images is not None
+    assert (images.extractor, frame.n_rows, len(frame.columns)) == (None, 20, 36)
+    assert engine.profile.schedule(36) == PAPER.pictures
+
+
+def test_auto_takes_features_where_they_can_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path))
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: ColourExtractor())
+    x = np.repeat(pictures()[..., None], 3, axis=-1)
+    quick = replace(PAPER, tables=Schedule(epochs=3, learning_rate=1e-3))
+    detector = SOEL(quick, random_state=0).fit(x)
+    assert detector.backbone_ == "ntl"  # six features are a narrow row
+    features = extract(image_array("X", x), ColourExtractor()).matrix
+    by_hand = SOEL(quick, random_state=0).fit(features)
+    np.testing.assert_array_equal(detector.anomaly_score(x), by_hand.anomaly_score(features))
+
+
+def test_auto_takes_the_pixels_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(image_rows, "find_spec", lambda name: None)
+    engine, _, images = SOEL(PAPER)._read(pictures())
+    assert engine.profile.backbone == "mhrot"
+    assert images is not None
+    assert images.extractor is None
+
+
+def test_features_want_bytes() -> None:
+    with pytest.raises(SchemaError, match="uint8"):
+        SOEL(PAPER, backbone="ntl").fit(pictures().astype(np.float32))
+
+
+def test_an_array_of_other_axes_is_no_array_of_pictures() -> None:
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        SOEL(PAPER).fit(np.zeros((4, 3, 3, 7)))

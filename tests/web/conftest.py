@@ -1,0 +1,155 @@
+"""A page over a table of made-up pumps, in this process, with the fake engine in place of the real one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from soel.api import workspace
+from soel.api.background import Progress
+from soel.api.outcome import keep_outcome
+from soel.session import Session
+from soel.web.app import create_app
+from soel.web.desk import Desk
+from soel.web.door import Door, Visitor
+from soel.web.guard import House
+from soel.web.launch import view_of
+from tests.session.fake_engine import FakeEngine
+from tests.web.browser import ARGUMENTS, find_chromium
+from tests.web.made_up import write_pumps
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+ORIGIN = "http://127.0.0.1:8000"
+HOUSE = House(frozenset({"127.0.0.1:8000", "localhost:8000"}), "soel-test")
+N_ITEMS, BUDGET = 80, 6
+
+
+class PromptWork:
+    """Does each step at once, in this process."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.state = session, None
+        self.steps: list[str] = []
+        self.fails = False
+
+    state: Progress | None
+
+    def start(self, what: str, n: int | None = None) -> None:
+        self.steps.append(what)
+        if self.fails:
+            self.state = Progress(what, False, error="The disk is full.")
+            return
+        self.state = None
+        if what == "ask":
+            self.session.ask(n)
+        else:
+            self.session.fit()
+            keep_outcome(self.session)
+
+    def progress(self) -> Progress | None:
+        return self.state
+
+
+@dataclass
+class Page:
+    """The page with a client that is signed in as its owner."""
+
+    desk: Desk
+    door: Door
+    work: PromptWork
+    client: TestClient
+    app: Any
+
+    def visitor(self, name: str, role: Any = "annotator") -> TestClient:
+        """A second browser."""
+        return signed_in(self.app, self.door, Visitor(name, role))
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        answer = self.client.get(path, params=parameters)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, status: int = 200, **body: Any) -> Any:
+        answer = self.client.post(path, json=body)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def label_all(self) -> None:
+        """Answer every open item, whoever it is reserved for."""
+        while items := self.desk.session.state.open:
+            self.post("/api/answers", item=items[0], verdict="normal" if len(items) % 2 else "anomaly")
+
+
+def signed_in(app: Any, door: Door, visitor: Visitor) -> TestClient:
+    client = TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN}, follow_redirects=False)
+    answer = client.post("/enter", data={"key": door.new_key(visitor)})
+    assert answer.status_code == 303
+    return client
+
+
+MakePage = Callable[..., Page]
+
+
+def build_page(place: Path, table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
+    """A page over a session in `place`."""
+    if table is None:
+        table = place / "pumps.csv"
+        write_pumps(table, N_ITEMS, 8)
+    chosen: dict[str, Any] = {"id_column": "pump", "budget": BUDGET} | options
+    session = workspace.create(place / "session", table, **chosen)
+    work, door = PromptWork(session), Door(session.folder.path)
+    desk = Desk(session, view_of(session), work)
+    app = create_app(desk, door, HOUSE)
+    if prepared:
+        desk.go_on()
+    return Page(desk, door, work, signed_in(app, door, Visitor("expert", "owner")), app)
+
+
+@pytest.fixture
+def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
+    """Pages over sessions of their own."""
+    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    opened: list[Page] = []
+
+    def make(table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
+        opened.append(build_page(tmp_path, table, prepared, **options))
+        return opened[-1]
+
+    yield make
+    for page in opened:
+        page.desk.session.close()
+
+
+@pytest.fixture
+def page(make_page: MakePage) -> Page:
+    return make_page()
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page with results, for tests that change nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        page = build_page(tmp_path_factory.mktemp("still"))
+        page.label_all()
+        yield page
+        page.desk.session.close()

@@ -1,0 +1,49 @@
+"""A page of this process, served on a port for a real browser."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from playwright.sync_api import Browser, Page
+
+from soel.web.app import create_app
+from soel.web.door import Visitor
+from soel.web.guard import House
+from tests.web import conftest
+
+
+@dataclass(frozen=True)
+class Live:
+    """A page that is served on a port of this machine."""
+
+    page: conftest.Page
+    address: str
+
+    def open(self, browser: Browser, name: str = "expert", role: Any = "owner", **look: Any) -> Page:
+        """A new browser profile, signed in."""
+        page = browser.new_context(**look).new_page()
+        page.goto(f"{self.address}/enter?key={self.page.door.new_key(Visitor(name, role))}")
+        page.wait_for_url(f"{self.address}/")
+        return page
+
+
+@contextmanager
+def serving(page: conftest.Page) -> Iterator[Live]:
+    """Serve a page as long as the context lasts."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    app = create_app(page.desk, page.door, House(frozenset({f"127.0.0.1:{port}"}), "soel-live"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield Live(page, f"http://127.0.0.1:{port}")
+    server.should_exit = True
+    thread.join(10)
+    listener.close()
+    page.desk.session.close()

@@ -1,0 +1,235 @@
+"""The pages in a real browser: two people, a phone, the dark, a screen reader's needs, a large map."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Dialog, Page, expect
+
+from soel.api import sources, workspace
+from soel.data.csv_cells import write_rows
+from soel.profiles import PAPER
+from tests.session.fake_engine import FakeEngine
+from tests.web.conftest import build_page
+from tests.web.live import Live, serving
+from tests.web.made_up import HOSTILE
+from tests.web.pictures import Brightness
+from tests.web.test_media import build_pictures
+
+N_MANY, PATIENCE = 100_000, 100.0  # milliseconds
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        yield
+
+
+@pytest.fixture
+def live(fake: None, tmp_path: Path) -> Iterator[Live]:
+    with serving(build_page(tmp_path)) as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def done(fake: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A page with results and a disagreement, for tests that only look."""
+    with serving(build_page(tmp_path_factory.mktemp("done"), answers_per_item=2)) as live:
+        ann = live.page.visitor("ann")
+        for item in live.page.get("/api/desk")["open"]:
+            live.page.post("/api/answers", item=item, verdict="normal", note="as usual")
+            ann.post("/api/answers", json={"item": item, "verdict": "anomaly"})
+        live.page.post("/api/decisions", item=item, verdict="anomaly")
+        if not live.page.get("/api/desk")["has_results"]:
+            live.page.post("/api/train")
+        yield live
+
+
+def settled(page: Page, path: str) -> None:
+    """Wait until a page shows what it is for."""
+    shows = {"/": "#desk, #waiting", "/review": "#rows tr", "/results": "#results", "/team": "#annotators tr"}
+    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
+    page.locator(shows[path]).filter(visible=True).first.wait_for()
+
+
+def test_two_people_at_once_never_see_the_same_item(browser: Browser, live: Live) -> None:
+    ann, bob = live.open(browser, "ann"), live.open(browser, "bob", "annotator")
+    seen: list[str] = []
+    for person in (ann, bob, ann, bob):
+        expect(person.locator("#desk")).to_be_visible()
+        item = person.locator("#item-title").inner_text()
+        seen.append(item)
+        person.keyboard.press("n")
+        expect(person.locator("#item-title")).not_to_have_text(item)
+    assert len(set(seen)) == 4
+    expect(bob.locator("#progress-words")).to_contain_text("4 of 6 labels")
+    assert {answer.who for answer in live.page.desk.session.state.answers.values()} == {"ann", "bob"}
+    bob.goto(f"{live.address}/team")
+    expect(bob.locator("#annotators tr")).to_have_count(2)
+    expect(bob.locator("#invite")).to_have_count(0)
+
+
+def test_a_finger_on_a_phone_of_320_pixels(browser: Browser, live: Live) -> None:
+    page = live.open(browser, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    expect(page.locator("#desk")).to_be_visible()
+    first = page.locator("#item-title").inner_text()
+    for verdict in ("anomaly", "normal", "unsure", "skip"):
+        box = page.locator(f".actions [data-verdict={verdict}]").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 640, "all answers are in reach without scrolling"
+        assert min(box["width"], box["height"]) >= 44
+    page.locator(".actions [data-verdict=anomaly]").tap()
+    expect(page.locator("#item-title")).not_to_have_text(first)
+    live.page.label_all()
+    for path in ("/", "/review", "/results", "/team"):
+        settled(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/review", "/results", "/team"])
+def test_axe_finds_nothing_serious(browser: Browser, done: Live, path: str, scheme: Any) -> None:
+    page = done.open(browser, color_scheme=scheme)
+    settled(page, path)
+    found = Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in serious] == []
+
+
+def test_axe_finds_nothing_serious_while_labelling(browser: Browser, live: Live) -> None:
+    page = live.open(browser)
+    expect(page.locator("#desk")).to_be_visible()
+    found = Axe().run(page).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+
+
+def test_a_link_to_an_item_that_does_not_exist_goes_on_with_the_open_ones(browser: Browser, live: Live) -> None:
+    page = live.open(browser)
+    page.goto(f"{live.address}/?item=nobody")
+    expect(page.locator("#item-title")).to_contain_text("P-")
+    before = page.locator("#item-title").inner_text()
+    page.keyboard.press("n")
+    expect(page.locator("#item-title")).not_to_have_text(before)
+
+
+def test_dark_is_dark(browser: Browser, done: Live) -> None:
+    shades = []
+    for scheme in ("light", "dark"):
+        page = done.open(browser, color_scheme=scheme)
+        colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        shades.append(sum(int(part) for part in colour[4:-1].split(",")))
+    assert shades[0] > 600 > 150 > shades[1]
+
+
+def test_the_keyboard_alone_reaches_everything(browser: Browser, done: Live) -> None:
+    page = done.open(browser)
+    settled(page, "/results")
+    handle = page.locator(".handle")
+    handle.focus()
+    n_alarms = int(page.locator("#alarms").input_value())
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#alarms")).to_have_value(str(n_alarms - 1))
+    expect(handle).to_have_attribute("aria-valuetext", re.compile(f", {n_alarms - 1} alarms$"))
+    page.locator("#map").focus()
+    for key in ("+", "ArrowLeft", "0", "Enter"):
+        page.keyboard.press(key)
+
+
+def test_answers_are_announced(browser: Browser, live: Live) -> None:
+    page = live.open(browser)
+    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#live")).to_contain_text(page.locator("#item-title").inner_text())
+    assert page.locator("#live").get_attribute("aria-live") == "polite"
+    expect(page.locator("#meter")).to_have_attribute("aria-valuetext", "0 of 6 labels given")
+
+
+def test_hostile_text_is_only_text(browser: Browser, fake: None, tmp_path: Path) -> None:
+    rows = [[f"{HOSTILE}{row}", HOSTILE, float(row % 7)] for row in range(12)]
+    write_rows(tmp_path / "hostile.csv", ["pump", f"<b>{HOSTILE}", "x"], rows)
+    with serving(build_page(tmp_path, table=tmp_path / "hostile.csv")) as live:
+        page = live.open(browser, HOSTILE)
+        alerts: list[str] = []
+
+        def note(dialog: Dialog) -> None:
+            alerts.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", note)
+        expect(page.locator("#item-title")).to_contain_text("<img src=x")
+        page.locator("#note").fill(HOSTILE)
+        page.locator("#guideline-edit summary").click()
+        page.locator("#guideline-text").fill(f"{HOSTILE} <script>alert(2)</script>")
+        page.locator("#guideline-save").click()
+        expect(page.locator("#guideline")).to_contain_text("<script>")
+        page.locator(".actions [data-verdict=normal]").click()
+        live.page.label_all()
+        for path in ("/", "/review", "/results", "/team"):
+            settled(page, path)
+            assert page.locator("main img").count() == 0
+        assert alerts == []
+
+
+@pytest.mark.parametrize("kind", ["image", "video"])
+def test_pictures_and_frames_from_the_first_key_to_a_new_label(
+    browser: Browser, fake: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(sources, "open_extractor", lambda _: Brightness())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    with serving(build_pictures(tmp_path, kind)) as live:
+        page = live.open(browser)
+        picture = page.locator("#item-body .picture")
+        title = page.locator("#item-title")
+        for number, key in enumerate("ansnnn"):
+            expect(picture).to_be_visible()
+            assert page.evaluate("document.querySelector('.picture').decode().then(() => true)")
+            if number == 1:
+                expect(page.locator(".thumbs .anomaly img")).to_have_count(1)
+                expect(page.locator(".thumbs .now")).to_have_count(int(kind == "video"))
+                page.locator(".picture-button").click()
+                expect(page.locator(".picture-button.zoomed")).to_have_count(1)
+            before = title.inner_text()
+            page.keyboard.press(key)
+            expect(title).not_to_have_text(before)
+        page.keyboard.press("n")  # the last one of the budget: the training follows at once
+        expect(page.locator("#waiting-title")).to_have_text("All open items are answered")
+        page.goto(f"{live.address}/results")
+        unlabelled = page.locator("#top li", has_not=page.locator("[aria-pressed=true]")).first
+        expect(unlabelled.locator("img")).to_be_visible()
+        unlabelled.get_by_role("button", name="Normal").click()
+        expect(page.locator("#saved")).to_contain_text("is normal")
+        expect(page.locator("#stale")).to_be_visible()
+
+
+def test_a_map_of_100000_items_pans_within_100_ms(browser: Browser, fake: None, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    quick = PAPER.with_parts(strategy="random")
+    np.savez(tmp_path / "many.npz", X=rng.normal(size=(N_MANY, 3)).astype(np.float32))
+    many = build_page(tmp_path, table=tmp_path / "many.npz", id_column=None, budget=2, profile=quick)
+    with serving(many) as live:
+        live.page.label_all()
+        page = live.open(browser)
+        settled(page, "/results")
+        page.evaluate(
+            """() => { const map = document.getElementById("map"); window.waits = []; let asked = 0;
+            map.addEventListener("pointermove", (event) => { asked = event.timeStamp; });
+            map.addEventListener("drawn", () => { if (asked) window.waits.push(performance.now() - asked); }); }"""
+        )
+        page.locator("#map").scroll_into_view_if_needed()
+        box = page.locator("#map").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 300, box["y"] + 200)
+        page.mouse.down()
+        for step in range(40):
+            page.mouse.move(box["x"] + 300 + 4 * step, box["y"] + 200 + step)
+            page.wait_for_timeout(15)
+        page.mouse.up()
+        waits = page.evaluate("window.waits")
+        assert len(waits) >= 20
+        assert float(np.quantile(waits, 0.95)) < PATIENCE

@@ -1,0 +1,122 @@
+"""`soel label` as a command: where the session lies, what is printed, what is imported, how it ends."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from soel.api import workspace
+from soel.cli.main import main
+from soel.errors import ConfigError
+from soel.web.door import Door
+from soel.web.launch import open_or_create
+from soel.web.server import Place, _bind
+from tests.session.fake_engine import FakeEngine
+from tests.web.browser import SOURCE, LabelCommand
+from tests.web.made_up import write_pumps
+
+OPTIONS = {"id_column": "pump", "budget": 3}
+NO_TORCH = """
+import sys
+from pathlib import Path
+from starlette.testclient import TestClient
+from soel.api import workspace
+from soel.web.app import create_app
+from soel.web.desk import Desk
+from soel.web.door import Door, Visitor
+from soel.web.guard import House
+from soel.web.launch import view_of
+from soel.api.background import Background
+
+session = workspace.open(Path(sys.argv[1]))
+door = Door(session.folder.path)
+desk = Desk(session, view_of(session), Background(session.folder.path))
+app = create_app(desk, door, House(frozenset({"testserver"}), "soel"))
+client = TestClient(app)
+client.post("/enter", data={"key": door.new_key(Visitor("expert", "owner"))})
+item = client.post("/api/turn", json={"tab": "t"}).json()["open"][0]
+for path in ("/", "/review", "/results", "/team", "/api/results", "/api/decisions", "/api/team", "/api/openapi.json"):
+    client.get(path)
+assert client.get("/api/item", params={"id": item}).status_code == 200
+answer = client.post("/api/answers", json={"item": item, "verdict": "normal", "tab": "t"})
+assert answer.status_code == 200, answer.text
+print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modules)))
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    write_pumps(tmp_path / "pumps.csv", 40, 4)
+    return tmp_path / "pumps.csv"
+
+
+@pytest.fixture
+def prepared(table: Path) -> Path:
+    session = open_or_create(table, OPTIONS)
+    session.ask(3)
+    session.close()
+    return table
+
+
+def test_the_session_lies_beside_the_data_and_is_resumed(table: Path) -> None:
+    first = open_or_create(table, OPTIONS)
+    assert first.folder.path == table.with_name("pumps.csv.soel")
+    for again in (table, first.folder.path, Path(f"{first.folder.path}/")):
+        session = open_or_create(again, OPTIONS)
+        assert session.config.session == first.config.session
+        session.close()
+    first.close()
+
+
+def test_labelling_never_imports_torch(prepared: Path) -> None:
+    folder = prepared.with_name("pumps.csv.soel")
+    command = [sys.executable, "-W", "ignore", "-c", NO_TORCH, str(folder)]
+    done = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_the_command_prints_a_link_and_stops_quietly(prepared: Path) -> None:
+    command = LabelCommand(prepared)
+    link = command.start()
+    try:
+        assert link.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(link, timeout=10) as answer:
+            assert answer.status == 200
+        assert command.process is not None
+        command.process.send_signal(signal.SIGINT)
+        out, _ = command.process.communicate(timeout=20)
+        assert command.process.returncode == 0
+        assert "Stopped; every answer is stored." in out
+    finally:
+        command.stop()
+    again = LabelCommand(prepared)
+    try:
+        assert again.start().split("/enter")[0] == link.split("/enter")[0], "an open page finds the server again"
+    finally:
+        again.stop()
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    door = Door(tmp_path)
+    first = _bind(Place(), door)
+    first.listen()
+    port = first.getsockname()[1]
+    with pytest.raises(ConfigError, match=f"port {port}"):
+        _bind(Place(port=port), door)
+    door.remember_port(port)
+    second = _bind(Place(), door)
+    assert second.getsockname()[1] not in (0, port)
+    first.close()
+    second.close()
+
+
+def test_a_missing_file_is_an_error_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["label", str(tmp_path / "nothing.csv"), "--no-browser"]) == 2
+    assert "nothing.csv" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,102 @@
+"""The API behind the results and the team page, in process."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from soel.data.csv_cells import read_rows
+from tests.web.conftest import BUDGET, N_ITEMS, MakePage, Page
+
+
+@pytest.fixture
+def trained(page: Page) -> Page:
+    page.label_all()
+    return page
+
+
+def test_there_are_no_results_before_a_training(page: Page) -> None:
+    for path in ("/api/results", "/api/map", "/api/scores.csv"):
+        answer = page.client.get(path)
+        assert (answer.status_code, "no results yet" in answer.json()["error"]) == (409, True)
+
+
+def test_results_agree_with_the_session(still: Page) -> None:
+    results, scored = still.get("/api/results"), still.desk.session.score()
+    assert [top["item"] for top in results["top"]] == [scored.ids[row] for row in np.argsort(scored.ranks)[:20]]
+    assert results["share"]["value"] == still.desk.session.state.estimate.value  # type: ignore[union-attr]
+    assert len(results["labelled"]) == results["n_labels"] == BUDGET
+    assert all(still.get("/api/row", row=each["row"])["item"] == each["item"] for each in results["labelled"])
+    assert results["worth"][0].startswith("Too early")
+
+
+def test_the_map_holds_every_item(still: Page) -> None:
+    values = np.frombuffer(still.client.get("/api/map").content, "<f4").reshape(4, N_ITEMS)
+    np.testing.assert_allclose(values[2], still.desk.session.score().scores, rtol=1e-5)
+    assert np.ptp(values[0]) > np.ptp(values[1]) > 0, "the first direction spreads most"
+
+
+def test_scores_come_as_csv_and_parquet_at_the_chosen_threshold(still: Page, tmp_path: Path) -> None:
+    scores = still.desk.session.score().scores
+    cut = float(np.sort(scores)[-4])
+    answer = still.client.get("/api/scores.csv", params={"threshold": cut})
+    assert "attachment" in answer.headers["content-disposition"]
+    path = tmp_path / "scores.csv"
+    path.write_bytes(answer.content)
+    assert sum(row["is_anomaly"] == "True" for row in read_rows(path)) == 3
+    content = still.client.get("/api/scores.parquet", params={"threshold": cut}).content
+    table = pyarrow.parquet.read_table(io.BytesIO(content))
+    assert (table.num_rows, sum(table["is_anomaly"].to_pylist())) == (N_ITEMS, 3)
+    assert still.client.get("/api/scores.csv", params={"threshold": "nan"}).status_code == 422
+
+
+def test_confirming_a_top_item_is_a_new_label(trained: Page) -> None:
+    top = next(top for top in trained.get("/api/results")["top"] if top["verdict"] is None)
+    trained.post("/api/answers", item=top["item"], verdict="anomaly")
+    results = trained.get("/api/results")
+    assert results["n_labels"] == BUDGET + 1
+    assert not results["fit_is_current"]
+    assert (top["item"], "anomaly") in {(each["item"], each["verdict"]) for each in results["labelled"]}
+
+
+def test_looking_at_results_imports_no_model(trained: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trained.desk.session, "engine", None)
+    for path in ("/api/results", "/api/map", "/api/scores.csv", "/api/team", "/api/decisions", "/results"):
+        assert trained.client.get(path).status_code == 200
+
+
+def test_the_team_sees_where_it_differs_and_the_owner_decides(make_page: MakePage) -> None:
+    page = make_page(answers_per_item=2)
+    ann = page.visitor("ann")
+    items = page.get("/api/desk")["open"]
+    for number, item in enumerate(items[:4]):
+        page.post("/api/answers", item=item, verdict="normal")
+        ann.post("/api/answers", json={"item": item, "verdict": "anomaly" if number == 3 else "normal"})
+    team = page.get("/api/team")
+    assert [entry["item"] for entry in team["disagreements"]] == [items[3]]
+    assert "agree on 3 of 4" in team["agreement"]
+    assert {"name": "ann", "n_anomaly": 1, "n_normal": 3, "n_aside": 0} in team["annotators"]
+    assert ann.post("/api/decisions", json={"item": items[3], "verdict": "normal"}).status_code == 403
+    assert page.post("/api/decisions", item=items[3], verdict="anomaly")["disagreements"] == []
+    assert page.get("/api/decisions")[0] | {"notes": []} == {
+        "item": items[3], "verdict": "anomaly", "mine": "normal", "who": ["ann", "expert"], "decided": True, "notes": []
+    }  # fmt: skip
+
+
+def test_an_invitation_lets_one_person_in_once(page: Page) -> None:
+    made = page.post("/api/invitations", name="  Ann  Bo ")
+    assert made["name"] == "Ann Bo"
+    assert "your own name" in page.post("/api/invitations", 409, name="expert")["error"]
+    guest = page.visitor("x")
+    guest.cookies.clear()
+    key = made["path"].removeprefix("/enter?key=")
+    assert guest.get(made["path"]).status_code == 200, "looking at the link does not use it"
+    assert guest.post("/enter", data={"key": key}).status_code == 303
+    assert guest.get("/api/desk").json()["who"] == "Ann Bo"
+    assert guest.post("/api/invitations", json={"name": "Cy"}).status_code == 403
+    guest.cookies.clear()
+    assert guest.post("/enter", data={"key": key}).status_code == 403

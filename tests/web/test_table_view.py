@@ -1,0 +1,88 @@
+"""Cards of rows: what stands out comes first, and the words are true."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soel.data.frame import Frame
+from soel.web.columns import Categories, Numbers, measure
+from soel.web.table_view import TableView
+
+IDS = [f"r{row}" for row in range(100)]
+
+
+def make_view() -> TableView:
+    rng = np.random.default_rng(0)
+    width, height = rng.normal(10, 1, 100), rng.normal(5, 1, 100)
+    colour = np.array(["red"] * 60 + ["blue"] * 39 + ["gold"], object)
+    height[0], width[1], height[2] = 50.0, np.nan, -40.0
+    return TableView(IDS, lambda: Frame({"width": width, "height": height, "colour": colour}, named=True))
+
+
+def test_what_stands_out_comes_first_and_the_rest_keeps_its_order() -> None:
+    card = make_view().card("r0", {})
+    assert [field.name for field in card.fields] == ["height", "width", "colour"]
+    assert [field.stands_out for field in card.fields] == [True, False, False]
+    assert card.n_standing_out == 1
+    assert card.fields[0].words.startswith("higher than 99 % of the rows, typical ")
+
+
+def test_a_rare_category_and_a_rare_gap_stand_out() -> None:
+    rare, gap = make_view().card("r99", {}), make_view().card("r1", {})
+    assert (rare.fields[0].name, rare.fields[0].value) == ("colour", "gold")
+    assert rare.fields[0].words == "in 1 % of the rows, typical red"
+    assert (gap.fields[0].name, gap.fields[0].value) == ("width", "missing")
+    assert gap.fields[0].strip is not None
+    assert gap.fields[0].strip.mark is None
+
+
+def test_known_anomalies_are_no_measure_of_what_is_usual() -> None:
+    view = make_view()
+    before = view.card("r0", {}).fields[0]
+    after = view.card("r0", {"r2": 1}).fields[0]
+    assert before.strip is not None
+    assert after.strip is not None
+    assert after.strip.low != before.strip.low, "the anomaly at -40 no longer stretches the strip"
+    assert view.card("r0", {"r2": 0}).fields[0] == before
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(-1e7, 1e7))
+def test_every_value_has_a_place_on_its_strip(values: list[float], value: float) -> None:
+    numbers = measure(np.array(values))
+    strip = numbers.strip(value)
+    assert isinstance(numbers, Numbers)
+    assert strip is not None
+    assert strip.mark is not None
+    assert 0 <= strip.mark <= 1
+    assert max(strip.bars) == 1
+    assert min(strip.bars) >= 0
+    assert numbers.distance(value) >= 0
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size=40), st.text(max_size=3))
+def test_a_category_that_was_never_seen_is_the_rarest(cells: list[str | None], other: str) -> None:
+    column = np.empty(len(cells), object)
+    column[:] = cells
+    usual = measure(column)
+    assert isinstance(usual, Categories)
+    strip = usual.strip(other)
+    assert strip is not None
+    assert strip.mark is not None
+    if other not in cells:
+        assert usual.distance(other) >= max(usual.distance(cell) for cell in cells)
+        assert usual.words(other).startswith("in none of the rows")
+
+
+@pytest.mark.parametrize(("value", "text"), [(1234567.0, "1,234,567"), (0.123456789, "0.123457"), (-2.0, "-2")])
+def test_numbers_are_written_for_people(value: float, text: str) -> None:
+    assert measure(np.array([1.0, 2.0])).text(value) == text
+
+
+def test_a_column_without_spread_or_without_values_does_no_harm() -> None:
+    constant, empty = measure(np.full(90, 3.0)), measure(np.full(4, np.nan))
+    assert constant.distance(3.0) == 0
+    assert constant.distance(3.1) > 2.5
+    assert (empty.distance(2.0), empty.words(2.0), empty.strip(2.0)) == (0.0, "", None)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from soel.session.team import Agreement
+from soel.session.why import Why
+from soel.session.worth import HeldBack, Worth
+from soel.web.words import agreement_words, percent, why_words, worth_words
+
+WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
+
+
+def test_why_says_far_unusual_and_for_how_many() -> None:
+    far, unusual, speaks = why_words(WHY, 100)
+    assert "97 % of the items lie closer to a label" in far
+    assert "very unusual: more so than 95 %" in unusual
+    assert "12 of 100 items" in speaks
+
+
+def test_why_of_an_ordinary_item_close_to_a_label() -> None:
+    far, unusual, speaks = why_words(replace(WHY, distance_share=0.2, score_share=0.3, n_near=1), 100)
+    assert far == "It lies close to a labelled item (b)."
+    assert "ordinary: 70 %" in unusual
+    assert "itself alone" in speaks
+    assert "rather far" in why_words(replace(WHY, distance_share=0.7, score_share=0.7), 100)[0]
+
+
+def test_worth_begins_with_the_advice() -> None:
+    worth = Worth(20, 5, 2.0, 1.0, 0.9, (HeldBack(1, 10, 0.8), HeldBack(2, 10, None)))
+    words = worth_words(worth)
+    assert words[0].startswith("Yes")
+    assert "50 % closer" in words[1]
+    assert "round 1: 0.80" in words[3]
+    assert "round 2" not in words[3]
+    assert worth_words(replace(worth, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
+    assert worth_words(replace(worth, n_labels=3))[0].startswith("Too early")
+    assert worth_words(None)[0].startswith("Unknown")
+
+
+def test_agreement_names_its_kappa() -> None:
+    assert "No item" in agreement_words(Agreement("none", None, (), 0, 0))
+    assert "Cohen's kappa 0.50" in agreement_words(Agreement("cohen", 0.5, ("a", "b"), 4, 3))
+    assert agreement_words(Agreement("fleiss", None, ("a", "b", "c"), 4, 4)).endswith("labelled.")
+
+
+def test_percent_never_rounds_to_certainty() -> None:
+    assert [percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
+        "0 %", "less than 1 %", "50 %", "more than 99 %", "100 %"
+    ]  # fmt: skip
