@@ -245,9 +245,10 @@ def test_profiles_differ_where_they_should() -> None:
         names = [f.name for f in fields(pair[0]) if getattr(pair[0], f.name) != getattr(pair[1], f.name)]
         return set(names) - {"name"}
 
-    assert differences("paper", "authors") == {"tables", "features", "strategy_options"}
-    assert {"contamination", "scaling", "n_members"} <= differences("default", "paper")
-    assert {"contamination", "scaling", "n_members"} <= differences("default", "authors")
+    assert differences("paper", "authors") == {"tables", "features", "pictures", "strategy_options"}
+    ours = {"tables", "features", "contamination", "scaling", "n_members", "strategy"}
+    assert differences("default", "paper") == ours | {"strategy_options"}
+    assert differences("default", "authors") == ours | {"pictures"}
     assert PROFILES["authors"].tables.step == "split"
     assert PROFILES["paper"].tables.step == "summed"
 

@@ -144,7 +144,7 @@ def _source(
     data: Path, id_column: str | None, label_column: str | None, media: MediaOptions
 ) -> tuple[Source, list[int] | None]:
     if media.path_column is None:
-        source = open_source(data, media.reading)
+        source = open_source(data, media.reading, media.progress)
         return source, known_labels(source.items, media.normal, media.labels)
     return _from_path_column(data, media.path_column, id_column, label_column)
 

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 SHIFT = 8  # pixels
 N_SHIFTS, N_TURNS = 3, 4
 N_VIEWS = N_SHIFTS * N_SHIFTS * N_TURNS
-BLOCK = 16  # pictures at a time outside of training: bounds the memory
+BLOCKS = {"cpu": 16, "cuda": 128}  # pictures at a time outside of training: bounds the memory
 
 
 class MHRot(Backbone):
@@ -73,7 +73,8 @@ class MHRot(Backbone):
 
     def _each_block(self, x: Tensor, compute: Callable[[Tensor], Result]) -> list[Result]:
         """In one go while training, since batch-norm has to see the batch; in blocks otherwise."""
-        return [compute(part) for part in x.split(x.shape[1] if self.training else BLOCK, dim=1)]
+        size = x.shape[1] if self.training else BLOCKS.get(x.device.type, BLOCKS["cpu"])
+        return [compute(part) for part in x.split(size, dim=1)]
 
     def _losses(self, x: Tensor) -> Pair:
         features = self._features(x)  # (S, B, 36, z)

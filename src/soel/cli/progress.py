@@ -18,9 +18,12 @@ class Bar:
         self._what, self._stream, self._patience = what, stream, patience
         self._started, self._drawn, self._last = time.monotonic(), False, -1
         self._first: tuple[float, int] | None = None
+        self._done = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Draw the bar where it moved."""
+        """Draw the bar where it moved. A count that falls back is the beginning of another step."""
+        self._first = None if done < self._done else self._first
+        self._done = done
         filled = WIDTH * done // max(1, total)
         if not self._stream.isatty() or time.monotonic() - self._started < self._patience or filled == self._last:
             return

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from soel.cli.progress import progress
 from soel.cli.reply import Reply
 from soel.errors import ConfigError
 
@@ -32,13 +33,16 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
+    from soel.api.sources import MediaOptions
+
     try:
         from soel.web.launch import launch, open_or_create
         from soel.web.server import Place
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    session = open_or_create(args.data, _creation(args), args.store)
+    with progress("Looking at the pictures") as bar:
+        session = open_or_create(args.data, _creation(args) | {"media": MediaOptions(progress=bar)}, args.store)
     folder = session.folder.path
     with closing(session):
         try:
