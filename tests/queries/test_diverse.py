@@ -8,7 +8,7 @@ import pytest
 from soel.metrics import cover_radius
 from soel.queries.distances import EXACT_ROWS, Space
 from soel.queries.diverse import Diverse
-from soel.queries.draw import gumbel, softmax_draw
+from soel.queries.draw import NOISE_RANGE, gumbel, softmax_draw
 from soel.types import PoolView
 
 
@@ -81,3 +81,23 @@ def test_the_diameter_is_exact_for_small_pools_and_a_close_bound_for_large_ones(
     assert small.diameter() == pytest.approx(expected, rel=1e-4)
     exact = max(np.linalg.norm(x - row, axis=1).max() for row in x[np.argsort(-np.linalg.norm(x, axis=1))[:200]])
     assert 0.85 * exact <= Space(x).diameter() <= exact * (1 + 1e-4)
+
+
+def test_the_noise_lies_within_its_stated_range() -> None:
+    extremes = -np.log(-np.log((np.array([0, 2**52 - 1]) + 0.5) * 2.0**-52))
+    assert np.ptp(extremes) < NOISE_RANGE
+
+
+def test_leaving_out_hopeless_rows_does_not_change_a_draw() -> None:
+    logits = np.random.default_rng(0).normal(0, 30, size=500)
+    for seed in range(20):
+        full = int(np.argmax(logits + gumbel(seed, 1, np.arange(500))))
+        assert softmax_draw(logits, seed, 1)[0] == full
+
+
+def test_a_pool_near_the_origin_is_not_copied() -> None:
+    near = np.random.default_rng(0).normal(1, 1, size=(60, 4)).astype(np.float32)
+    assert Space(near).points is near
+    far = near + 1000
+    assert Space(far).points is not far
+    np.testing.assert_allclose(Space(near).distances(3), Space(far).distances(3), atol=1e-2)

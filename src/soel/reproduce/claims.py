@@ -26,10 +26,14 @@ Check = Callable[[Results], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """text: the claim in one sentence. check: what decides it."""
+    """text: the claim in one sentence. check: what decides it.
+
+    fidelity: it is about repeating the paper, so it is asked only of profiles that mean to.
+    """
 
     text: str
     check: Check
+    fidelity: bool = False
 
 
 def _about(results: Results, measure: str) -> Results:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from soel.data.catalogue import CATALOGUE
 from soel.profiles import AUTHORS, PAPER
 from soel.reproduce.artefacts import find_artefact
 from soel.reproduce.artefacts_main import TABLES
@@ -109,6 +110,7 @@ def write_page(
         outcomes.append(outcome)
         if outcome.results.points:
             parts.append(_section(section, outcome, _picture(outcome, page, number)))
+    parts.insert(1, _contradicted(outcomes))
     parts.append("## The settings in force (tab:opt-param)\n\n" + settings_table())
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return outcomes
@@ -126,21 +128,28 @@ def _picture(outcome: Outcome, page: Path, number: int) -> str:
 
 
 def _section(section: Section, outcome: Outcome, picture: str) -> str:
-    artefact = outcome.artefact
-    where = f" ({artefact.label})" if artefact.label else ""
     counts = sorted({point.n for point in outcome.results.points if point.at["measure"] != "delta"})
     seeds = f"Profile `{outcome.profile}`, {' to '.join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))} seeds."
-    parts = [
-        f"## {artefact.title}{where}: {_kind(artefact.datasets)}, `{outcome.profile}`",
-        seeds,
-        outcome.text,
-        picture,
-    ]
+    parts = [f"## {_heading(outcome)}", seeds, outcome.text, picture]
     return "\n\n".join([*[part for part in parts if part], *([section.note] if section.note else [])])
 
 
-def _kind(datasets: tuple[str, ...]) -> str:
-    return "tables" if set(datasets) <= set(TABLES) else "image features"
+def _heading(outcome: Outcome) -> str:
+    artefact = outcome.artefact
+    kind = "tables" if all(CATALOGUE[name].kind == "table" for name in artefact.datasets) else "image features"
+    where = f" ({artefact.label})" if artefact.label else ""
+    return f"{artefact.title}{where}: {kind}, `{outcome.profile}`"
+
+
+def _contradicted(outcomes: Sequence[Outcome]) -> str:
+    """Every claim that failed, with the section it failed in."""
+    lines = [
+        f"- {_heading(outcome)}. *{text}* Not so: {verdict.why}."
+        for outcome in outcomes
+        for text, verdict in outcome.verdicts
+        if verdict.outcome == "fails"
+    ]
+    return "\n".join(["## Where our findings contradict a claim", "", *lines])
 
 
 HEAD = """# Results
@@ -150,4 +159,4 @@ with the paper's in brackets where it printed one. A verdict *holds* or *fails* 
 *undecided*. In profile `authors` the anomalies of a table's pool are the first of the file, as in the authors' code;
 elsewhere they are drawn. Image features are ResNet-18 vectors of 512 values (two objects of MVTec-AD, one class of
 CIFAR-10), not the paper's ResNet-152, so no figure of the paper stands beside them; 'narrow' means views of 64 units
-instead of 512, which a small machine can train. A dash is a budget above half of the pool."""
+instead of 512, which a small machine can train. A dash was not computed, or is a budget above half of the pool."""
