@@ -97,4 +97,4 @@ class Space:
 
 
 def _mean(points: Floats) -> Floats:
-    return points.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return np.asarray(points.mean(axis=0, dtype=np.float64), np.float32)
