@@ -9,7 +9,6 @@ from soel.errors import ConfigError
 from soel.metrics import auroc
 from soel.reproduce.peers import DETECTORS, fit_peer, missing_package
 
-
 OWN_PACKAGE = [name for name in DETECTORS if DETECTORS[name][1] is not None]
 
 
