@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -190,3 +192,10 @@ def test_an_interrupt_ends_quietly(run: Run, folder: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(Session, "status", stop)
     assert run("status", folder).code == 130
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    line = f"{sys.executable} -m soel.cli.main reproduce --list | head -n 1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""

@@ -42,12 +42,16 @@ class LabelCommand:
 
     data: Path
     options: tuple[str, ...] = ()
+    module: str = "soel.cli.main"
     process: subprocess.Popen[str] | None = field(default=None)
 
     def start(self) -> str:
         """Start it; returns the one-time link it prints."""
-        words = [sys.executable, "-m", "soel.cli.main", "label", str(self.data), "--no-browser", *self.options]
-        environment = os.environ | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"}
+        words = [sys.executable, "-m", self.module, "label", str(self.data), "--no-browser", *self.options]
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join((str(SOURCE), str(SOURCE.parent))),
+            "OMP_NUM_THREADS": "1",
+        }
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()

@@ -26,6 +26,7 @@ def command(tmp_path: Path) -> Iterator[LabelCommand]:
 
 def title(page: Page) -> str:
     expect(page.locator("#desk")).to_be_visible(timeout=40_000)
+    expect(page.locator("#item-title")).not_to_have_text("")  # the desk is shown a moment before its first item
     return page.locator("#item-title").inner_text()
 
 

@@ -7,20 +7,21 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from soel.api import workspace
+from soel.api.creation import Creation, session_folder
 from soel.cli.main import main
 from soel.errors import ConfigError
 from soel.web.door import Door
-from soel.web.launch import open_or_create
 from soel.web.server import Place, _bind
 from tests.session.fake_engine import FakeEngine
 from tests.web.browser import SOURCE, LabelCommand
 from tests.web.made_up import write_pumps
 
-OPTIONS = {"id_column": "pump", "budget": 3}
+OPTIONS: dict[str, Any] = {"id_column": "pump", "budget": 3}
 NO_TORCH = """
 import sys
 from pathlib import Path
@@ -58,20 +59,19 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def prepared(table: Path) -> Path:
-    session = open_or_create(table, OPTIONS)
+    session = workspace.create(session_folder(table), table, **OPTIONS)
     session.ask(3)
     session.close()
     return table
 
 
-def test_the_session_lies_beside_the_data_and_is_resumed(table: Path) -> None:
-    first = open_or_create(table, OPTIONS)
-    assert first.folder.path == table.with_name("pumps.csv.soel")
-    for again in (table, first.folder.path, Path(f"{first.folder.path}/")):
-        session = open_or_create(again, OPTIONS)
-        assert session.config.session == first.config.session
-        session.close()
-    first.close()
+def test_the_session_lies_beside_the_data_and_is_resumed(table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pumps.csv.soel"
+    assert session_folder(table) == folder
+    workspace.create(folder, table, **OPTIONS).close()
+    for again in (table, folder, Path(f"{folder}/")):
+        assert session_folder(again) == folder
+        assert Creation(again, OPTIONS).is_done
 
 
 def test_labelling_never_imports_torch(prepared: Path) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -29,7 +30,10 @@ DIED = "It ended before it was done: it was killed, or the machine stopped. Noth
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a step is. what: 'ask' or 'fit'. done of total, in the step's own units. error: why it ended early."""
+    """How far a step is. what: 'ask', 'fit' or a part of a creation. done of total, in the step's own units.
+
+    error: why it ended early.
+    """
 
     what: str
     running: bool
@@ -59,13 +63,18 @@ def start(folder: Path, what: str, n: int | None = None, store: str | None = Non
         raise ConfigError(f"{what!r} is not a step for the background. Use one of: {', '.join(STEPS)}.")
     place = SessionFolder(Path(folder).resolve())
     _ = place.config  # says first that a folder is no session
+    return begin(place, what, ["soel.api.background_task", str(place.path), what, str(n or "")], store)
+
+
+def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | None) -> int:
+    """Run a module with its words, the store's address and the lock in a process of its own; returns its id."""
     lock = _take_lock(place.path)
     if lock is None:
         raise SessionError("The machine is at work on this session already; wait until it is done.")
     try:
         write_progress(place, Progress(what, True))
-        command = [sys.executable, "-m", "soel.api.background_task", str(place.path), what, str(n or "")]
-        process = _launch([*command, _address(store), str(lock)], place.path / LOG, store, lock)
+        command = [sys.executable, "-m", *module, _address(store), str(lock)]
+        process = _launch(command, place.path / LOG, store, lock)
     finally:
         os.close(lock)  # the child has it too, and keeps it until it is done or dies
     threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay behind as a zombie

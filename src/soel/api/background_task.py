@@ -49,10 +49,15 @@ def _attempt(place: SessionFolder, what: str, n: int | None, store: str | None) 
         with closing(workspace.open(place.path, store)) as session:
             take_step(session, what, n, Reporter(place, what))
     except Exception as error:
-        traceback.print_exc()
-        known = isinstance(error, SoelError | OSError)
-        return str(error) if known else f"This is a bug: {type(error).__name__}: {error}."
+        return in_words(error)
     return ""
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong, for a page; the log gets the whole story."""
+    traceback.print_exception(error)
+    known = isinstance(error, SoelError | OSError)
+    return str(error) if known else f"This is a bug: {type(error).__name__}: {error}."
 
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:

@@ -37,6 +37,7 @@ class MediaOptions:
     """How pictures become a pool. path_column: the column of a table that names the files.
 
     normal, labels: what is known beforehand, see `known_labels`. progress: told of (done, total) pictures.
+    scanned: told of the files that were looked at, before that (default: progress is).
     """
 
     extractor: str = DEFAULT
@@ -45,6 +46,7 @@ class MediaOptions:
     normal: str | None = None
     labels: Path | None = None
     progress: Progress | None = None
+    scanned: Progress | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def _source(
     data: Path, id_column: str | None, label_column: str | None, media: MediaOptions
 ) -> tuple[Source, list[int] | None]:
     if media.path_column is None:
-        source = open_source(data, media.reading, media.progress)
+        source = open_source(data, media.reading, media.scanned or media.progress)
         return source, known_labels(source.items, media.normal, media.labels)
     return _from_path_column(data, media.path_column, id_column, label_column)
 

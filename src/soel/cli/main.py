@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -63,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("soel: interrupted; what was stored before is safe.", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # the reader, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (SoelError, OSError) as error:
         return _fail(words, str(error), FAILED)
     except Exception as error:
@@ -73,9 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _print(reply: Reply, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_plain(reply.document), ensure_ascii=False, indent=2, allow_nan=False))
+        print(json.dumps(_plain(reply.document), ensure_ascii=False, indent=2, allow_nan=False), flush=True)
     else:
-        print(reply.text)
+        print(reply.text, flush=True)
 
 
 def _fail(words: Sequence[str], message: str, code: int) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import closing
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from soel.cli.progress import progress
+from soel.cli.progress import Bar
 from soel.cli.reply import Reply
 from soel.errors import ConfigError
+
+if TYPE_CHECKING:
+    from soel.api.background import Progress
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -33,30 +36,45 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
-    from soel.api.sources import MediaOptions
+    from soel.api.creation import Creation
 
     try:
-        from soel.web.launch import launch, open_or_create
+        from soel.web.launch import Heard, launch
         from soel.web.server import Place
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    with progress("Looking at the pictures") as bar:
-        session = open_or_create(args.data, _creation(args) | {"media": MediaOptions(progress=bar)}, args.store)
-    folder = session.folder.path
-    with closing(session):
-        try:
-            launch(
-                session,
-                args.who,
-                Place(args.host, args.port, args.name),
-                lambda link: _announce(link, args),
-                args.store,
-            )
-        except KeyboardInterrupt:
-            print(file=sys.stderr)
-    text = f"Stopped; every answer is stored.\nNext: soel label {folder}"
-    return Reply({"folder": str(folder), "stopped": True}, text)
+    creation = Creation(args.data, _creation(args), args.store)
+    heard = Heard(lambda link: _announce(link, args), Teller())
+    with suppress(KeyboardInterrupt):
+        launch(creation, args.who, Place(args.host, args.port, args.name), heard, args.store)
+    return _stopped(creation.folder, creation.is_done, args.data)
+
+
+def _stopped(folder: Path, is_done: bool, data: Path) -> Reply:
+    if is_done:
+        text = f"Stopped; every answer is stored.\nNext: soel label {folder}"
+    else:
+        text = f"Stopped before the session was there; what was computed is kept.\nNext: soel label {data}"
+    return Reply({"folder": str(folder), "stopped": True, "prepared": is_done}, text)
+
+
+class Teller:
+    """Shows the preparation in the terminal too: a bar, and in a sentence what went wrong."""
+
+    def __init__(self) -> None:
+        self._bar, self._error = Bar("Preparing the session", sys.stderr), ""
+
+    def __call__(self, now: Progress | None) -> None:
+        """Take in how far it is; None when it is over."""
+        if now is None or now.error:
+            self._bar.close()
+        elif now.total:
+            self._bar(now.done, now.total)
+        error = "" if now is None else now.error
+        if error and error != self._error:
+            print(f"The session could not be prepared: {error}", file=sys.stderr, flush=True)
+        self._error = error
 
 
 def _creation(args: argparse.Namespace) -> dict[str, Any]:

@@ -32,14 +32,25 @@ class OwnerOnlyError(SoelError):
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What the app is made of."""
+class Entrance:
+    """What every app has, also before there is a session."""
 
-    desk: Desk
-    results: Results
     door: Door
     house: House
     templates: Jinja2Templates
+
+
+@dataclass(frozen=True)
+class Parts(Entrance):
+    """What the app of a session is made of."""
+
+    desk: Desk
+    results: Results
+
+
+def entrance(request: Request) -> Entrance:
+    """The way into the app that answers this request."""
+    return cast(Entrance, request.app.state.parts)
 
 
 def parts(request: Request) -> Parts:
@@ -70,6 +81,7 @@ def owner(request: Request) -> Visitor:
     return asker
 
 
+TheEntrance = Annotated[Entrance, Depends(entrance)]
 TheParts = Annotated[Parts, Depends(parts)]
 TheDesk = Annotated[Desk, Depends(desk)]
 TheResults = Annotated[Results, Depends(results)]

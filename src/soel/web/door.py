@@ -59,6 +59,18 @@ class Door:
         """The port of the last start, so that an open page finds the server again; 0 before the first."""
         return self._kept.port
 
+    @property
+    def cookie(self) -> str:
+        """What its cookies are called: browsers tell servers on one machine apart by this name only."""
+        return f"soel-{self._mark('name')[:8]}"
+
+    def move(self, folder: Path) -> None:
+        """Keep everything in another folder from now on; those who are in stay in."""
+        with self._lock:
+            old, self._path = self._path, folder / FILE
+            self._write()
+            old.unlink(missing_ok=True)
+
     def remember_port(self, port: int) -> None:
         """Keep the port for the next start."""
         with self._lock:

@@ -1,42 +1,64 @@
-"""From a path to a page: opens or creates the session beside the data, picks the view, serves."""
+"""From a path to a page: serves at once, makes the session beside the data where it is missing, opens it."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from starlette.types import ASGIApp
 
 from soel.api import workspace
 from soel.api.background import Background
+from soel.api.creation import Creation
 from soel.api.media import open_media
 from soel.session import Session
+from soel.web.app import create_app, create_preparing_app
 from soel.web.desk import Desk
+from soel.web.door import FILE, Door
+from soel.web.guard import House
 from soel.web.media_view import MediaView
 from soel.web.ports import ItemView
+from soel.web.preparation import Preparation, Told, Waiting
 from soel.web.server import Place, serve
 from soel.web.table_view import TableView
 
-SUFFIX, CONFIG = ".soel", "config.json"
+
+@dataclass(frozen=True)
+class Heard:
+    """Who hears of what. announce: of the owner's link. told: of each look at the preparation, of None at its end."""
+
+    announce: Callable[[str], None]
+    told: Told
 
 
-def open_or_create(data: Path, options: Mapping[str, Any], store: str | None = None) -> Session:
-    """The session in a folder, or the one beside the data (DATA.soel), which is created where it is missing."""
-    data = Path(os.path.normpath(data))  # a slash at the end of a folder's name is no part of it
-    if (data / CONFIG).is_file():
-        return workspace.open(data, store)
-    folder = data.with_name(data.name + SUFFIX)
-    if (folder / CONFIG).is_file():
-        return workspace.open(folder, store)
-    return workspace.create(folder, data, store=store, **options)
+def launch(creation: Creation, owner: str, place: Place, heard: Heard, store: str | None = None) -> None:
+    """Serve the page of a session until it is stopped; one that is still to be made is made meanwhile."""
+    with ExitStack() as leaving:
+        if creation.is_done:
+            door = move_in(creation)
+            serve(lambda house: _open(creation, door, house, store, leaving), door, owner, place, heard.announce)
+            return
+        creation.start()
+        leaving.callback(creation.stop)
+        door = Door(creation.place)
+
+        def prepare(house: House) -> ASGIApp:
+            preparation = Preparation(creation, creation.data.name)
+            first = create_preparing_app(preparation, door, house)
+            waiting = Waiting(first, preparation, lambda: _change(creation, door, house, store, leaving), heard.told)
+            leaving.callback(waiting.stop)
+            return waiting
+
+        serve(prepare, door, owner, place, heard.announce)
 
 
-def launch(
-    session: Session, owner: str, place: Place, announce: Callable[[str], None], store: str | None = None
-) -> None:
-    """Serve the page of a session until it is stopped."""
-    desk = Desk(session, view_of(session), Background(session.folder.path, store))
-    serve(desk, session.folder.path, owner, place, announce)
+def move_in(creation: Creation) -> Door:
+    """The door of a session that is there, with what a server that died too early left beside it."""
+    if (creation.place / FILE).is_file() and not (creation.folder / FILE).exists():
+        Door(creation.place).move(creation.folder)
+    creation.clear()
+    return Door(creation.folder)
 
 
 def view_of(session: Session) -> ItemView:
@@ -45,3 +67,19 @@ def view_of(session: Session) -> ItemView:
     if media is not None:
         return MediaView(media)
     return TableView(session.ids, lambda: workspace.read_source(session).frame)
+
+
+def _open(creation: Creation, door: Door, house: House, store: str | None, leaving: ExitStack) -> ASGIApp:
+    session = workspace.open(creation.folder, store)
+    leaving.callback(session.close)
+    desk = Desk(session, view_of(session), Background(creation.folder, store))
+    app = create_app(desk, door, house)
+    desk.go_on()
+    return app
+
+
+def _change(creation: Creation, door: Door, house: House, store: str | None, leaving: ExitStack) -> ASGIApp:
+    app = _open(creation, door, house, store, leaving)
+    door.move(creation.folder)
+    creation.clear()
+    return app

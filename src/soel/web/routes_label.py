@@ -27,6 +27,7 @@ from soel.web.shapes import (
     MoreIn,
     NoteIn,
     NoteOut,
+    PreparationOut,
     TurnIn,
     Verdict,
     WorkOut,
@@ -42,6 +43,12 @@ PICTURES: Documented = {200: {"content": {"image/jpeg": {}, "image/png": {}, "im
 def read_desk(desk: TheDesk, visitor: Asker) -> DeskOut:
     """Where the session stands for this visitor."""
     return _desk_out(visitor, desk, desk.standing(visitor))
+
+
+@router.get("/preparation")
+def read_preparation(_visitor: Asker) -> PreparationOut:
+    """That the session is there; before, another app answers here and says how far it is."""
+    return PreparationOut(stage="ready")
 
 
 @router.post("/turn")

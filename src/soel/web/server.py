@@ -6,13 +6,11 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from soel.errors import ConfigError
-from soel.web.app import create_app
-from soel.web.desk import Desk
 from soel.web.door import Door, Visitor
 from soel.web.guard import House
 
@@ -30,15 +28,14 @@ class Place:
     names: Sequence[str] = ()
 
 
-def serve(desk: Desk, folder: Path, owner: str, place: Place, announce: Callable[[str], None]) -> None:
+def serve(
+    make_app: Callable[[House], ASGIApp], door: Door, owner: str, place: Place, announce: Callable[[str], None]
+) -> None:
     """Serve until stopped. announce: called with the owner's one-time link once the page can be opened."""
-    door = Door(folder)
     with closing(_bind(place, door)) as listener:
         port = int(listener.getsockname()[1])
         door.remember_port(port)
-        house = House(allowed_hosts(place, port), f"soel-{desk.session.config.session[:8]}")
-        app = create_app(desk, door, house)
-        desk.go_on()
+        app = make_app(House(allowed_hosts(place, port), door.cookie))
         listener.listen(128)  # a browser that is faster than the server waits here
         announce(f"http://{_shown(place)}:{port}/enter?key={door.new_key(Visitor(owner, 'owner'))}")
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")

@@ -101,6 +101,17 @@ class WorkOut(BaseModel):
     error: str = ""
 
 
+class PreparationOut(BaseModel):
+    """How far the creation of the session is. what: its part. seconds_left: to the end of this part, where known."""
+
+    stage: Literal["preparing", "failed", "ready"]
+    what: str = ""
+    done: int = 0
+    total: int = 0
+    seconds_left: int | None = None
+    error: str = ""
+
+
 class DeskOut(BaseModel):
     """Where the session stands for this visitor.
 

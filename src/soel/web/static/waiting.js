@@ -23,7 +23,7 @@ export function showWords(title, words, buttons = []) {
   setButtons(buttons);
 }
 
-function showBar(work) {
+export function showBar(work) {
   const bar = find("waiting-bar");
   bar.hidden = work === null;
   if (work !== null && work.total > 0) {
@@ -34,7 +34,7 @@ function showBar(work) {
   }
 }
 
-function setButtons(buttons) {
+export function setButtons(buttons) {
   const row = find("waiting-buttons");
   const key = JSON.stringify(buttons.map(([text, target]) => [text, String(target)]));
   if (row.dataset.key === key) return; // the same buttons keep the focus

@@ -1,0 +1,69 @@
+"""The process behind `creation`: `python -m soel.api.creation_task PLACE ORDER STORE LOCK`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from soel.api import workspace
+from soel.api.background import Progress, write_progress
+from soel.api.background_task import Reporter, in_words
+from soel.api.sources import MediaOptions
+from soel.session import SessionFolder
+
+
+class Part(Reporter):
+    """Reports one part of the creation; when it is done, says which one follows."""
+
+    def __init__(self, place: SessionFolder, what: str, then: str) -> None:
+        super().__init__(place, what)
+        self._then = then
+
+    def __call__(self, done: int, total: int) -> None:
+        """Write down how far this part is."""
+        super().__call__(done, total)
+        if done >= total:
+            write_progress(self._place, Progress(self._then, True))
+
+
+def main(words: Sequence[str]) -> int:
+    """Make the session and write down how it ended."""
+    folder, order, store, lock = words
+    place = SessionFolder(Path(folder))
+    error = _attempt(place, json.loads(order), store or None)
+    if place.path.exists():  # somebody who saw the session may have cleared it
+        write_progress(place, Progress("create", False, error=error))
+    if lock:
+        os.close(int(lock))
+    return 1 if error else 0
+
+
+def _attempt(place: SessionFolder, order: dict[str, Any], store: str | None) -> str:
+    media = MediaOptions(progress=Part(place, "extract", "write"), scanned=Part(place, "scan", "open"))
+    try:
+        made = workspace.create(
+            Path(order["folder"]), Path(order["data"]), store=store, media=media, **order["options"]
+        )
+        made.close()
+    except Exception as error:
+        return in_words(error)
+    return ""
+
+
+def run() -> int:
+    """Be that process."""
+    signal.signal(signal.SIGTERM, _leave)
+    return main(sys.argv[1:])
+
+
+def _leave(*_: object) -> None:
+    raise SystemExit(143)  # unlike the signal itself, this lets half-written folders be removed
+
+
+if __name__ == "__main__":
+    sys.exit(run())

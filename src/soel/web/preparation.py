@@ -1,0 +1,124 @@
+"""The time before there is a session: how far its creation is, and the change to the session's own app."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from soel.api.background import Progress
+from soel.errors import SessionError, SoelError
+
+PAUSE = 0.2  # seconds between two looks
+Told = Callable[[Progress | None], None]
+
+
+class Making(Protocol):
+    """Makes a session in a process of its own."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the session is there."""
+
+    def start(self) -> None:
+        """Begin, or join what another process has begun."""
+
+    def progress(self) -> Progress:
+        """What is being done, or why it ended early."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """How far the preparation is. seconds_left: None while nobody can say."""
+
+    progress: Progress
+    seconds_left: int | None = None
+
+
+class Preparation:
+    """What all visitors see of a creation. source: what the data are called."""
+
+    def __init__(self, making: Making, source: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.source, self._making, self._clock = source, making, clock
+        self._first: tuple[str, float, int] | None = None
+        self._failure, self._lock = "", threading.Lock()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the session is there and its maker has left."""
+        return self._making.is_done and not self._making.progress().running
+
+    def look(self) -> Glance:
+        """How far it is now."""
+        with self._lock:
+            if self._failure:
+                return Glance(Progress("create", False, error=self._failure))
+            now = self._making.progress()
+            if self._making.is_done and not now.running:
+                return Glance(Progress("write", True))
+            return Glance(now, self._left(now))
+
+    def again(self) -> None:
+        """Begin anew after a failure."""
+        if self.look().progress.running:
+            raise SessionError("The session is being prepared already; wait until it is done.")
+        with self._lock:
+            self._failure, self._first = "", None
+            if not self._making.is_done:
+                self._making.start()
+
+    def fail(self, why: str) -> None:
+        """Note that the session cannot be opened."""
+        self._failure = why
+
+    def _left(self, now: Progress) -> int | None:
+        """Seconds to the end of this part; what an earlier run did says nothing about the pace."""
+        if self._first is None or self._first[0] != now.what or now.done < self._first[2]:
+            self._first = (now.what, self._clock(), now.done)
+        _, since, already = self._first
+        spent, done = self._clock() - since, now.done - already
+        return round(spent / done * (now.total - now.done)) if now.running and done > 0 and spent > 1 else None
+
+
+class Waiting:
+    """The app of the preparation, until that of the session takes its place.
+
+    then: opens the session. told: hears of each look, and of None at the end.
+    """
+
+    def __init__(self, first: ASGIApp, preparation: Preparation, then: Callable[[], ASGIApp], told: Told) -> None:
+        self._app, self._preparation, self._then, self._told = first, preparation, then, told
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer by the app of the moment."""
+        await self._app(scope, receive, send)
+
+    def stop(self) -> None:
+        """Watch no longer."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(PAUSE):
+            glance = self._preparation.look()
+            if not self._preparation.is_over or glance.progress.error:
+                self._told(glance.progress)
+            elif self._change():
+                self._told(None)
+                return
+
+    def _change(self) -> bool:
+        """Open the session; what goes wrong is for the page to say."""
+        try:
+            self._app = self._then()
+        except (SoelError, OSError) as error:
+            self._preparation.fail(str(error))
+            return False
+        return True

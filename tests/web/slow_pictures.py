@@ -1,0 +1,42 @@
+"""`soel label` with a slow extractor that needs no network, and without the work that follows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.api import background, creation_task, sources
+from soel.types import Floats
+from tests.web.pictures import Brightness
+
+launch = background._launch
+
+
+class SlowBrightness(Brightness):
+    """Takes a second for a batch."""
+
+    def features(self, pictures: NDArray[np.uint8]) -> Floats:
+        """Features of pictures, at leisure."""
+        time.sleep(1.0)
+        return super().features(pictures)
+
+
+def launch_slow(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
+    """Start this module in place of the creation, and nothing in place of another step."""
+    module, words = command[2], command[3:]
+    slow = [sys.executable, "-m", "tests.web.slow_pictures", *words]
+    return launch(slow if module == "soel.api.creation_task" else ["true"], *rest)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "label":
+        from soel.cli.main import main
+
+        setattr(background, "_launch", launch_slow)  # noqa: B010
+        sys.exit(main(sys.argv[1:]))
+    setattr(sources, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
+    sys.exit(creation_task.run())

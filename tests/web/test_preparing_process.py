@@ -1,0 +1,119 @@
+"""`soel label` on a folder of pictures, as processes: the page at once, stopped, killed, gone on with."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+from soel.api import workspace
+from tests.web.browser import LabelCommand
+from tests.web.pictures import N_DISCS, write_discs
+
+
+class Visit:
+    """A browser without a window."""
+
+    def __init__(self, link: str) -> None:
+        self.address, _, key = link.partition("/enter?key=")
+        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self.first = self.get("/enter", urllib.parse.urlencode({"key": key}).encode())
+
+    def get(self, path: str, body: bytes | None = None) -> str:
+        with self._opener.open(self.address + path, body, timeout=10) as answer:
+            content: bytes = answer.read()
+        return content.decode()
+
+    def wait_for(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        until = time.monotonic() + 40
+        now: dict[str, Any] = json.loads(self.get("/api/preparation"))
+        while not condition(now):
+            assert time.monotonic() < until, now
+            time.sleep(0.05)
+            now = json.loads(self.get("/api/preparation"))
+        return now
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabelCommand]:
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    write_discs(tmp_path / "discs")
+    command = LabelCommand(tmp_path / "discs", module="tests.web.slow_pictures")
+    yield command
+    command.stop()
+
+
+def test_the_page_is_there_at_once_and_nothing_is_lost(command: LabelCommand, tmp_path: Path) -> None:
+    folder = tmp_path / "discs.soel"
+    visit = Visit(command.start())
+    assert "/static/preparing.js" in visit.first
+    assert visit.wait_for(lambda now: now["done"] >= 16 and now["what"] == "extract")["total"] == N_DISCS
+    assert command.process is not None
+    assert "torch" not in Path(f"/proc/{command.process.pid}/maps").read_text()
+    command.process.send_signal(signal.SIGINT)
+    out, _ = command.process.communicate(timeout=20)
+    assert "what was computed is kept" in out
+    assert not folder.exists()
+    assert command.start().startswith(visit.address), "an open page finds the server again"
+    assert "/static/preparing.js" in visit.get("/"), "and its visitor is known"
+    assert visit.wait_for(lambda now: now["what"] == "extract")["done"] >= 32, "it goes on where it was"
+    command.kill()  # the process that makes the session lives on, and is joined
+    command.start()
+    visit.wait_for(lambda now: now["stage"] == "ready")
+    assert "/static/label.js" in visit.get("/")
+    with closing(workspace.open(folder)) as session:
+        assert len(session.ids) == N_DISCS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "discs", "discs.soel"]
+
+
+def test_what_goes_wrong_is_told_on_the_page(command: LabelCommand, tmp_path: Path) -> None:
+    table = tmp_path / "pumps.csv"
+    table.write_text("pump,speed\n1,2\n2,3\n")
+    command.data, command.options = table, ("--id-column", "name")
+    visit = Visit(command.start())
+    now = visit.wait_for(lambda now: now["stage"] == "failed")
+    assert "name" in now["error"]
+    assert command.process is not None
+    command.process.send_signal(signal.SIGINT)
+    command.process.communicate(timeout=20)
+    assert not list(tmp_path.glob("*.soel*")), "nothing stays behind"
+
+
+def test_a_browser_goes_on_to_labelling_by_itself(command: LabelCommand, browser: Browser) -> None:
+    page = browser.new_context().new_page()
+    page.goto(command.start())
+    expect(page.locator("#waiting-count")).to_contain_text(re.compile(rf"^\d+ of {N_DISCS}"), timeout=20_000)
+    expect(page.locator("#waiting-title")).to_have_text("Computing what the pictures look like")
+    expect(page.locator("#live")).to_contain_text("Computing")
+    assert page.locator("#waiting-bar").get_attribute("max") == str(N_DISCS)
+    assert Axe().run(page).violations_count == 0
+    expect(page.locator("#meter")).to_be_attached(timeout=20_000)
+    expect(page).to_have_title("Label · discs")
+    page.context.close()
+
+
+def test_a_browser_tries_again_when_the_fault_is_mended(
+    command: LabelCommand, browser: Browser, tmp_path: Path
+) -> None:
+    command.data, command.options = tmp_path / "pumps.csv", ("--id-column", "pump")
+    command.data.write_text("name,speed\n1,2\n2,3\n")
+    page = browser.new_context().new_page()
+    page.goto(command.start())
+    expect(page.locator("#waiting-title")).to_have_text("The session could not be prepared", timeout=20_000)
+    expect(page.locator("#waiting-words")).to_contain_text("pump")
+    command.data.write_text("pump,speed\n" + "".join(f"{n},{n % 7}\n" for n in range(30)))
+    page.get_by_role("button", name="Try again").click()
+    expect(page).to_have_title("Label · pumps.csv", timeout=20_000)
+    page.context.close()
