@@ -11,7 +11,7 @@ import pytest
 
 import soel
 from soel.cli.main import build_parser
-from soel.cli.progress import Bar
+from soel.report.progress import Bar
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),

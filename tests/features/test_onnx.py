@@ -86,13 +86,6 @@ def test_a_network_of_a_fixed_batch_gives_the_same(tmp_path: Path) -> None:
     np.testing.assert_allclose(fixed.features(pictures), free.features(pictures), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_pictures", [1, 2, 5])
-def test_parts_of_a_batch_come_back_in_order(network: Path, n_pictures: int) -> None:
-    extractor, pictures = OnnxExtractor(network), squares(n_pictures)
-    alone = np.concatenate([extractor.features(pictures[row : row + 1]) for row in range(n_pictures)])
-    np.testing.assert_allclose(extractor.features(pictures), alone, rtol=1e-4, atol=1e-5)
-
-
 def test_a_free_size_is_the_usual_one(tmp_path: Path) -> None:
     assert OnnxExtractor(residual_network(tmp_path / "a.onnx", shape=("n", 3, "h", "w"))).size == 224
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.report import Asked, MethodResult, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.facts import Asked, MethodResult, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.types import Estimate
 
 MakeFacts = Callable[..., ReportFacts]

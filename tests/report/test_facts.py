@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.errors import DataError, LabelError
-from soel.report import PoolFacts, ReportFacts
+from soel.report.facts import PoolFacts, ReportFacts
 
 MakePool = Callable[..., PoolFacts]
 

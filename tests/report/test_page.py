@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from soel.errors import ConfigError
-from soel.report import PoolFacts, ReportFacts, page, render, write_report
+from soel.report import page
+from soel.report.facts import PoolFacts, ReportFacts
+from soel.report.page import render, write_report
 
 MakeFacts = Callable[..., ReportFacts]
 MakePool = Callable[..., PoolFacts]

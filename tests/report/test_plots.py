@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soel.report import Asked, PoolFacts, Threshold
+from soel.report.facts import Asked, PoolFacts, Threshold
 from soel.report.histogram import bar_edges, score_histogram
 from soel.report.plots import training_curve
 from soel.report.scatter_map import ALWAYS_SHOWN, item_map, shown_rows

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from soel.report import ReportFacts
+from soel.report.facts import ReportFacts
 from soel.report.words import count, headline, number, percent
 
 

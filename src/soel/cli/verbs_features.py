@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.progress import Bar
 from soel.cli.reply import Reply
+from soel.report.progress import Bar
 
 if TYPE_CHECKING:
     from soel.api.sources import MediaOptions

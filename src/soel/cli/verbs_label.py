@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.cli.place import add_place, open_session
-from soel.cli.progress import progress
 from soel.cli.reply import Reply
+from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from soel.session import Answer, Session
@@ -42,7 +42,7 @@ def run_ask(args: argparse.Namespace) -> Reply:
     from soel.cli.sheet import write_sheet
 
     with closing(open_session(args)) as session:
-        with progress("Warming up") as bar:
+        with progress_bar("Warming up") as bar:
             asked = session.ask(args.n, bar)
         out = args.out or args.folder / f"round-{asked.round:04d}.csv"
         write_sheet(session, asked.items, out)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from soel.cli.place import add_place, open_session
-from soel.cli.progress import progress
 from soel.cli.reply import Reply
 from soel.cli.verbs_start import RULES_HELP
+from soel.report.progress import progress_bar
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
     """Learn from all answers so far."""
     from soel.session.state import estimate_body
 
-    with closing(open_session(args)) as session, progress("Training") as bar:
+    with closing(open_session(args)) as session, progress_bar("Training") as bar:
         fitted = session.fit(bar)
     estimate = fitted.estimate
     lines = [

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.cli.place import add_place, open_session
-from soel.cli.progress import progress
 from soel.cli.reply import Reply
+from soel.report.progress import progress_bar
 
 FORMATS = ("csv", "json", "label-studio")
 
@@ -82,7 +82,7 @@ def run_replay(args: argparse.Namespace) -> Reply:
     """Compute everything again and compare."""
     from soel.api.replays import replay_session
 
-    with closing(open_session(args)) as session, progress("Repeating") as bar:
+    with closing(open_session(args)) as session, progress_bar("Repeating") as bar:
         steps = replay_session(session, bar)
     n_different = sum(bool(step.difference) for step in steps)
     lines = [f"{step.what}: {step.difference or 'the same'}" for step in steps]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.cli.place import STORE_HELP, add_place, open_session
-from soel.cli.progress import progress
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
+from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from soel.session import Status
@@ -61,7 +61,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api import workspace
 
-    with progress("Reading pictures") as bar:
+    with progress_bar("Reading pictures") as bar:
         session = workspace.create(
             args.folder,
             args.data,

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.progress import Bar
 from soel.cli.reply import Reply
 from soel.errors import ConfigError
+from soel.report.progress import Bar
 
 if TYPE_CHECKING:
     from soel.api.background import Progress

@@ -68,8 +68,7 @@ def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:
     """Batches in order, from row `start` on."""
     held = Prepared(np.empty((0, size, size, 3), np.uint8), {})
     for stretch in _ahead(source, size, start):
-        joined = np.concatenate([held.pictures, stretch.pictures]) if len(held.pictures) else stretch.pictures
-        held = Prepared(joined, held.faults | stretch.faults)
+        held = Prepared(np.concatenate([held.pictures, stretch.pictures]), held.faults | stretch.faults)
         while len(held.pictures) >= BATCH:
             yield Prepared(held.pictures[:BATCH], held.faults)
             held = Prepared(held.pictures[BATCH:], {})

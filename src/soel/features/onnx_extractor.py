@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.types import Floats
 
 SIZE = 224  # where the file leaves it open
-AT_ONCE = 2  # parts of a batch under way: while one waits for its slowest thread, the other has work for the rest
 INPUTS = ("bytes", "unit", "imagenet", "lite")
 _ONE = np.ones(3, np.float32)
 _SCALES = {  # pixels p become (p - centre) / width
@@ -55,14 +52,13 @@ class OnnxExtractor:
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
         self._session = _session(path, self._output, graph)
         self._bytes = self._session.get_inputs()[0].type == "tensor(uint8)"
-        self._at_once = _at_once(self._session)
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
-        step = self._batch or -(-len(pictures) // self._at_once)
-        parts = [pictures[start : start + step] for start in range(0, len(pictures), step)]
-        with ThreadPoolExecutor(self._at_once, thread_name_prefix="soel-network") as pool:
-            return np.concatenate(list(pool.map(self._run, parts)))
+        values = self.prepare(pictures)
+        step = self._batch or len(values)
+        parts = [self._run(values[start : start + step], step) for start in range(0, len(values), step)]
+        return np.concatenate(parts)
 
     def prepare(self, pictures: Pictures) -> Any:
         """Pictures as the network wants them."""
@@ -75,10 +71,10 @@ class OnnxExtractor:
         np.subtract(values, centre, out=out, dtype=np.float32)
         return out if self.pixels == "bytes" else np.divide(out, width, out=out)
 
-    def _run(self, pictures: Pictures) -> Floats:
-        n_rows, values = len(pictures), self.prepare(pictures)
-        if self._batch and n_rows < self._batch:  # a network of a fixed batch gets the last picture again
-            values = np.concatenate([values, np.repeat(values[-1:], self._batch - n_rows, axis=0)])
+    def _run(self, values: Any, step: int) -> Floats:
+        n_rows = len(values)
+        if self._batch and n_rows < step:  # a network of a fixed batch gets the last picture again
+            values = np.concatenate([values, np.repeat(values[-1:], step - n_rows, axis=0)])
         try:
             (output,) = self._session.run([self._output], {self._name: values})
         except Exception as error:
@@ -90,32 +86,19 @@ class OnnxExtractor:
         return found
 
 
-def session_options() -> Any:
-    """How onnxruntime is set up: all cores, and quiet."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    # Threads that spin while they wait take the processor from those that decode.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
-
-
-def _at_once(session: Any) -> int:
-    """One part at a time where there is nothing to share out: a single core, or a graphics card."""
-    on_processor = session.get_providers() == ["CPUExecutionProvider"]
-    return min(AT_ONCE, os.cpu_count() or 1) if on_processor else 1
-
-
 def _session(path: Path, output: str, graph: Graph) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
         raise ConfigError("ONNX files need onnxruntime: pip install 'soel[images]'.") from error
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # Threads that spin while they wait take the processor from those that decode.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
     content = str(path) if output in graph.outputs else with_output(path.read_bytes(), output)
     try:
-        return onnxruntime.InferenceSession(content, session_options(), providers=[*providers, "CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(content, options, providers=[*providers, "CPUExecutionProvider"])
     except Exception as error:
         raise ModelFileError(f"{path.name} cannot be loaded by onnxruntime: {reason(error)}.") from error
 

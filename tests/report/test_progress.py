@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from soel.cli import progress
+from soel.report import progress
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr("soel.cli.progress.time.monotonic", lambda: self.now)
+        monkeypatch.setattr("soel.report.progress.time.monotonic", lambda: self.now)
 
 
 def test_pace_and_time_left_count_from_where_this_run_began(monkeypatch: pytest.MonkeyPatch) -> None:
