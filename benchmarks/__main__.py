@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = ("training", "diverse_query", "features", "kill_tells", "tell_latency")
+NAMES = ("training", "deepod_ntl", "diverse_query", "features", "kill_tells", "tell_latency")
 
 
 def main() -> int:

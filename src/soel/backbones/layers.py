@@ -15,6 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from soel.backbones.ranks import ALONE, Ranks, SharedNorm
+
+MOMENTUM = 0.1  # of the running statistics
+
 
 class Linear(nn.Module):
     """Bias-free linear layers, one per member and group, with torch's default initialisation."""
@@ -39,6 +43,8 @@ class BatchNorm(nn.Module):
     On a single row the batch statistics are undefined: the running ones are used and left as they are.
     """
 
+    ranks: Ranks = ALONE
+
     def __init__(self, members: int, groups: int, width: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(members * groups * width))
@@ -48,10 +54,20 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(S, G, width, B) -> the same shape."""
+        if self.training and self.ranks.present is not None and self.ranks.n_rows > 1:
+            return self._shared(x)
         flat = x.reshape(1, -1, x.shape[-1])
         return F.batch_norm(
-            flat, self.mean, self.variance, training=self.training and x.shape[-1] > 1, momentum=0.1
+            flat, self.mean, self.variance, training=self.training and x.shape[-1] > 1, momentum=MOMENTUM
         ).view_as(x)
+
+    def _shared(self, x: Tensor) -> Tensor:
+        """The same, over the rows of all processes."""
+        n_rows, shape = self.ranks.n_rows, (*x.shape[:-1], 1)
+        normed, mean, variance = SharedNorm.apply(x, self.mean.view(shape), self.ranks)
+        self.mean.lerp_(mean.flatten(), MOMENTUM)
+        self.variance.lerp_(variance.flatten() * (n_rows / (n_rows - 1)), MOMENTUM)
+        return normed  # type: ignore[no-any-return]
 
 
 class Perceptron(nn.Module):
@@ -75,5 +91,5 @@ class Perceptron(nn.Module):
     def hidden(self, x: Tensor) -> Tensor:
         """What the last linear layer gets."""
         for linear, norm in zip(self.linears, self.norms, strict=False):
-            x = F.relu(norm(linear(x)))
+            x = F.relu(norm(linear(x)), inplace=True)  # neither layer needs its own output again
         return x

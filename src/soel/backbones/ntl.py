@@ -47,7 +47,7 @@ class NTL(Backbone):
         rows = x.transpose(1, 2).unsqueeze(1)  # (S, 1, d, B)
         views = self.views(rows)  # (S, T, d, B)
         if self.residual:
-            views = views + rows
+            views = views.add_(rows)
         # The encoder is shared: views and rows stand side by side, so that each layer is one product per member.
         inputs = torch.cat([rows.transpose(1, 2), views.transpose(1, 2)], dim=2)  # (S, d, T+1, B)
         codes: Tensor = self.encoder(inputs.reshape(members, 1, d, -1))  # (S, 1, z, (T+1) B)

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from soel.training.model import Model
-from soel.training.threads import threads_for
+from soel.training.threads import side_by_side, threads_for
 from soel.types import Floats
 
 Result = TypeVar("Result")
 
-BLOCK_VALUES = 1 << 19  # activations per member and block: fits the cache, bounds the memory
+BLOCK_VALUES = 1 << 18  # activations per block: fits the cache of a core, bounds the memory
 
 
 def losses(model: Model, x: Floats) -> tuple[Floats, Floats]:
@@ -40,8 +40,16 @@ def standardise(scores: Floats, mean: Floats, deviation: Floats) -> Floats:
 def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> list[Result]:
     matrix = torch.from_numpy(np.ascontiguousarray(x, np.float32))
     rows = matrix.expand(model.n_members, *matrix.shape) if matrix.ndim == 2 else matrix
-    size = max(256, BLOCK_VALUES // max(1, rows.shape[-1] * 16))
-    n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
+    size = max(256, BLOCK_VALUES // max(1, rows.shape[0] * rows.shape[-1] * 16))
     model.backbone.eval()
-    with torch.inference_mode(), threads_for(size, n_parameters):
-        return [compute(block.to(model.device)) for block in rows.split(size, dim=1)]
+
+    @torch.inference_mode()
+    def one(block: Tensor) -> Result:
+        return compute(block.to(model.device))
+
+    blocks = rows.split(size, dim=1)
+    if model.device.type == "cpu" and len(blocks) > 1:
+        return side_by_side(one, blocks)
+    n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
+    with threads_for(size, n_parameters):
+        return [one(block) for block in blocks]
