@@ -1,4 +1,4 @@
-"""Training on a table of BreastW's size: a loop over transformations, one batched run, five seeds or members as one model."""
+"""Training on a table of BreastW's size: a loop over transformations, one batched run, five seeds as one model."""
 
 from __future__ import annotations
 
