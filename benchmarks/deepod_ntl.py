@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from soel.backbones.ntl import table_ntl
+from soel.cores import n_cores
 from soel.profiles import Schedule
 from soel.training import Model, losses, warm_up
-from soel.training.threads import n_cores
 
 N_ROWS, N_COLUMNS, N_VIEWS, EPOCHS, SMALL = 6000, 36, 9, 3, 64
 VIEW_PRODUCTS = 3 * N_COLUMNS**2  # multiply-adds of one view of one row

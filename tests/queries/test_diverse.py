@@ -8,7 +8,7 @@ import pytest
 from soel.metrics import cover_radius
 from soel.queries.distances import EXACT_ROWS, Space
 from soel.queries.diverse import Diverse
-from soel.queries.draw import NOISE_RANGE, gumbel, softmax_draw
+from soel.queries.draw import draw_among, gumbel, softmax_draw
 from soel.types import PoolView
 
 
@@ -83,16 +83,21 @@ def test_the_diameter_is_exact_for_small_pools_and_a_close_bound_for_large_ones(
     assert 0.85 * exact <= Space(x).diameter() <= exact * (1 + 1e-4)
 
 
-def test_the_noise_lies_within_its_stated_range() -> None:
-    extremes = -np.log(-np.log((np.array([0, 2**52 - 1]) + 0.5) * 2.0**-52))
-    assert np.ptp(extremes) < NOISE_RANGE
-
-
 def test_leaving_out_hopeless_rows_does_not_change_a_draw() -> None:
-    logits = np.random.default_rng(0).normal(0, 30, size=500)
+    for spread in (0.0, 1.0, 5.0, 30.0):
+        logits = np.random.default_rng(0).normal(0, spread, size=3000).astype(np.float32)
+        for seed in range(20):
+            full = int(np.argmax(logits + gumbel(seed, 1, np.arange(3000))))
+            assert softmax_draw(logits, seed, 1)[0] == full
+
+
+def test_a_draw_over_shards_is_the_draw_over_all() -> None:
+    logits = np.random.default_rng(0).normal(0, 3, size=3000).astype(np.float32)
     for seed in range(20):
-        full = int(np.argmax(logits + gumbel(seed, 1, np.arange(500))))
-        assert softmax_draw(logits, seed, 1)[0] == full
+        parts = [draw_among(logits[at : at + 700], seed, 4, at) for at in range(0, 3000, 700)]
+        best = max(((part.key, at * 700 + part.row) for at, part in enumerate(parts) if part is not None))
+        assert best[1] == softmax_draw(logits, seed, 4)[0]
+    assert draw_among(np.full(5, -np.inf), 0, 0) is None
 
 
 def test_a_pool_near_the_origin_is_not_copied() -> None:

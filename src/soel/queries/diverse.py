@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from soel.queries.base import Strategy
 from soel.queries.distances import Space
 from soel.queries.draw import softmax_draw
-from soel.types import UNLABELLED, PoolView, Selection
+from soel.types import Floats, PoolView, Selection
 
 
 class Diverse(Strategy):
@@ -26,19 +26,20 @@ class Diverse(Strategy):
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, seed = Space(view.embeddings), int(rng.integers(2**63))
         unit = (space.diameter() or 1.0) * self.temperature
-        free = view.labels == UNLABELLED
         closest = space.nearest(view.labelled)
-        rows, odds = [], []
+        closest[view.labelled] = -np.inf  # never drawn; no distance is smaller
+        rows: list[int] = []
+        odds: list[float] = []
         for draw in range(n_rows):
-            if np.isinf(closest[0]):
+            if not len(view.labelled) and not rows:
                 row, chance = self._first(space, unit, seed)
             else:
-                logits = np.where(free, closest.astype(np.float64) / unit, -np.inf)
-                row, chance = softmax_draw(logits, seed, draw)
+                row, chance = softmax_draw(as_logits(closest, unit), seed, draw)
             rows.append(row)
             odds.append(chance)
-            free[row] = False
-            np.minimum(closest, space.distances(row), out=closest)
+            if len(rows) < n_rows:  # nobody asks for the distances after the last draw
+                np.minimum(closest, space.distances(row), out=closest)
+                closest[row] = -np.inf
         return Selection(np.array(rows, np.int64), np.array(odds))
 
     def _first(self, space: Space, unit: float, seed: int) -> tuple[int, float]:
@@ -52,6 +53,11 @@ class GradientDiverse(Diverse):
 
     space = "gradient"
     needs_contamination = True
+
+
+def as_logits(closest: Floats, unit: float) -> Floats:
+    """Distances (N,) in float32 as logits; the ranges of h and of the temperature leave its digits to spare."""
+    return np.asarray(closest * np.float32(1 / unit))
 
 
 def most_central(space: Space, unit: float) -> int:

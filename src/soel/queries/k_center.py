@@ -30,7 +30,8 @@ class KCenter(Strategy):
             row = self._first(space, rng) if np.isinf(closest[0]) else int(farthest.argmax())
             rows.append(row)
             free[row] = False
-            np.minimum(closest, space.distances(row), out=closest)
+            if len(rows) < n_rows:  # nobody asks for the distances after the last draw
+                np.minimum(closest, space.distances(row), out=closest)
         return certain(rows)
 
     def _first(self, space: Space, rng: np.random.Generator) -> int:

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from soel.cores import side_by_side
 from soel.training.model import Model
-from soel.training.threads import side_by_side, threads_for
+from soel.training.threads import threads_for
 from soel.types import Floats
 
 Result = TypeVar("Result")
@@ -40,7 +41,7 @@ def standardise(scores: Floats, mean: Floats, deviation: Floats) -> Floats:
 def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> list[Result]:
     matrix = torch.from_numpy(np.ascontiguousarray(x, np.float32))
     rows = matrix.expand(model.n_members, *matrix.shape) if matrix.ndim == 2 else matrix
-    size = max(256, BLOCK_VALUES // max(1, rows.shape[0] * rows.shape[-1] * 16))
+    size = rows_per_block(rows.shape[0] * rows.shape[-1])
     model.backbone.eval()
 
     @torch.inference_mode()
@@ -49,7 +50,14 @@ def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> lis
 
     blocks = rows.split(size, dim=1)
     if model.device.type == "cpu" and len(blocks) > 1:
-        return side_by_side(one, blocks)
+        with threads_for(0, 0):  # one thread a block: none waits for another inside an operation
+            return side_by_side(one, blocks, lambda: torch.set_num_threads(1))
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     with threads_for(size, n_parameters):
         return [one(block) for block in blocks]
+
+
+def rows_per_block(row_values: int) -> int:
+    """A power of two from 256 to 8192: parts of the pool that begin at multiples of 8192 are cut as the whole is."""
+    fitting = BLOCK_VALUES // max(1, row_values * 16)
+    return int(min(8192, max(256, 1 << max(fitting, 1).bit_length() - 1)))

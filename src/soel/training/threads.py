@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import torch
 
+from soel.cores import n_cores
 from soel.types import Precision
 
-Given = TypeVar("Given")
-Result = TypeVar("Result")
-
 ROWS_TIMES_PARAMETERS = 3e7  # below this a step is mostly overhead, and waiting for a second thread adds to it
-
-
-def n_cores() -> int:
-    """The cores this process may use: those it is bound to, or fewer where OMP_NUM_THREADS says so."""
-    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(bound, int(wanted)) if wanted.isdecimal() and int(wanted) else bound
 
 
 @contextmanager
@@ -35,12 +23,6 @@ def threads_for(n_rows: int, n_parameters: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def side_by_side(compute: Callable[[Given], Result], parts: Sequence[Given]) -> list[Result]:
-    """The results in order, each part computed by one thread of its own: nothing waits for another."""
-    with threads_for(0, 0), ThreadPoolExecutor(n_cores(), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        return list(pool.map(compute, parts))
 
 
 @contextmanager

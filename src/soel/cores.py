@@ -1,0 +1,32 @@
+"""The cores there are, and independent work side by side on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+def n_cores() -> int:
+    """The cores this process may use: those it is bound to, or fewer where OMP_NUM_THREADS says so."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(bound, int(wanted)) if wanted.isdecimal() and int(wanted) else bound
+
+
+def side_by_side(
+    compute: Callable[[Given], Result], parts: Sequence[Given], prepare: Callable[[], object] | None = None
+) -> list[Result]:
+    """The results in order, each part computed by one thread. prepare: what a thread does first.
+
+    For work that lets go of the interpreter (numpy, torch); a part's result cannot depend on the number of threads.
+    """
+    n_threads = min(n_cores(), len(parts))
+    if n_threads < 2:
+        return [compute(part) for part in parts]
+    with ThreadPoolExecutor(n_threads, initializer=prepare) as pool:
+        return list(pool.map(compute, parts))
