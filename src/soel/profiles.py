@@ -10,6 +10,8 @@ from soel.errors import ConfigError
 from soel.types import Precision, PseudoLabelRule, StepRule
 
 WIDE = 300  # more columns than this are feature vectors, not a table
+MANY_ROWS = 200_000
+TABLE_ROWS = 10_240  # five steps of 2,048 rows
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
 
 
@@ -17,7 +19,9 @@ PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
 class Schedule:
     """How rows of one form are learnt: how long, in which steps, and what stands beside the backbone.
 
-    batch_size: None takes a fifth of the pool. step: 'summed' adds the labelled and the unlabelled loss,
+    rows_per_epoch: an epoch is a pass over the pool, or over this many rows drawn anew where the pool has more: so
+    the length of training is a number of steps, whatever the size of the pool.
+    batch_size: None takes a fifth of an epoch's rows. step: 'summed' adds the labelled and the unlabelled loss,
     'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
     'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU.
     companion: a scorer beside the deep one; its space is then the one in which rows are compared, and the deep
@@ -33,6 +37,7 @@ class Schedule:
     precision: Precision = "highest"
     companion: str | None = None
     deep_weight: float = 1.0
+    rows_per_epoch: int = MANY_ROWS
 
 
 @dataclass(frozen=True)
@@ -91,14 +96,14 @@ class Profile:
 
 PAPER = Profile(
     name="paper",
-    tables=Schedule(epochs=100, learning_rate=1e-3),
+    tables=Schedule(epochs=100, learning_rate=1e-3, rows_per_epoch=TABLE_ROWS),
     features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512),
     strategy_options={"first": "uniform"},
 )
 
 AUTHORS = Profile(
     name="authors",
-    tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch"),
+    tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch", rows_per_epoch=TABLE_ROWS),
     features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch"),
     strategy_options={"first": "central"},
     pictures=Schedule(epochs=15, learning_rate=1e-3, batch_size=10, step="split", pseudo_labels="batch"),
@@ -106,7 +111,14 @@ AUTHORS = Profile(
 
 DEFAULT = Profile(
     name="default",
-    tables=Schedule(epochs=100, learning_rate=1e-3, pseudo_labels="batch", companion="surroundings", deep_weight=0.25),
+    tables=Schedule(
+        epochs=100,
+        learning_rate=1e-3,
+        pseudo_labels="batch",
+        companion="surroundings",
+        deep_weight=0.25,
+        rows_per_epoch=TABLE_ROWS,
+    ),
     features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", precision="high"),
     strategy="k-center",
     strategy_options={"first": "central"},

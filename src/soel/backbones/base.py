@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from soel.backbones.ranks import ALONE, Ranks
+
 Pair = tuple[Tensor, Tensor]
 UserModule = Callable[[int], nn.Module]
 
@@ -20,10 +22,14 @@ class Backbone(nn.Module, ABC):
     Every tensor starts with the member axis S; members never mix, so a member of a stack computes what
     it would compute alone. L0 is small when a row looks normal, L1 is its opposite, and L0 is the score.
     `last_layer` names the parameter whose gradients the gradient-diverse strategy looks at.
+    `is_divisible`: whether the rows of a batch may be spread over processes. Rows may then meet only in sums that
+    go through `ranks` (as those of `layers.BatchNorm` do), and chance must not depend on the rows.
     """
 
     n_members: int
     last_layer: str
+    is_divisible: bool = True
+    ranks: Ranks = ALONE
 
     @abstractmethod
     def losses(self, x: Tensor) -> Pair:
@@ -42,6 +48,8 @@ class Members(Backbone):
 
     Each module takes rows (B, d) and has `losses(x) -> (L0, L1)`, both (B,), and `embed(x) -> (B, D)`.
     """
+
+    is_divisible = False  # nobody knows what they do across rows
 
     def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], make: UserModule) -> None:
         super().__init__()

@@ -31,6 +31,8 @@ class MHRot(Backbone):
     penalty: on the mean square of the features, while training.
     """
 
+    is_divisible = False  # dropout and its batch-norm go over the rows at hand
+
     def __init__(
         self,
         n_features: int,

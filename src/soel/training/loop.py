@@ -10,14 +10,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from soel.backbones.ranks import working_with
 from soel.profiles import Schedule
-from soel.training.inference import losses as eval_losses
 from soel.training.model import Model
 from soel.training.pseudo_labels import Weights, ranked_weights
+from soel.training.rows import Rows, Shard, rows_of
 from soel.training.threads import precision, threads_for
 from soel.types import Floats, ItemWeights, RankedWeights
 
 Progress = Callable[[int, int], None]
+Keep = Callable[[int], None]  # called with the number of finished epochs, when the model is as they left it
 
 
 @dataclass(frozen=True)
@@ -36,49 +38,44 @@ class Task:
     rate: float = 0.0
 
 
-def warm_up(model: Model, pool: Floats, schedule: Schedule, progress: Progress | None = None) -> None:
-    """Train on all rows as if normal. pool: (N, d) for all members, or (S, N, d)."""
-    n_rows = pool.shape[-2]
-    rows = Rows(model, pool)
-    model.backbone.eval()
-    with torch.no_grad():
-        model.backbone.prepare(rows.everything())
-    everyone = ItemWeights(np.ones(n_rows, np.float32), np.zeros(n_rows, np.float32))
-    task = Task(np.empty(0, np.int64), None, np.arange(n_rows), everyone)
-    _run(model, rows, [task] * model.n_members, schedule, schedule.warm_up_epochs, True, progress)
+def warm_up(
+    model: Model,
+    pool: Floats | Shard,
+    schedule: Schedule,
+    progress: Progress | None = None,
+    *,
+    first_epoch: int = 0,
+    keep: Keep | None = None,
+) -> None:
+    """Train on all rows as if normal. pool: (N, d) for all members, or (S, N, d), or the part of it that is here.
+
+    first_epoch: more than 0 goes on with a model that `keep` was called for after as many epochs.
+    """
+    rows = rows_of(model, pool)
+    if first_epoch == 0:
+        model.backbone.eval()
+        with torch.no_grad(), working_with(model.backbone, rows.ranks):
+            model.backbone.prepare(rows.everything())
+    everyone = ItemWeights(np.ones(len(rows), np.float32), np.zeros(len(rows), np.float32))
+    task = Task(np.empty(0, np.int64), None, np.arange(len(rows)), everyone)
+    epochs = range(first_epoch, schedule.warm_up_epochs)
+    _run(model, rows, [task] * model.n_members, schedule, epochs, True, progress, keep)
 
 
 def fit(
     model: Model,
-    pool: Floats,
+    pool: Floats | Shard,
     tasks: Sequence[Task],
     schedule: Schedule,
     always_summed: bool = False,
     progress: Progress | None = None,
+    *,
+    first_epoch: int = 0,
+    keep: Keep | None = None,
 ) -> None:
     """Train on labelled and unlabelled rows. One task per member; all with the same numbers of rows."""
-    _run(model, Rows(model, pool), tasks, schedule, schedule.epochs, always_summed, progress)
-
-
-class Rows:
-    """The pool on the model's device; members may share it or have one each."""
-
-    def __init__(self, model: Model, pool: Floats) -> None:
-        self.pool = pool
-        self._matrix = torch.from_numpy(np.ascontiguousarray(pool, np.float32)).to(model.device)
-        self._members = model.n_members
-        self._index = torch.arange(model.n_members, device=model.device).unsqueeze(-1)
-
-    def __len__(self) -> int:
-        return self._matrix.shape[-2]
-
-    def everything(self) -> Tensor:
-        """(S, N, d)."""
-        return self._matrix.expand(self._members, *self._matrix.shape[-2:])
-
-    def take(self, rows: Tensor) -> Tensor:
-        """The rows (S, B) as (S, B, d)."""
-        return self._matrix[rows] if self._matrix.ndim == 2 else self._matrix[self._index, rows]
+    epochs = range(first_epoch, schedule.epochs)
+    _run(model, rows_of(model, pool), tasks, schedule, epochs, always_summed, progress, keep)
 
 
 @dataclass(frozen=True)
@@ -97,8 +94,8 @@ class Batch:
 class _Batches:
     """The members' tasks as stacked tensors, dealt out in freshly shuffled batches."""
 
-    def __init__(self, model: Model, tasks: Sequence[Task], batch_size: int) -> None:
-        self.model, self.batch_size = model, batch_size
+    def __init__(self, model: Model, tasks: Sequence[Task], batch_size: int, n_rows: int) -> None:
+        self.model, self.batch_size, self.n_rows = model, batch_size, n_rows
         self.rule = tasks[0].on_unlabelled
         self.rates = self._tensor(np.array([task.rate for task in tasks], np.float32))
         self.labelled = np.stack([task.labelled for task in tasks])  # (S, K)
@@ -108,16 +105,16 @@ class _Batches:
         self.on_unlabelled = self._weights([w for w in fixed if isinstance(w, ItemWeights)])
 
     def epoch(self) -> Iterator[Batch]:
-        """One pass over the unlabelled rows; without any, over as many steps as the labelled rows fill.
+        """A pass over the unlabelled rows (`n_rows` at most); without any, as many steps as the labelled rows fill.
 
         The shuffled order goes to the device once per epoch: no step waits for the host.
         """
         n_unlabelled, n_labelled = self.unlabelled.shape[1], self.labelled.shape[1]
-        shuffled = self._shuffled(n_unlabelled)
+        shuffled = self._shuffled(n_unlabelled)[:, : self.n_rows]
         order, rows = self._tensor(shuffled), self._tensor(np.take_along_axis(self.unlabelled, shuffled, axis=1))
         everyone = np.tile(np.arange(n_labelled), (len(self.labelled), 1))
         known_at, known = self._tensor(everyone), self._tensor(self.labelled)
-        for start in range(0, n_unlabelled or n_labelled, self.batch_size):
+        for start in range(0, shuffled.shape[1] or n_labelled, self.batch_size):
             if n_labelled > self.batch_size:
                 part = self._shuffled(n_labelled)[:, : self.batch_size]
                 known_at, known = self._tensor(part), self._tensor(np.take_along_axis(self.labelled, part, axis=1))
@@ -145,23 +142,28 @@ def _run(
     rows: Rows,
     tasks: Sequence[Task],
     schedule: Schedule,
-    n_epochs: int,
+    epochs: range,
     always_summed: bool,
     progress: Progress | None,
+    keep: Keep | None,
 ) -> None:
-    batch_size = schedule.batch_size or -(-len(rows) // 5)
-    batches = _Batches(model, tasks, batch_size)
+    n_rows = min(len(rows), schedule.rows_per_epoch)
+    batch_size = schedule.batch_size or -(-n_rows // 5)
+    batches = _Batches(model, tasks, batch_size, n_rows)
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     summed = always_summed or schedule.step == "summed"
     history: list[Tensor] = []
-    with threads_for(batch_size, n_parameters), precision(schedule.precision):
-        for epoch in range(n_epochs):
+    with threads_for(batch_size, n_parameters), precision(schedule.precision), working_with(model.backbone, rows.ranks):
+        for epoch in epochs:
             if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
                 _refresh(model, rows, batches)
             model.backbone.train()
             history.append(_epoch(model, rows, batches, summed))
+            if keep is not None:
+                model.history.append(history.pop().tolist())
+                keep(epoch + 1)
             if progress is not None:
-                progress(epoch + 1, n_epochs)
+                progress(epoch + 1, epochs.stop)
     model.history += [epoch.tolist() for epoch in history]  # fetched once: an epoch need not wait for the host
     model.backbone.eval()
 
@@ -171,36 +173,37 @@ def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> Tensor:
     for batch in batches.epoch():
         parts: list[Callable[[], Tensor]] = []
         if batches.on_labelled is not None:
-            parts.append(partial(_labelled_loss, model, rows, batches, batch))
+            parts.append(partial(_labelled_loss, rows, batches, batch))
         if batches.rule is not None:
-            parts.append(partial(_unlabelled_loss, model, rows, batches, batch))
+            parts.append(partial(_unlabelled_loss, rows, batches, batch))
         for group in [parts] if summed else [[part] for part in parts]:
-            total += _step(model, group)
+            total += _step(model, rows, group)
         n_steps += 1
-    return total / max(n_steps, 1)
+    return rows.total(total) / max(n_steps, 1)
 
 
-def _step(model: Model, parts: Sequence[Callable[[], Tensor]]) -> Tensor:
+def _step(model: Model, rows: Rows, parts: Sequence[Callable[[], Tensor]]) -> Tensor:
     """One Adam step on the sum of these losses; members are independent, so their losses add up."""
     model.optimizer.zero_grad(set_to_none=True)
     loss = torch.stack([part() for part in parts]).sum(0)  # (S,)
     loss.sum().backward()
+    rows.sum_gradients()
     model.optimizer.step()
     return loss.detach()
 
 
-def _labelled_loss(model: Model, rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
+def _labelled_loss(rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
     assert batches.on_labelled is not None
-    l0, l1 = model.backbone.losses(rows.take(batch.labelled))
+    l0, l1 = rows.losses(batch.labelled)
     return _weighted(l0, l1, _gathered(batches.on_labelled, batch.labelled_at))
 
 
-def _unlabelled_loss(model: Model, rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
-    l0, l1 = model.backbone.losses(rows.take(batch.unlabelled))
+def _unlabelled_loss(rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
+    l0, l1 = rows.losses(batch.unlabelled)
     if batches.on_unlabelled is not None:
         return _weighted(l0, l1, _gathered(batches.on_unlabelled, batch.unlabelled_at))
     assert isinstance(batches.rule, RankedWeights)
-    return _weighted(l0, l1, ranked_weights(batches.rule, l0, l1, batches.rates))
+    return _weighted(l0, l1, ranked_weights(batches.rule, *rows.found_by_all((l0, l1)), batches.rates))
 
 
 def _gathered(weights: Weights, at: Tensor) -> Weights:
@@ -216,7 +219,7 @@ def _weighted(l0: Tensor, l1: Tensor, weights: Weights) -> Tensor:
 def _refresh(model: Model, rows: Rows, batches: _Batches) -> None:
     """Pseudo-labels for a whole epoch, from the losses of all unlabelled rows."""
     assert isinstance(batches.rule, RankedWeights)
-    l0, l1 = eval_losses(model, rows.pool)
+    l0, l1 = rows.eval_losses()
     at = batches.unlabelled
     first, second = (torch.from_numpy(np.take_along_axis(x, at, axis=1)).to(model.device) for x in (l0, l1))
     batches.on_unlabelled = ranked_weights(batches.rule, first, second, batches.rates)
