@@ -13,7 +13,7 @@ from soel.api import image_rows
 from soel.errors import SchemaError
 from soel.features.extract import extract
 from soel.features.image_arrays import image_array
-from soel.profiles import PAPER, Schedule
+from soel.profiles import DEFAULT, PAPER, Schedule
 from tests.features.makers import ColourExtractor
 
 SMALL = replace(
@@ -81,3 +81,13 @@ def test_features_want_bytes() -> None:
 def test_an_array_of_other_axes_is_no_array_of_pictures() -> None:
     with pytest.raises(ValueError, match="Expected 2D array"):
         SOEL(PAPER).fit(np.zeros((4, 3, 3, 7)))
+
+
+def test_wide_rows_without_a_gpu_get_the_narrow_form_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    x = np.random.default_rng(0).normal(size=(40, 301)).astype(np.float32)
+    quick = replace(DEFAULT, features=replace(DEFAULT.features, epochs=1))
+    detector = SOEL(quick, random_state=0).fit(x, np.r_[1, 0, np.full(38, -1)])
+    assert detector.backbone_ == "ntl-narrow"
+    assert detector.detector_.detector.companion[0] == "angles"
+    assert SOEL(quick, backbone="ntl", random_state=0).fit(x).backbone_ == "ntl"

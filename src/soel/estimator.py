@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from soel.api.image_rows import ImageRows, find_image_rows
+from soel.api.machine import for_machine
 from soel.api.models import SavedDetector, load_detector, save_detector
 from soel.backbones.base import UserModule
 from soel.contamination import ESTIMATORS
@@ -188,6 +189,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         engine = self._engine()
         images, profile = find_image_rows(X, engine.profile)
         frame = _pool_frame(X if images is None else images.rows(X))
+        if engine.backbone is None:
+            profile = for_machine(profile, len(frame.columns))
         return replace(engine, profile=profile), frame, images
 
     def _engine(self) -> LocalEngine:

@@ -77,6 +77,11 @@ class Profile:
                 changes |= {f"{role}_options": {}} if hasattr(self, f"{role}_options") else {}
         return replace(self, **changes)
 
+    def without_gpu(self) -> Profile:
+        """The form for feature vectors on a machine without a GPU: one narrow member beside the angles to the pool."""
+        features = replace(self.features, companion="angles", deep_weight=0.5)
+        return replace(self.with_parts(backbone="ntl-narrow"), n_members=1, features=features)
+
     def schedule(self, n_features: int) -> Schedule:
         """The schedule for rows of this width; raw pictures have one of their own."""
         if self.backbone in PICTURE_BACKBONES:

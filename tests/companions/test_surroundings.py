@@ -96,3 +96,17 @@ def test_large_pools_are_sampled_by_the_seed() -> None:
 def test_degenerate_pools(x: np.ndarray) -> None:
     scores = Surroundings.fit(x, np.full(len(x), -1, np.int8), 0).score(x)
     assert np.isfinite(scores).all()
+
+
+def test_angles_forget_the_length_of_a_row_and_heed_labelled_anomalies() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 20)).astype(np.float32) + 5
+    x[:10, :10] -= 8  # another direction
+    labels = np.full(200, -1, np.int8)
+    plain = COMPANIONS.get("angles").fit(x, labels, 0)
+    new = rng.normal(size=(50, 20)).astype(np.float32) + 5
+    np.testing.assert_allclose(plain.score(new), plain.score(7 * new), atol=1e-3)
+    assert np.argsort(-plain.score(x))[:8].max() < 10
+    labels[0] = 1
+    told = COMPANIONS.get("angles").fit(x, labels, 0)
+    assert told.score(x)[1:10].min() > plain.score(x)[1:10].min()

@@ -2,4 +2,7 @@
 
 from soel.registry import Registry
 
-COMPANIONS = Registry("companion", {"surroundings": "soel.companions.surroundings:Surroundings"})
+COMPANIONS = Registry(
+    "companion",
+    {"surroundings": "soel.companions.surroundings:Surroundings", "angles": "soel.companions.angles:Angles"},
+)
