@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 Given = TypeVar("Given")
@@ -30,3 +31,24 @@ def side_by_side(
         return [compute(part) for part in parts]
     with ThreadPoolExecutor(n_threads, initializer=prepare) as pool:
         return list(pool.map(compute, parts))
+
+
+def in_order(
+    compute: Callable[[Given], Result], given: Iterable[Given], n_threads: int, n_ahead: int
+) -> Iterator[Result]:
+    """The results one after the other, up to `n_ahead` of them computed before they are asked for."""
+    items, waiting = iter(given), deque[Future[Result]]()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            while True:
+                while len(waiting) < n_ahead:
+                    try:
+                        waiting.append(pool.submit(compute, next(items)))
+                    except StopIteration:
+                        break
+                if not waiting:
+                    return
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

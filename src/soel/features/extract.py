@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from soel.cores import in_order, n_cores
 from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
@@ -49,11 +47,21 @@ def extract(
     """Features of all items. What is in the cache is not computed again, what was begun is gone on with."""
     n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
     with _place(source, extractor, cache) as folder, _alone(folder), GrowingMatrix(folder, n_rows) as matrix:
-        for batch in _batches(source, extractor.size, matrix.done):
-            matrix.append(extractor.features(batch.pictures), batch.faults)
+        for rows, faults in _computed(_batches(source, extractor.size, matrix.done), extractor):
+            matrix.append(rows, faults)
             if progress is not None:
                 progress(matrix.done, n_rows)
         return _readable(source, matrix.finish(), matrix.faults, lasting)
+
+
+def _computed(batches: Iterator[Prepared], extractor: Extractor) -> Iterator[tuple[Floats, dict[int, str]]]:
+    """The features and faults of each batch, in order; several batches at once where the extractor allows it."""
+
+    def compute(batch: Prepared) -> tuple[Floats, dict[int, str]]:
+        return extractor.features(batch.pictures), batch.faults
+
+    n_together: int = getattr(extractor, "n_together", 1)
+    return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
 def _readable(source: Source, matrix: Floats, faults: dict[int, str], lasting: bool) -> Features:
@@ -77,21 +85,9 @@ def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:
 
 
 def _ahead(source: Source, size: int, start: int) -> Iterator[Prepared]:
-    n_threads = os.cpu_count() or 1
-    stretches = iter(range(start, len(source.items), STRETCH))
-    with ThreadPoolExecutor(n_threads, thread_name_prefix="soel-decode") as pool:
-        waiting: deque[Future[Prepared]] = deque()
-        try:
-            while True:
-                while len(waiting) < AHEAD * n_threads and (at := next(stretches, None)) is not None:
-                    rows = range(at, min(at + STRETCH, len(source.items)))
-                    waiting.append(pool.submit(_prepare, source, rows, size))
-                if not waiting:
-                    return
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    stretches = (range(at, min(at + STRETCH, len(source.items))) for at in range(start, len(source.items), STRETCH))
+    n_threads = n_cores()
+    return in_order(lambda rows: _prepare(source, rows, size), stretches, n_threads, AHEAD * n_threads)
 
 
 def _prepare(source: Source, rows: Sequence[int], size: int) -> Prepared:

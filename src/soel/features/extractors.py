@@ -24,6 +24,7 @@ class Extractor(Protocol):
     """A frozen network. size: the side of the square pictures it takes, in pixels.
 
     fingerprint: of the weights and the way pictures are prepared; None where nobody can know.
+    One whose `features` may be called from several threads says by a number `n_together` from how many.
     """
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from soel.cores import n_cores
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.features.extractors import Pictures, file_digest
 from soel.features.items import reason
@@ -14,6 +15,7 @@ from soel.features.onnx_file import Graph, feature_output, normalises, read_grap
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.types import Floats
 
+MOST_TOGETHER = 8  # batches at once
 SIZE = 224  # where the file leaves it open
 INPUTS = ("bytes", "unit", "imagenet", "lite")
 _ONE = np.ones(3, np.float32)
@@ -51,6 +53,7 @@ class OnnxExtractor:
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
         self._session = _session(path, self._output, graph)
+        self.n_together = min(n_cores(), MOST_TOGETHER)
         self._bytes = self._session.get_inputs()[0].type == "tensor(uint8)"
 
     def features(self, pictures: Pictures) -> Floats:
@@ -93,7 +96,9 @@ def _session(path: Path, output: str, graph: Graph) -> Any:
         raise ConfigError("ONNX files need onnxruntime: pip install 'soel[images]'.") from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # Threads that spin while they wait take the processor from those that decode.
+    # Several batches at once, each on few threads, wait less for one another than one batch on all of them. Threads
+    # that spin while they wait would take the processor from those that decode.
+    options.intra_op_num_threads = max(1, n_cores() // MOST_TOGETHER)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
     content = str(path) if output in graph.outputs else with_output(path.read_bytes(), output)
