@@ -8,18 +8,22 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-NAMES = ("training", "deepod_ntl", "diverse_query", "features", "kill_tells", "tell_latency")
+from benchmarks.picture import draw
+
+NAMES = ("training", "deepod_ntl", "diverse_query", "features", "kill_tells", "tell_latency", "startup", "large")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(NAMES), help="which benchmarks; all when none is named")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks.json"))
+    parser.add_argument("--picture", type=Path, help="draw the figures that have a floor as an SVG")
     arguments = parser.parse_args()
-    results, failures = {}, []
+    results, floors, failures = {}, {}, []
     for name in arguments.names:
         module = import_module(f"benchmarks.{name}")
-        figures = results[name] = module.measure()
+        figures, floors[name] = module.measure(), module.FLOORS
+        results[name] = figures
         for figure, value in figures.items():
             floor = module.FLOORS.get(figure)
             print(f"{name:15s} {figure:32s} {value:10.3f}" + (f"   floor {floor}" if floor is not None else ""))
@@ -27,6 +31,8 @@ def main() -> int:
                 failures.append(f"{name}.{figure} is {value:.3f}, below its floor {floor}")
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(results, indent=1))
+    if arguments.picture is not None:
+        arguments.picture.write_text(draw(results, floors), encoding="utf-8")
     for failure in failures:
         print(f"benchmarks: {failure}", file=sys.stderr)
     return 1 if failures else 0

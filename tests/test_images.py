@@ -89,5 +89,7 @@ def test_wide_rows_without_a_gpu_get_the_narrow_form_and_say_so(monkeypatch: pyt
     quick = replace(DEFAULT, features=replace(DEFAULT.features, epochs=1))
     detector = SOEL(quick, random_state=0).fit(x, np.r_[1, 0, np.full(38, -1)])
     assert detector.backbone_ == "ntl-narrow"
-    assert detector.detector_.detector.companion[0] == "angles"
+    companion = detector.detector_.detector.companion
+    assert companion is not None
+    assert companion[0] == "angles"
     assert SOEL(quick, backbone="ntl", random_state=0).fit(x).backbone_ == "ntl"

@@ -8,7 +8,7 @@ import torch
 
 from soel.backbones import BACKBONES
 from soel.backbones.base import Backbone
-from soel.engines.detector import on_pool
+from soel.engines.detector import standardised
 from soel.engines.local import LocalEngine
 from soel.metrics import auroc
 from soel.profiles import PAPER, PICTURE_BACKBONES
@@ -91,7 +91,7 @@ def test_training_changes_every_parameter_and_beats_the_untrained_network(name: 
     trained = engine.learn(engine.warm_up(toy.x), toy.x, toy.labels(20), Estimate(0.1, 0.1, 0.1, "fixed"))
     for key, value in trained.model.backbone.named_parameters():
         assert not torch.equal(value, untrained[key]), key
-    fresh = auroc(toy.is_anomaly, on_pool(before, toy.x).score(toy.x))
+    fresh = auroc(toy.is_anomaly, standardised(before, losses(before, toy.x)[0]).score(toy.x))
     scores = trained.score(toy.x)
     assert np.ptp(scores) > 0
     assert auroc(toy.is_anomaly, scores) > max(fresh, 0.85)

@@ -1,4 +1,4 @@
-"""What the terminal says while a session is prepared behind its page."""
+"""What the terminal says before and while a session is prepared behind its page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,69 @@ import pytest
 
 from soel.api.background import Progress
 from soel.cli.verbs_web import Teller, _stopped
+from soel.web import launch
+from tests.cli.conftest import N_ROWS, Run
+
+BAD_OPTIONS = [
+    (["--profile", "mine"], "invalid choice: 'mine'"),
+    (["--id-column", "nome"], "table.csv has no column 'nome'. Choose among its columns: name, width"),
+    (["--label-column", "nome"], "no column 'nome'"),
+    (["--budget", "0"], "at least one label, got 0"),
+    (["--budget", "many"], "invalid int value: 'many'"),
+    (["--budget", str(N_ROWS + 1)], f"{N_ROWS + 1} labels but the data has {N_ROWS} items"),
+    (["--seed", "-1"], "must not be negative, got -1"),
+    (["--answers-per-item", "0"], "at least one annotator, got 0"),
+    (["--store", "somewhere"], "write postgresql://user@host/database"),
+    (["--extractor", "mine", "--path-column", "nome"], "no column 'nome'"),
+    (["--every", "0"], "got 0"),
+    (["--port", "70000"], "from 0 to 65535, got 70000"),
+    (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
+    (["--who", " "], "--who needs a name"),
+]
+NO_DATA = {
+    "letter.docx": (b"Dear all", "'.docx', which says no known format"),
+    "empty.csv": (b"", "empty.csv is empty"),
+    "noise.csv": (b"\x93\x00,\xff\n\x01" * 50, "noise.csv"),
+    "noise.parquet": (b"PAR1 no more", "noise.parquet cannot be read"),
+    "noise.npy": (b"\x93NUMPY", "noise.npy cannot be read"),
+    "noise.mp4": (b"no clip", "noise.mp4"),
+    "one.png": (b"no picture", "one picture"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that would open is an error."""
+
+    def serve(*_: object) -> None:
+        raise AssertionError("the page was opened")
+
+    monkeypatch.setattr(launch, "_open", serve)
+    monkeypatch.setattr(launch, "create_preparing_app", serve)
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_OPTIONS)
+def test_a_bad_option_is_refused_before_the_page_opens(run: Run, table: Path, words: list[str], message: str) -> None:
+    said = run("label", table, "--no-browser", *words)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+    assert list(table.parent.iterdir()) == [table], "nothing is left behind"
+
+
+@pytest.mark.parametrize("name", NO_DATA)
+def test_a_file_that_is_no_data_is_refused_before_the_page_opens(run: Run, tmp_path: Path, name: str) -> None:
+    content, message = NO_DATA[name]
+    (tmp_path / name).write_bytes(content)
+    said = run("label", tmp_path / name, "--no-browser", "--budget", 1)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_options_that_come_too_late_are_named(run: Run, table: Path, folder: Path) -> None:
+    said = run("label", folder, "--no-browser", "--budget", 5, "--id-column", "nome")
+    assert "the page was opened" in said.err, "a session that is there is served all the same"
+    assert "session is there already and goes on as it began; --id-column, --budget would count" in said.err
 
 
 def test_a_failure_is_said_once_and_again_when_it_comes_back(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.conftest import make_toy
+from tests.features.makers import residual_network
 
 
 @pytest.fixture
@@ -51,12 +52,38 @@ def test_an_artefact_is_computed_and_written(run: Run, data_dir: Path, tmp_path:
         (("table3", "--budgets", "5;6"), "whole numbers"),
         (("table3", "--seeds", "0"), "At least one seed"),
         (("table2",), "needs cifar10"),
+        (("table3", "--per-class", "1"), "At least two pictures"),
     ],
 )
 def test_mistakes_are_answered(run: Run, data_dir: Path, tmp_path: Path, words: tuple[str, ...], message: str) -> None:
     said = run("reproduce", *words, "--data-dir", data_dir, "--out", tmp_path / "out")
     assert said.code == 2
     assert message in said.err
+
+
+def test_pictures_become_a_result_with_two_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    rng, codes = np.random.default_rng(0), np.arange(60) % 2
+    images = (rng.integers(0, 60, (60, 8, 8)) + 150 * codes[:, None, None]).astype(np.uint8)
+    arrays = {f"{part}_images": images for part in ("train", "val", "test")}
+    labels = {f"{part}_labels": codes[:, None].astype(np.uint8) for part in ("train", "val", "test")}
+    np.savez(tmp_path / "pneumoniamnist.npz", **arrays, **labels)  # type: ignore[arg-type]
+    network = residual_network(tmp_path / "net.onnx")
+    where = ("--data-dir", tmp_path, "--extractor", network)
+    said = run("datasets", "--extract", "pneumoniamnist", *where)
+    assert said.code == 0, said.err
+    assert len(list((tmp_path / "cache" / "features").iterdir())) == 1  # training and test pictures are the same here
+    words = ("--datasets", "pneumoniamnist", "--methods", "Mar", "--budgets", 4, "--classes", 0, "--seeds", 1)
+    said = run("reproduce", "table2", *words, *where, "--jobs", 1, "--out", tmp_path / "out", "--json")
+    assert said.code == 0, said.err
+    (point,) = said.document["points"]
+    assert (point["at"]["dataset"], point["n"]) == ("Pneumonia", 1)
+    assert said.document["made"]["n_old"] == 0
+
+
+def test_only_pictures_are_extracted(run: Run, data_dir: Path) -> None:
+    said = run("datasets", "--extract", "pima", "--data-dir", data_dir)
+    assert (said.code, "not there as pictures" in said.err) == (2, True)
 
 
 def test_settings_are_printed(run: Run) -> None:

@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import io
 import os
+import resource
+import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import soel
+from soel.api import workspace
 from soel.cli.main import build_parser
 from soel.report.progress import Bar
+from soel.session import SessionFolder, lay_out
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
@@ -24,6 +30,12 @@ def python(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, env=ENVIRONMENT, check=False, timeout=60
     )
+
+
+def cpu_seconds() -> float:
+    """What all processes that were started here and have ended took of the processor."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def test_help_is_quick_and_names_every_verb() -> None:
@@ -48,6 +60,24 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
 def test_telling_does_not_import_torch() -> None:
     code = "import sys, soel.api.workspace, soel.cli.sheet; print('torch' in sys.modules)"
     assert python("-c", code).stdout.strip() == "False"
+
+
+def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Path) -> None:
+    n_items = 1_000_000
+    np.save(tmp_path / "x.npy", np.zeros((4, 1), np.float32))
+    workspace.create(tmp_path / "few", tmp_path / "x.npy", budget=2).close()
+    config = replace(SessionFolder(tmp_path / "few").config, n_items=n_items)
+    lay_out(tmp_path / "many", config, [f"item-{row}" for row in range(n_items)], np.zeros((n_items, 1), np.float32))
+    shutil.copy(tmp_path / "few" / "events.sqlite", tmp_path / "many" / "events.sqlite")
+    times = []
+    for _ in range(3):
+        started = time.perf_counter(), cpu_seconds()
+        shown = python("-m", "soel.cli.main", "status", str(tmp_path / "many"))
+        times.append(min(time.perf_counter() - started[0], cpu_seconds() - started[1]))  # others may be at work, too
+    assert "1000000 items" in shown.stdout
+    assert min(times) < 1
+    code = "import sys, soel.cli.main as m; m.main(['status', sys.argv[1]]); print('torch' in sys.modules)"
+    assert python("-c", code, str(tmp_path / "many")).stdout.splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import struct
 import tarfile
 from dataclasses import replace
@@ -13,10 +12,12 @@ import pytest
 
 from soel.data import catalogue_access, catalogue_files
 from soel.data.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
-from soel.data.catalogue_access import DataFolder, content_digest, data_folder, fetch, load, need_features
+from soel.data.catalogue_access import DataFolder, content_digest, data_folder, fetch, load
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.data.download import RemoteFile
 from soel.errors import ConfigError, DataError
+from soel.reproduce.sources import local_source
+from tests.data.conftest import Server
 
 
 @pytest.mark.parametrize("dataset", CATALOGUE.values(), ids=lambda dataset: dataset.name)
@@ -55,6 +56,62 @@ def test_fetched_tables_must_hold_the_known_values(tmp_path: Path) -> None:
     assert isinstance(load(known, DataFolder(tmp_path, given=False)), LabelledRows)
 
 
+@pytest.fixture
+def adbench(server: Server, tmp_path: Path) -> Dataset:
+    """Pima as ADBench serves it: a compressed .npz without a published checksum."""
+    rng = np.random.default_rng(0)
+    np.savez_compressed(tmp_path / "29_Pima.npz", X=rng.normal(size=(2000, 8)), y=np.arange(2000) % 3 == 0)
+    server.content = (tmp_path / "29_Pima.npz").read_bytes()
+    rows = catalogue_files.read_rows(tmp_path / "29_Pima.npz")
+    (file,) = find_dataset("pima").files
+    return replace(find_dataset("pima"), files=(replace(file, address=server.address),), content=content_digest(rows))
+
+
+def test_a_table_is_fetched_and_known_by_its_values(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, seen = DataFolder(tmp_path / "data", given=True), list[int]()
+    path = fetch(adbench, folder, lambda done, total: seen.append(done))
+    assert (path.name, path.read_bytes(), seen[-1]) == ("pima.npz", server.content, len(server.content))
+    rows = load(adbench, folder)
+    assert isinstance(rows, LabelledRows)
+    assert (rows.x.shape, int(rows.is_anomaly.sum())) == ((2000, 8), 667)
+    assert fetch(adbench, folder) == path
+    assert len(server.asked) == 1
+
+
+def test_a_broken_table_is_gone_on_with(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, server.breaks_after = DataFolder(tmp_path / "data", given=False), 40_000
+    with pytest.raises(DataError, match="Run it again to go on"):
+        fetch(adbench, folder)
+    assert folder.find(adbench) is None
+    server.breaks_after = None
+    assert fetch(adbench, folder).read_bytes() == server.content
+    assert server.asked == [None, "bytes=40000-"]
+
+
+def test_a_table_of_other_values_is_not_kept(adbench: Dataset, tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data", given=True)
+    with pytest.raises(DataError, match="its source has changed"):
+        fetch(replace(adbench, content="0" * 32), folder)
+    assert folder.find(adbench) is None
+
+
+def test_what_is_no_table_is_not_kept(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, server.content = DataFolder(tmp_path / "data", given=True), b"<html>moved</html>"
+    with pytest.raises(DataError, match="must hold the arrays"):
+        fetch(adbench, folder)
+    assert list(folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [d.name for d in CATALOGUE.values() if d.kind == "table" and d.files])
+def test_every_table_with_an_address_has_the_values_we_measured_on(name: str) -> None:
+    dataset, source = find_dataset(name), local_source()
+    if not source.present(name):
+        pytest.skip(f"{name} is not in the data folder")
+    rows = source.load(name)
+    assert isinstance(rows, LabelledRows)
+    assert content_digest(rows) == dataset.content
+
+
 def test_no_pickle_is_ever_loaded(tmp_path: Path) -> None:
     np.savez(tmp_path / "pima.npz", X=np.array([{}], object), y=[0])
     with pytest.raises(DataError, match="must hold the arrays"):
@@ -68,8 +125,6 @@ def test_medmnist_files_are_read(tmp_path: Path) -> None:
     sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
     assert isinstance(sets, ClassSets)
     assert (sets.x_train.shape, sets.y_test.shape, sets.has_features) == ((6, 28, 28), (3,), False)
-    with pytest.raises(DataError, match=r"bloodmnist-features\.npz"):
-        need_features(find_dataset("bloodmnist"), sets)
 
 
 def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
@@ -79,7 +134,6 @@ def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
     sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
     assert isinstance(sets, ClassSets)
     assert (sets.has_features, sets.classes) == (True, (0, 1))
-    need_features(find_dataset("bloodmnist"), sets)
 
 
 def test_idx_files_are_read(tmp_path: Path) -> None:
@@ -128,15 +182,39 @@ def test_cifar_is_fetched_unpacked_and_read(tmp_path: Path) -> None:
     assert (len(sets.x_train), sets.y_train[0], sets.x_train[0, 0, 0].tolist()) == (10, 7, [10, 20, 30])
 
 
-def test_frames_are_listed_by_clip(tmp_path: Path) -> None:
-    (tmp_path / "labels.json").write_text(json.dumps({"Test002": "0011", "Test001": "01"}))
-    listing = catalogue_files.read_frames(tmp_path)
-    assert [(name, marks.sum()) for name, marks in listing.items()] == [("Test001", 1), ("Test002", 2)]
+@pytest.fixture
+def ucsd(tmp_path: Path) -> Path:
+    """Two clips for training and two for the test in UCSD's own layout, with what else lies there."""
+    for clip in ("Train/Train001", "Train/Train002", "Test/Test001", "Test/Test002", "Test/Test002_gt"):
+        (tmp_path / clip).mkdir(parents=True)
+        for number in range(1, 6):
+            (tmp_path / clip / f"{number:03d}.tif").touch()
+    (tmp_path / "Test" / "Test001" / ".DS_Store").touch()
+    lines = (
+        "TestVideoFile = {};",
+        "TestVideoFile{end+1}.gt_frame = [2:3];",
+        "TestVideoFile{end+1}.gt_frame = [1, 4:5];",
+    )
+    (tmp_path / "Test" / "UCSDped1.m").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_published_frames_are_read_with_their_truth(ucsd: Path) -> None:
+    frames, abnormal = catalogue_files.read_frames(ucsd)
+    found = [f"{frame.parent.name}/{frame.stem}" for frame in np.array(frames)[abnormal]]
+    assert found == ["Test001/002", "Test001/003", "Test002/001", "Test002/004", "Test002/005"]
+    assert len(frames) == 20
+
+
+def test_a_clip_that_is_not_listed_is_no_whole_copy(ucsd: Path) -> None:
+    (ucsd / "Test" / "Test003").mkdir()
+    with pytest.raises(DataError, match="3 test clips and lists 2"):
+        catalogue_files.read_frames(ucsd)
 
 
 def test_a_video_needs_features(tmp_path: Path) -> None:
     (tmp_path / "video" / "ucsd_peds1").mkdir(parents=True)
-    with pytest.raises(DataError, match=r"ucsd-peds1-features\.npz"):
+    with pytest.raises(DataError, match="take features of them"):
         load(find_dataset("ucsd-peds1"), DataFolder(tmp_path, given=True))
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from soel.reproduce.claims import NOT_RUN, Check, alike, as_printed, beats, best, small, unbiased
@@ -21,6 +23,13 @@ def test_a_gain_counts_from_two_standard_errors_on(rival: float, outcome: str) -
     results = Results([point("SOEL", 90.0), point("Mar", rival), point("Rand1", 10.0)])
     assert best("SOEL", "f1")(results).outcome == outcome
     assert beats("SOEL", "Mar", "f1")(results).outcome == outcome
+
+
+def test_one_seed_decides_nothing() -> None:
+    alone = [replace(point("SOEL", 90.0, 0.0), n=1), replace(point("Mar", 50.0, 0.0), n=1)]
+    for check in (best("SOEL", "f1"), beats("SOEL", "Mar", "f1"), alike("SOEL", "Mar", "f1")):
+        verdict = check(Results(alone))
+        assert (verdict.outcome, "one seed" in verdict.why) == ("undecided", True)
 
 
 def test_lower_may_be_better() -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from soel.errors import ModelFileError
+from soel.queries.base import Strategy
 from soel.session import Progress
-from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels
+from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class FakeEngine:
     def look(self, model: FakeModel, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
         self.calls.append("look" if gradient_rate is None else f"look at {gradient_rate}")
         return self.score(model, pool), np.asarray(pool, np.float32)
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        return strategy.select(view, n, rng, n_reserve)
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         self.seen.append(list(rounds))

@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A real Chromium."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
         yield browser
         browser.close()
 
 
+PATIENCE = 20_000  # milliseconds; a busy machine is slow, and a test that waits less fails there
 ORIGIN = "http://127.0.0.1:8000"
 HOUSE = House(frozenset({"127.0.0.1:8000", "localhost:8000"}), "soel-test")
 N_ITEMS, BUDGET = 80, 6

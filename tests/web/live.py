@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
 from playwright.sync_api import Browser, Page
+from starlette.types import ASGIApp
 
 from soel.web.app import create_app
 from soel.web.door import Visitor
@@ -36,14 +37,21 @@ class Live:
 @contextmanager
 def serving(page: conftest.Page) -> Iterator[Live]:
     """Serve a page as long as the context lasts."""
+    with listening(lambda house: create_app(page.desk, page.door, house)) as address:
+        yield Live(page, address)
+    page.desk.session.close()
+
+
+@contextmanager
+def listening(make_app: Callable[[House], ASGIApp]) -> Iterator[str]:
+    """Serve an app on a port of this machine; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = create_app(page.desk, page.door, House(frozenset({f"127.0.0.1:{port}"}), "soel-live"))
+    app = make_app(House(frozenset({f"127.0.0.1:{port}"}), "soel-live"))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
-    yield Live(page, f"http://127.0.0.1:{port}")
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(10)
     listener.close()
-    page.desk.session.close()

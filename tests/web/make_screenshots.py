@@ -10,14 +10,17 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from soel.api import sources
+from soel.api.background import Progress
 from soel.api.media import open_media
 from soel.session import Answer
+from soel.web.app import create_preparing_app
+from soel.web.door import Visitor
 from tests.web.browser import ARGUMENTS, find_chromium
 from tests.web.conftest import build_page
-from tests.web.live import Live, serving
+from tests.web.live import Live, listening, serving
 from tests.web.made_up import write_pumps
-from tests.web.pictures import SCRATCHED, Brightness
-from tests.web.test_media import build_pictures
+from tests.web.pictures import DAMAGED, Brightness, write_clip, write_discs
+from tests.web.test_preparing import Preparing
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 UPPER: Any = {"x": 0, "y": 0, "width": 1280, "height": 1640}  # of a long page
@@ -35,10 +38,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
         os.environ["SOEL_CACHE"] = f"{scratch}/cache"
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(ARGUMENTS))
+        _preparing(browser, Path(scratch))
         _table(browser, Path(scratch) / "table")
         for kind in ("image", "video"):
             _media(browser, Path(scratch) / kind, kind)
         browser.close()
+
+
+def _preparing(browser: Browser, place: Path) -> None:
+    made = Preparing(place, "discs")
+    made.at(0, Progress("extract", True, 200, 1200))
+    made.at(30, Progress("extract", True, 640, 1200))
+    with listening(lambda house: create_preparing_app(made.preparation, made.door, house)) as address:
+        page = browser.new_context(viewport={"width": 1280, "height": 360}).new_page()
+        page.goto(f"{address}/enter?key={made.door.new_key(Visitor('expert', 'owner'))}")
+        page.locator("#waiting-count:not(:empty)").wait_for()
+        page.screenshot(path=IMAGES / "preparing.png")
+        page.context.close()
 
 
 def _table(browser: Browser, place: Path) -> None:
@@ -73,21 +89,29 @@ def _table(browser: Browser, place: Path) -> None:
 def _media(browser: Browser, place: Path, kind: str) -> None:
     sources.open_extractor = lambda which: Brightness()
     place.mkdir()
-    with serving(build_pictures(place, kind, budget=12)) as live:
+    data = place / ("discs" if kind == "image" else "belt.mp4")
+    (write_discs if kind == "image" else write_clip)(data)
+    with serving(build_page(place, table=data, id_column=None, budget=12)) as live:
         session = live.page.desk.session
         media = open_media(session.folder)
         assert media is not None
-        damaged = {item.id for item in media.items if item.name in SCRATCHED}
+        damaged = {item.id for row, item in enumerate(media.items) if _is_damaged(kind, row)}
         for item in session.state.open[:6]:
             session.tell([Answer(item, "anomaly" if item in damaged else "normal")], "expert")
         shown = next((item for item in session.state.open if item in damaged), session.state.open[0])
         _shoot(live, browser, f"/?item={shown}", f"label-{kind}")
+        if kind == "image":
+            _shoot(live, browser, "/review", "review-image")
+
+
+def _is_damaged(kind: str, row: int) -> bool:
+    return row in DAMAGED if kind == "image" else 26 <= row < 34  # frames on which the scratched disc is seen
 
 
 def _shoot(live: Live, browser: Browser, path: str, name: str, **look: Any) -> None:
     page = live.open(browser, **{"viewport": DESKTOP} | look)
     page.goto(f"{live.address}{path}")
-    page.locator("#desk, #rows tr, #results, #annotators tr").filter(visible=True).first.wait_for()
+    page.locator("#desk, #rows li, #results, #annotators tr").filter(visible=True).first.wait_for()
     page.wait_for_load_state("networkidle")
     if path != "/results":
         page.screenshot(path=IMAGES / f"{name}.png", full_page=path in ("/review", "/team"))

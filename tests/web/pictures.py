@@ -1,9 +1,10 @@
-"""Made-up pictures: brushed metal discs, a few of them scratched, and a clip of a belt that carries them."""
+"""Made-up pictures: brushed metal discs, a few of them scratched, and clips of a belt that carries them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import av
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -13,7 +14,6 @@ from soel.types import Floats
 
 SIDE, N_DISCS, N_FRAMES = 256, 40, 48
 DAMAGED = (3, 11, 17, 29, 34)
-SCRATCHED = {f"disc {n:03d}.png" for n in DAMAGED} | {f"belt/frame {n:03d}.png" for n in range(24, 36)}
 
 
 def draw_disc(rng: np.random.Generator, scratched: bool, at: float = 0.5) -> Picture:
@@ -31,11 +31,11 @@ def draw_disc(rng: np.random.Generator, scratched: bool, at: float = 0.5) -> Pic
     return pixels
 
 
-def write_discs(folder: Path) -> None:
+def write_discs(folder: Path, n_discs: int = N_DISCS) -> None:
     """A folder of pictures, scratched ones scattered among them."""
     rng = np.random.default_rng(2)
-    folder.mkdir()
-    for number in range(N_DISCS):
+    folder.mkdir(exist_ok=True)
+    for number in range(n_discs):
         Image.fromarray(draw_disc(rng, number in DAMAGED)).save(folder / f"disc {number:03d}.png")
 
 
@@ -47,6 +47,21 @@ def write_belt(folder: Path) -> None:
     for number in range(N_FRAMES):
         turn, at = divmod(number, 12)
         Image.fromarray(draw_disc(rng, turn == 2, -0.2 + 0.125 * at)).save(clip / f"frame {number:03d}.png")
+
+
+def write_clip(path: Path, n_frames: int = N_FRAMES) -> None:
+    """A video file of the belt, twelve frames for each disc that passes; the third one is scratched."""
+    rng = np.random.default_rng(3)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width = stream.height = SIDE
+        stream.pix_fmt = "yuv420p"
+        stream.bit_rate = 4_000_000
+        for number in range(n_frames):
+            turn, at = divmod(number, 12)
+            picture = draw_disc(rng, turn == 2, -0.2 + 0.125 * at)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+        container.mux(stream.encode())
 
 
 class Brightness:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.api import background, creation_task, sources
+from soel.features import matrix
 from soel.types import Floats
 from tests.web.pictures import Brightness
 
@@ -39,4 +40,5 @@ if __name__ == "__main__":
         setattr(background, "_launch", launch_slow)  # noqa: B010
         sys.exit(main(sys.argv[1:]))
     setattr(sources, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
+    setattr(matrix, "SYNC_SECONDS", 0.0)  # noqa: B010 - each batch is kept, not only those of some seconds ago
     sys.exit(creation_task.run())

@@ -88,14 +88,14 @@ def test_a_note_is_kept_without_an_answer_and_shown_to_others(page: Page) -> Non
 
 def test_why_is_told_in_plain_words(page: Page) -> None:
     items = page.get("/api/desk")["open"]
-    first = page.get("/api/item", id=items[0])["why"]
+    first = page.get("/api/why", id=items[0])
     assert "Nothing is labelled yet" in first[0]
     page.post("/api/answers", item=items[0], verdict="normal")
-    second = page.get("/api/item", id=items[1])["why"]
+    second = page.get("/api/why", id=items[1])
     assert len(second) == 3
     assert "label" in second[0]
     never = next(item for item in page.desk.session.ids if item not in page.desk.session.state.rounds[0].items)
-    assert "you chose to look at it" in page.get("/api/item", id=never)["why"][0]
+    assert "you chose to look at it" in page.get("/api/why", id=never)[0]
 
 
 def test_two_windows_of_two_people_are_shown_different_items(page: Page) -> None:

@@ -38,9 +38,9 @@ class FakeMaking:
 class Preparing:
     """The page of a preparation, with a clock that is set by hand."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, source: str = "discs <b>") -> None:
         self.making, self.time, self.door = FakeMaking(), 0.0, Door(place)
-        self.preparation = Preparation(self.making, "discs <b>", lambda: self.time)
+        self.preparation = Preparation(self.making, source, lambda: self.time)
         self.app = create_preparing_app(self.preparation, self.door, HOUSE)
         self.client = signed_in(self.app, self.door, Visitor("expert", "owner"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import time
@@ -14,13 +15,17 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from soel.api import workspace
+from soel.features.extract import extract
+from soel.features.source import open_source
 from tests.web.browser import LabelCommand
-from tests.web.pictures import N_DISCS, write_discs
+from tests.web.pictures import N_DISCS, Brightness, write_discs
+from tests.web.reader import stumbles
 
 
 class Visit:
@@ -78,13 +83,57 @@ def test_the_page_is_there_at_once_and_nothing_is_lost(command: LabelCommand, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "discs", "discs.soel"]
 
 
+def test_a_killed_preparation_is_told_and_goes_on_where_it_was(command: LabelCommand, tmp_path: Path) -> None:
+    folder = tmp_path / "discs.soel"
+    write_discs(command.data, 2 * N_DISCS)
+    visit = Visit(command.start())
+    for n_done in (16, 32):  # the second time, the server goes too
+        wait_for_pictures(visit, n_done)
+        os.kill(maker_of(command), signal.SIGKILL)
+        now = visit.wait_for(lambda now: now["stage"] == "failed")
+        assert "Nothing is lost; start it again" in now["error"]
+        assert not folder.exists()
+        if n_done == 16:
+            visit.get("/api/preparation", b"{}")
+    (tmp_path / ".discs.soel-half").mkdir()  # as a process leaves it that is killed while it writes
+    command.kill()
+    command.start()
+    assert visit.wait_for(lambda now: now["what"] == "extract")["done"] >= 48, "it goes on where it was"
+    visit.wait_for(lambda now: now["stage"] == "ready")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "discs", "discs.soel"]
+    undisturbed = extract(open_source(tmp_path / "discs"), Brightness())
+    with closing(workspace.open(folder)) as session:
+        np.testing.assert_array_equal(session.folder.pool, undisturbed.matrix)
+
+
+def wait_for_pictures(visit: Visit, n_done: int) -> None:
+    visit.wait_for(lambda now: now["what"] == "extract" and now["done"] >= n_done)
+
+
+def maker_of(command: LabelCommand) -> int:
+    """The process that makes the session: a child of the command."""
+    assert command.process is not None
+    parents = {path.parent.name: path.read_text().rsplit(")", 1)[1].split()[1] for path in processes()}
+    (child,) = [int(name) for name, parent in parents.items() if parent == str(command.process.pid)]
+    return child
+
+
+def processes() -> list[Path]:
+    return [path for path in Path("/proc").glob("[0-9]*/stat") if path.exists()]
+
+
+def break_pictures(command: LabelCommand, tmp_path: Path) -> None:
+    """Pictures by name only: what is wrong with them is found when they are read."""
+    command.data, command.options = tmp_path / "broken", ("--budget", "3")
+    command.data.mkdir()
+    (command.data / "disc 000.png").write_bytes(b"no picture")
+
+
 def test_what_goes_wrong_is_told_on_the_page(command: LabelCommand, tmp_path: Path) -> None:
-    table = tmp_path / "pumps.csv"
-    table.write_text("pump,speed\n1,2\n2,3\n")
-    command.data, command.options = table, ("--id-column", "name")
+    break_pictures(command, tmp_path)
     visit = Visit(command.start())
     now = visit.wait_for(lambda now: now["stage"] == "failed")
-    assert "name" in now["error"]
+    assert "disc 000.png" in now["error"]
     assert command.process is not None
     command.process.send_signal(signal.SIGINT)
     command.process.communicate(timeout=20)
@@ -107,13 +156,13 @@ def test_a_browser_goes_on_to_labelling_by_itself(command: LabelCommand, browser
 def test_a_browser_tries_again_when_the_fault_is_mended(
     command: LabelCommand, browser: Browser, tmp_path: Path
 ) -> None:
-    command.data, command.options = tmp_path / "pumps.csv", ("--id-column", "pump")
-    command.data.write_text("name,speed\n1,2\n2,3\n")
+    break_pictures(command, tmp_path)
     page = browser.new_context().new_page()
     page.goto(command.start())
     expect(page.locator("#waiting-title")).to_have_text("The session could not be prepared", timeout=20_000)
-    expect(page.locator("#waiting-words")).to_contain_text("pump")
-    command.data.write_text("pump,speed\n" + "".join(f"{n},{n % 7}\n" for n in range(30)))
+    expect(page.locator("#waiting-words")).to_contain_text("disc 000.png")
+    assert stumbles(page) == []
+    write_discs(command.data, 5)
     page.get_by_role("button", name="Try again").click()
-    expect(page).to_have_title("Label · pumps.csv", timeout=20_000)
+    expect(page).to_have_title("Label · broken", timeout=20_000)
     page.context.close()

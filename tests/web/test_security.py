@@ -32,7 +32,7 @@ def stranger(page: Page) -> TestClient:
     return TestClient(page.app, base_url=ORIGIN, follow_redirects=False)
 
 
-@pytest.mark.parametrize("path", [*READS, "/api/item?id=P-1001", "/api/map", "/api/scores.csv"])
+@pytest.mark.parametrize("path", [*READS, "/api/item?id=P-1001", "/api/why?id=P-1001", "/api/map", "/api/scores.csv"])
 def test_without_a_cookie_nothing_is_shown(still: Page, path: str) -> None:
     answer = stranger(still).get(path)
     assert answer.status_code == 401

@@ -12,17 +12,18 @@ WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
 
 def test_why_says_far_unusual_and_for_how_many() -> None:
     far, unusual, speaks = why_words(WHY, 100)
-    assert "97 % of the items lie closer to a label" in far
+    assert "97 % of the items are closer to a labelled one" in far
     assert "very unusual: more so than 95 %" in unusual
     assert "12 of 100 items" in speaks
 
 
 def test_why_of_an_ordinary_item_close_to_a_label() -> None:
-    far, unusual, speaks = why_words(replace(WHY, distance_share=0.2, score_share=0.3, n_near=1), 100)
-    assert far == "It lies close to a labelled item (b)."
+    ordinary = replace(WHY, distance_share=0.2, score_share=0.3, n_near=1)
+    far, unusual, speaks = why_words(ordinary, 100, {"b": "disc 7.png"}.__getitem__)
+    assert far == "It is much like an item that is labelled already: disc 7.png."
     assert "ordinary: 70 %" in unusual
     assert "itself alone" in speaks
-    assert "rather far" in why_words(replace(WHY, distance_share=0.7, score_share=0.7), 100)[0]
+    assert "rather unlike" in why_words(replace(WHY, distance_share=0.7, score_share=0.7), 100)[0]
 
 
 def test_worth_begins_with_the_advice() -> None:
@@ -30,7 +31,7 @@ def test_worth_begins_with_the_advice() -> None:
     words = worth_words(worth)
     assert words[0].startswith("Yes")
     assert "50 % closer" in words[1]
-    assert "round 1: 0.80" in words[3]
+    assert "0.80 in round 1" in words[3]
     assert "round 2" not in words[3]
     assert worth_words(replace(worth, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
     assert worth_words(replace(worth, n_labels=3))[0].startswith("Too early")

@@ -6,7 +6,6 @@ process loses nothing: features are in their cache, the session appears whole or
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.api.background import Progress, begin, progress
+from soel.api.creation_order import Order
+from soel.api.sources import MediaOptions
 from soel.errors import DataError, SessionError
 from soel.session import SessionFolder
 
@@ -37,11 +38,21 @@ def _whole(path: Path) -> Path:
 class Creation:
     """A session that is to be made. options: as for `workspace.create`, all of them plain values."""
 
-    def __init__(self, data: Path, options: Mapping[str, Any], store: str | None = None) -> None:
+    def __init__(
+        self, data: Path, options: Mapping[str, Any], store: str | None = None, media: MediaOptions | None = None
+    ) -> None:
         self.data, self.folder = _whole(data), session_folder(data)
-        self._options, self._store, self._process = options, store, 0
+        self._order = Order(self.folder, self.data, options, media or MediaOptions())
+        self._store, self._process = store, 0
         if not self.is_done and not self.data.exists():
             raise DataError(f"{data} does not exist. Give a table, a folder of pictures or a clip.")
+
+    def check(self) -> None:
+        """Refuse at once what is known to fail; nothing is said of a session that is there."""
+        if not self.is_done:
+            from soel.api.creation_check import check_order
+
+            check_order(self._order, self._store)
 
     @property
     def place(self) -> Path:
@@ -56,8 +67,7 @@ class Creation:
     def start(self) -> None:
         """Begin, or join what another process has begun already."""
         self.place.mkdir(exist_ok=True)
-        order = {"folder": str(self.folder), "data": str(self.data), "options": dict(self._options)}
-        words = ["soel.api.creation_task", str(self.place), json.dumps(order)]
+        words = ["soel.api.creation_task", str(self.place), self._order.to_text()]
         try:
             self._process = begin(SessionFolder(self.place), "create", words, self._store)
         except SessionError:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import glob
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from soel.api import workspace
 from soel.api.background import Progress, write_progress
 from soel.api.background_task import Reporter, in_words
-from soel.api.sources import MediaOptions
+from soel.api.creation_order import Order
 from soel.session import SessionFolder
 
 
@@ -35,7 +36,7 @@ def main(words: Sequence[str]) -> int:
     """Make the session and write down how it ended."""
     folder, order, store, lock = words
     place = SessionFolder(Path(folder))
-    error = _attempt(place, json.loads(order), store or None)
+    error = _attempt(place, Order.from_text(order), store or None)
     if place.path.exists():  # somebody who saw the session may have cleared it
         write_progress(place, Progress("create", False, error=error))
     if lock:
@@ -43,21 +44,28 @@ def main(words: Sequence[str]) -> int:
     return 1 if error else 0
 
 
-def _attempt(place: SessionFolder, order: dict[str, Any], store: str | None) -> str:
-    media = MediaOptions(progress=Part(place, "extract", "write"), scanned=Part(place, "scan", "open"))
+def _attempt(place: SessionFolder, order: Order, store: str | None) -> str:
+    media = order.heard(Part(place, "extract", "write"), Part(place, "scan", "open"))
     try:
-        made = workspace.create(
-            Path(order["folder"]), Path(order["data"]), store=store, media=media, **order["options"]
-        )
+        clear_leftovers(order.folder, place.path)
+        made = workspace.create(order.folder, order.data, store=store, media=media, **order.options)
         made.close()
     except Exception as error:
         return in_words(error)
     return ""
 
 
+def clear_leftovers(folder: Path, keep: Path) -> None:
+    """Remove half-written folders of a process that was killed: whoever has the lock is alone at this session."""
+    for partial in folder.parent.glob(f".{glob.escape(folder.name)}-*"):
+        if partial != keep:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
 def run() -> int:
     """Be that process."""
     signal.signal(signal.SIGTERM, _leave)
+    tempfile.tempdir = sys.argv[1]  # what a killed process leaves there goes with the place
     return main(sys.argv[1:])
 
 

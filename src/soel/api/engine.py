@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from soel.engines.local import LocalEngine
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
+from soel.queries.base import Strategy
 from soel.session import Progress, SessionConfig
-from soel.types import Estimate, Evidence, Floats, Labels
+from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class SessionEngine:
     local: LocalEngine
     encoder: Encoder
 
+    @property
+    def cluster(self) -> Any:
+        """Where it computes, if that is a cluster."""
+        return getattr(self.local.compute, "cluster", None)
+
     def warm_up(self, pool: Floats, progress: Progress | None = None) -> Detector:
         """Train new members on all rows as if normal."""
         return self.local.warm_up(pool, progress)
@@ -33,6 +40,12 @@ class SessionEngine:
     def look(self, model: Detector, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
         """Scores and embeddings, or gradients."""
         return self.local.look(model, pool, gradient_rate)
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """What the strategy picks."""
+        return self.local.select(strategy, view, n, rng, n_reserve, rows)
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies from all answers so far."""
@@ -61,7 +74,7 @@ class SessionEngine:
         """The same detector with its threshold set by another rule."""
         if model.estimate is None or model.calibration is None:
             raise SessionError("A model that was only warmed up has no threshold; fit first.")
-        scores = model.score(pool)
+        scores = self.local.score(model, pool)
         probabilities = model.calibration.probabilities(scores)
         return replace(model, threshold=parse_threshold(rule).cut(scores, model.estimate.value, probabilities))
 

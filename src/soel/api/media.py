@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -63,18 +64,17 @@ class SessionMedia:
 
     def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
         """The items of the same clip within so many seconds, in order, with the seconds before or after."""
-        centre = self.items[self.folder.ids.index(item)]
+        centre = self.items[self._row_of[item]]
         if centre.time is None:
             return []
-        near = [(i.time - centre.time, i.id) for i in self.items if i.clip == centre.clip and i.time is not None]
-        return sorted(pair for pair in near if abs(pair[0]) <= seconds + 1e-9)
+        clip, reach = self._clips[centre.clip], seconds + 1e-9
+        first, last = bisect_left(clip, (centre.time - reach, "")), bisect_right(clip, (centre.time + reach, "~"))
+        return [(time - centre.time, other) for time, other in clip[first:last]]
 
     def nearest(self, item: str, among: Collection[str], k: int = 3) -> list[str]:
         """The k items of `among` whose features are nearest, nearest first."""
-        ids = self.folder.ids
-        row_of = {known: row for row, known in enumerate(ids)}
-        rows = np.array([row_of[other] for other in among], np.int64)
-        return [ids[row] for row in nearest(self.folder.pool, row_of[item], rows, k)]
+        rows = np.array([self._row_of[other] for other in among], np.int64)
+        return [self.folder.ids[row] for row in nearest(self.folder.pool, self._row_of[item], rows, k)]
 
     @cached_property
     def items(self) -> tuple[MediaItem, ...]:
@@ -84,6 +84,19 @@ class SessionMedia:
             MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
             for row in rows
         )
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self.folder.ids)}
+
+    @cached_property
+    def _clips(self) -> Mapping[str, list[tuple[float, str]]]:
+        """The items of each clip by time."""
+        clips: dict[str, list[tuple[float, str]]] = {}
+        for item in self.items:
+            if item.time is not None:
+                clips.setdefault(item.clip, []).append((item.time, item.id))
+        return {clip: sorted(items) for clip, items in clips.items()}
 
     @cached_property
     def source(self) -> Source:

@@ -11,13 +11,18 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from soel.api.machine import for_machine
 from soel.api.media_labels import known_labels
+from soel.api.streaming import POOL_ROWS, Write, as_note, draw_pool, find_stream
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.download import RemoteFile, download
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
+from soel.data.places import is_address
 from soel.data.row_ids import given_ids
+from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
+from soel.data.thinning import write_sample
 from soel.errors import DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor, RemoteModel, find_extractor
@@ -26,6 +31,7 @@ from soel.features.items import Skipped, Source, describe
 from soel.features.source import Reading, is_media, open_source
 from soel.profiles import Profile
 from soel.session import SessionFolder
+from soel.session.folder import STREAM
 from soel.types import UNLABELLED, Floats
 
 MEDIA = "media.json"
@@ -72,21 +78,35 @@ class Pool:
         return Encoder.fit(as_frame(self.features), "none"), self.features
 
     def profile(self, wanted: Profile) -> Profile:
-        """The profile for these rows: on a machine without a GPU, wide features get the narrow form."""
-        if self.features is None or wanted.backbone != "auto" or wanted.name != "default":
-            return wanted
-        import torch
+        """The profile for these rows: on a machine without a GPU, feature vectors get a form of their own."""
+        return for_machine(wanted, len(self.table.frame.columns) if self.features is None else self.features.shape[1])
 
-        name = "ntl-features" if torch.cuda.is_available() else "ntl-narrow"
-        return replace(wanted, backbone=name, n_members=wanted.n_members if name == "ntl-features" else 1)
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a pool is drawn from a larger table. pool_rows: how many rows it has at most. write: who reads the parts."""
+
+    pool_rows: int = POOL_ROWS
+    seed: int = 0
+    write: Write = write_sample
 
 
 @contextmanager
 def read_pool(
-    data: Path, id_column: str | None, label_column: str | None, media: MediaOptions | None = None
+    data: str | Path,
+    id_column: str | None,
+    label_column: str | None,
+    media: MediaOptions | None = None,
+    sampling: Sampling | None = None,
 ) -> Iterator[Pool]:
-    """The pool of a path. Files that it made for pictures last as long as the context."""
-    media = media or MediaOptions()
+    """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
+    media, sampling = media or MediaOptions(), sampling or Sampling()
+    stream = _stream(data, id_column, label_column, media, sampling)
+    if stream is not None:
+        with tempfile.TemporaryDirectory(prefix="soel-sample-") as folder:
+            yield _drawn(stream, sampling, Path(folder), media.progress)
+        return
+    data = Path(data)
     if media.path_column is None and not is_media(data):
         table = read_table(data, id_column, [label_column] if label_column else [])
         yield Pool(data, table, id_column, label_column)
@@ -104,6 +124,21 @@ def read_pool(
         table = read_table(path, "id", [known] if known else [])
         note = _note(data, media, source, features, extractor, skipped)
         yield Pool(path, table, "id", known, features.matrix, {MEDIA: note}, skipped)
+
+
+def _stream(
+    data: str | Path, id_column: str | None, label_column: str | None, media: MediaOptions, sampling: Sampling
+) -> Stream | None:
+    """The data as a stream where a pool has to be drawn from them; pictures in a .npy file are none."""
+    if media.path_column is not None or (not is_address(data) and Path(data).is_file() and is_media(Path(data))):
+        return None
+    return find_stream(data, id_column, label_column, sampling.pool_rows)
+
+
+def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> Pool:
+    path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
+    table = read_table(path, id_column, stream.exclude)
+    return Pool(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})
 
 
 def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[str], Floats]:

@@ -12,26 +12,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from soel.api.cluster_drawing import sampling_on
+from soel.api.cluster_scoring import scoring_on
+from soel.api.clusters import ClusterOptions, engine_maker_on
 from soel.api.event_stores import as_written, new_store, open_store
-from soel.api.sources import MEDIA, MediaOptions, Pool, read_new_pictures, read_pool
+from soel.api.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
+from soel.api.sources import MEDIA, MediaOptions, Pool, Sampling, read_new_pictures, read_pool
+from soel.api.streaming import POOL_ROWS, open_other, open_whole
 from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
+from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
+from soel.data.thinning import write_sample
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
-from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
+from soel.session import Engine, Progress, Scored, Session, SessionConfig, SessionFolder, lay_out
 from soel.session.files import copy_durably, sync_folder, write_whole
 from soel.types import Floats
-
-SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
-N_TOP = 10
 
 
 def create(
     folder: Path,
-    data: Path,
+    data: str | Path,
     *,
     id_column: str | None = None,
     label_column: str | None = None,
@@ -44,17 +48,21 @@ def create(
     lease_minutes: float = 10.0,
     store: str | None = None,
     media: MediaOptions | None = None,
+    pool_rows: int = POOL_ROWS,
+    cluster: ClusterOptions | None = None,
 ) -> Session:
     """Start a session. It is written beside the folder first, so that it appears whole or not at all.
 
+    data: a path, or an fsspec address of a table. pool_rows: a larger table is thinned to so many rows at random.
     answers_per_item: how many annotators label each item. lease_minutes: how long a shown item is kept for one of
     them. store: the address of a PostgreSQL database for the events (default: a file in the folder). media: how
-    pictures are read, for data that are pictures.
+    pictures are read, for data that are pictures. cluster: whose machines read data that a pool is drawn from.
     """
     folder, wanted = Path(folder), find_profile(profile)
     parse_threshold(threshold)
     _check_free(folder)
-    with read_pool(Path(data), id_column, label_column, media) as pool:
+    sampling = Sampling(pool_rows, seed, write_sample if cluster is None else sampling_on(cluster, folder))
+    with read_pool(data, id_column, label_column, media, sampling) as pool:
         table, chosen = pool.table, pool.profile(wanted)
         config = SessionConfig(
             session=str(uuid.uuid4()),
@@ -75,14 +83,18 @@ def create(
             store=as_written(store),
         )
         _build(folder, pool, config, chosen.scaling_for(len(pool.table.frame.columns)), store)
-    return open(folder, store)
+    return open(folder, store, cluster)
 
 
-def open(folder: Path, store: str | None = None) -> Session:
-    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated."""
+def open(folder: Path, store: str | None = None, cluster: ClusterOptions | None = None) -> Session:
+    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated.
+
+    cluster: where it computes, None for this machine.
+    """
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    return Session(place, open_store(place, store), engine_maker(place))
+    make = engine_maker(place) if cluster is None else engine_maker_on(cluster, place, read_encoder)
+    return Session(place, open_store(place, store), make)
 
 
 def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
@@ -121,13 +133,26 @@ def rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any
     return list(frame.columns), [[_readable(c[row_of[item]]) for c in columns] for item in ids]
 
 
-def score_file(session: Session, data: Path | None, out: Path, threshold: str | None = None) -> dict[str, Any]:
-    """Score a table, or the pool, and write id, score, rank and is_anomaly as CSV or Parquet."""
+def score_file(
+    session: Session,
+    data: str | Path | None,
+    out: Path,
+    threshold: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Score a table, or all the session's own data, and write id, score, rank and is_anomaly as CSV or Parquet.
+
+    Rows that are too many for memory are read in parts; `out` may then be a folder, too.
+    """
     out = Path(out)
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ConfigError(f"Scores are written as .csv or .parquet, got {out.name!r}; choose one of them.")
     if threshold is not None:
         parse_threshold(threshold)
+    stream = _stream(session, data)
+    if stream is not None:
+        check_out(out)
+        return score_stream(stream, make_scorer(session, threshold, whole=data is None), out, progress)
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise ConfigError(f"Scores are written as .csv or .parquet, got {out.name!r}; choose one of them.")
     if data is None:
         scored = session.score(rule=threshold)
     else:
@@ -135,6 +160,31 @@ def score_file(session: Session, data: Path | None, out: Path, threshold: str | 
         scored = session.score(features, ids, threshold)
     write_scores(out, scored)
     return _summary(scored, out)
+
+
+def _stream(session: Session, data: str | Path | None) -> Stream | None:
+    """What is to be scored as a stream; None where it fits into memory."""
+    if data is None:
+        return None if session.folder.whole is None else open_whole(session, read_encoder(session.folder))
+    if (session.folder.path / MEDIA).exists():
+        return None
+    return open_other(session, data, read_encoder(session.folder))
+
+
+def make_scorer(session: Session, rule: str | None, whole: bool) -> Scorer:
+    """What scores a stream. A number of alarms is meant of the whole data, of which the pool is only a part."""
+    wanted = parse_threshold(rule or session.config.threshold)
+    n_alarms = int(wanted.value or 0) if whole and wanted.kind == "alarms" else None
+    ref, model = session.fitted(rule if n_alarms is None else None)
+    engine = session.engine
+    return Scorer(
+        ref.fingerprint,
+        read_encoder(session.folder),
+        lambda x: engine.score(model, x),
+        lambda scores: engine.alarms(model, scores),
+        n_alarms,
+        scoring_on(engine, model),
+    )
 
 
 def write_report(session: Session, out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The session that a verb works on: its folder, and where its events are."""
+"""The session that a verb works on: its folder, where its events are, and where it computes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soel.errors import ConfigError
+
 if TYPE_CHECKING:
+    from soel.api.clusters import ClusterOptions
     from soel.session import Session
 
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
@@ -18,8 +21,31 @@ def add_place(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--store", metavar="ADDRESS", help=STORE_HELP)
 
 
+def add_engine(verb: argparse.ArgumentParser) -> None:
+    """Add the arguments that say where a verb computes."""
+    group = verb.add_argument_group("where it computes")
+    group.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
+    group.add_argument("--address", metavar="HOST:PORT", help="the cluster's head (default: a local Ray)")
+    group.add_argument(
+        "--workers", metavar="N", type=int, help="processes that share the work (default: one a machine)"
+    )
+    group.add_argument("--shared", metavar="PLACE", help="a path or address that all machines reach (default: DIR)")
+
+
 def open_session(args: argparse.Namespace) -> Session:
     """The session that the arguments name."""
     from soel.api import workspace
 
-    return workspace.open(args.folder, args.store)
+    return workspace.open(args.folder, args.store, cluster_options(args))
+
+
+def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:
+    """The cluster that the arguments name; None for this machine."""
+    if getattr(args, "engine", "local") == "ray":
+        from soel.api.clusters import ClusterOptions
+
+        return ClusterOptions(args.address, args.workers, args.shared)
+    named = [name for name in ("address", "workers", "shared") if getattr(args, name, None) is not None]
+    if named:
+        raise ConfigError(f"--{named[0]} is about a cluster; say --engine ray, too, or leave it out.")
+    return None

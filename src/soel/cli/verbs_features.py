@@ -37,7 +37,7 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--strict", action="store_true", help="stop at a file that cannot be read")
 
 
-def read_media_options(args: argparse.Namespace, bar: Bar) -> MediaOptions:
+def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOptions:
     """The options as one value."""
     from soel.api.sources import MediaOptions
     from soel.features.source import Reading

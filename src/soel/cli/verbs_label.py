@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.place import add_place, open_session
+from soel.cli.place import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 
@@ -25,6 +25,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     add_place(ask)
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
+    ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
+    add_engine(ask)
     ask.set_defaults(handler=run_ask)
     tell = verbs.add_parser("tell", parents=[common], help="store an expert's answers")
     add_place(tell)
@@ -46,13 +48,34 @@ def run_ask(args: argparse.Namespace) -> Reply:
             asked = session.ask(args.n, bar)
         out = args.out or args.folder / f"round-{asked.round:04d}.csv"
         write_sheet(session, asked.items, out)
+        cover, covered = _cover(session) if asked.drawn and not args.no_cover else ({}, [])
     how = "drawn now" if asked.drawn else "drawn before and still open"
-    text = (
-        f"Round {asked.round}: {len(asked.items)} items, {how}, are in {out}.\n"
-        "Fill its column 'label' with anomaly, normal, skip or unsure.\n"
-        f"Next: soel tell {args.folder} {out}"
-    )
-    return Reply({"session": session.config.session, "out": str(out), **asdict(asked)}, text)
+    lines = [
+        f"Round {asked.round}: {len(asked.items)} items, {how}, are in {out}.",
+        *covered,
+        "Fill its column 'label' with anomaly, normal, skip or unsure.",
+        f"Next: soel tell {args.folder} {out}",
+    ]
+    return Reply({"session": session.config.session, "out": str(out), **asdict(asked), **cover}, "\n".join(lines))
+
+
+def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
+    """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
+    if session.folder.whole is None:
+        return {}, []
+    from soel.api.cover import measure_cover
+    from soel.api.workspace import read_encoder
+    from soel.errors import SoelError
+
+    try:
+        with progress_bar("Looking at all rows") as bar:
+            cover = measure_cover(session, read_encoder(session.folder), bar)
+    except SoelError as error:
+        return {}, [f"How the pool covers all rows could not be measured: {error}"]
+    if cover is None:
+        return {}, []
+    radii = f"{cover.pool:.3g} over the pool, {cover.whole:.3g} over all {cover.n_rows} rows"
+    return {"cover": asdict(cover)}, [f"Cover radius of the {cover.n_queries} items asked or labelled: {radii}."]
 
 
 def run_tell(args: argparse.Namespace) -> Reply:

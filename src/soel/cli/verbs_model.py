@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from soel.cli.place import add_place, open_session
+from soel.cli.place import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.cli.verbs_start import RULES_HELP
 from soel.report.progress import progress_bar
@@ -18,17 +18,22 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     fit = verbs.add_parser("fit", parents=[common], help="learn from all answers so far")
     add_place(fit)
+    add_engine(fit)
     fit.set_defaults(handler=run_fit)
     score = verbs.add_parser("score", parents=[common], help="write scores, ranks and alarms")
     add_place(score)
-    score.add_argument("--data", metavar="FILE", type=Path, help="other rows to score (default: the session's own)")
-    score.add_argument("--out", metavar="FILE", type=Path, help=".csv or .parquet (default: DIR/scores.csv)")
+    score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
+    score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
+    add_engine(score)
     score.set_defaults(handler=run_score)
     report = verbs.add_parser("report", parents=[common], help="write one HTML page about the session")
     add_place(report)
     report.add_argument("--out", metavar="FILE.html", type=Path, help="the page (default: DIR/report.html)")
     report.set_defaults(handler=run_report)
+
+
+OUT_HELP = ".csv or .parquet (default: DIR/scores.csv); of data read in parts also a folder (default: scores.parquet)"
 
 
 def run_fit(args: argparse.Namespace) -> Reply:
@@ -51,9 +56,9 @@ def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.api import workspace
 
-    with closing(open_session(args)) as session:
-        out = args.out or args.folder / "scores.csv"
-        document = workspace.score_file(session, args.data, out, args.threshold)
+    with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
+        out = args.out or args.folder / ("scores.csv" if session.folder.whole is None else "scores.parquet")
+        document = workspace.score_file(session, args.data, out, args.threshold, bar)
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {row['id']}" for row in document["top"]]
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]))

@@ -12,8 +12,11 @@ from soel.errors import ConfigError
 
 if TYPE_CHECKING:
     from soel.data.catalogue import Dataset
+    from soel.report.progress import Bar
     from soel.reproduce.reproduce import Plan
+    from soel.reproduce.sources import Source
 
+EXTRACTOR = "efficientnet-lite2"
 SPECIAL = {
     "page": "the page of results, docs/results.md by default",
     "toy": "fig:toy-data, score maps on 2-D toy data",
@@ -32,6 +35,10 @@ def _add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
     datasets = verbs.add_parser("datasets", parents=[common], help="list public data sets, and fetch them")
     datasets.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     datasets.add_argument("--fetch", metavar="NAME", nargs="+", default=[], help="download these")
+    datasets.add_argument(
+        "--extract", metavar="NAME", nargs="+", default=[], help="make the features of these pictures"
+    )
+    datasets.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the frozen network")
     datasets.set_defaults(handler=run_datasets)
 
 
@@ -48,6 +55,9 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     ):
         reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {what}")
     reproduce.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the artefact's own)")
+    reproduce.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
+    reproduce.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
+    reproduce.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the network for pictures")
     reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
     reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     reproduce.add_argument("--out", metavar="DIR", type=Path, default=Path("reproduced"), help="default: reproduced")
@@ -57,6 +67,7 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
         "--jobs", type=int, metavar="N", help="processes (default: one per core; 0: show what is finished)"
     )
+    reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other code computed")
     reproduce.add_argument(
         "--page", metavar="FILE.md", type=Path, default=Path("docs/results.md"), help=argparse.SUPPRESS
     )
@@ -85,14 +96,27 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.report.text import format_table
     from soel.reproduce.sources import local_source
 
-    folder = data_folder(local_source(args.data_dir).data_dir)
+    source = local_source(args.data_dir, args.extractor)
+    folder = data_folder(source.data_dir)
     for name in args.fetch:
         with progress_bar(name) as progress:
             fetch(find_dataset(name), folder, progress)
+    for name in args.extract:
+        with progress_bar(name) as progress:
+            _extract(name, source, progress)
     entries = [_entry(dataset, folder.find(dataset)) for dataset in CATALOGUE.values()]
     rows = [[e["name"], e["kind"], e["protocol"], e["present"] is not None, e["licence"]] for e in entries]
     text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
     return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.")
+
+
+def _extract(name: str, source: Source, progress: Bar) -> None:
+    from soel.data.catalogue import find_dataset
+
+    find_dataset(name)
+    if not source.has_pictures(name):
+        raise ConfigError(f"{name} is not there as pictures or clips. `soel datasets` says what is present.")
+    source.prepare(name, progress)
 
 
 def _entry(dataset: Dataset, found: Path | None) -> dict[str, Any]:
@@ -123,9 +147,9 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
         CellStore(args.out / CELLS).merge(args.merge)
     if args.name in SPECIAL:
         return _special(args)
-    artefact, source = find_artefact(args.name), local_source(args.data_dir)
+    artefact, source = find_artefact(args.name), local_source(args.data_dir, args.extractor, args.per_class)
     with progress_bar(artefact.name) as progress:
-        outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress)
+        outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
     written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
     return Reply(outcome.to_json(), f"{artefact.title}, profile {outcome.profile}\n\n{outcome.text}\n\n{written}")
 
@@ -159,29 +183,50 @@ def _special(args: argparse.Namespace) -> Reply:
         lines = [f"{panel.title}: AUROC {100 * panel.auroc:.1f} %" for panel in panels]
         document = {"panels": [{"title": p.title, "auroc": p.auroc} for p in panels], "out": str(args.out / "toy.svg")}
         return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
+    source = sources.local_source(args.data_dir, args.extractor)
     with progress_bar("page") as progress:
-        page.write_page(args.page, args.out, sources.local_source(args.data_dir), args.jobs, progress)
+        page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
     return Reply({"page": str(args.page)}, f"The results are in {args.page}.")
 
 
 def _artefact_list() -> Reply:
     from soel.report.text import format_table
     from soel.reproduce.artefacts import ARTEFACTS
+    from soel.reproduce.costs import minutes, minutes_on_gpu
 
-    entries = [artefact.to_json() for artefact in ARTEFACTS.values()]
-    rows = [[e["name"], e["label"] or "ours", e["title"], e["needs"], f"{e['minutes']:g} min"] for e in entries]
-    rows += [[name, "", what, "", ""] for name, what in SPECIAL.items()]
-    text = format_table(["name", "in the paper", "what", "needs", "two cores"], rows)
+    entries = [
+        {**artefact.to_json(), "minutes": minutes(artefact), "minutes_on_gpu": minutes_on_gpu(artefact)}
+        for artefact in ARTEFACTS.values()
+    ]
+    times = ("minutes", "minutes_on_gpu")
+    rows = [
+        [e["name"], e["label"] or "ours", e["title"], e["needs"], *(_duration(e[t]) for t in times)] for e in entries
+    ]
+    rows += [[name, "", what, "", "", ""] for name, what in SPECIAL.items()]
+    text = format_table(["name", "in the paper", "what", "needs", "two cores", "one H200"], rows)
     return Reply({"artefacts": entries, "special": SPECIAL}, f"{text}\nNext: soel reproduce NAME")
 
 
+def _duration(minutes: float | None) -> str:
+    """Minutes in the unit that a person would use; nothing where they were not measured."""
+    if minutes is None:
+        return ""
+    if minutes < 100:
+        return f"{max(1, round(minutes))} min"
+    return f"{minutes / 60:.0f} h" if minutes < 60 * 100 else f"{minutes / 60 / 24:.0f} days"
+
+
 def _plan(args: argparse.Namespace) -> Plan:
-    from soel.reproduce.reproduce import Plan
+    from soel.profiles import find_profile
+    from soel.reproduce.reproduce import Plan, narrow
 
     if args.seeds is not None and args.seeds < 1:
         raise ConfigError(f"At least one seed is needed, got {args.seeds}.")
+    if args.per_class is not None and args.per_class < 2:
+        raise ConfigError(f"At least two pictures of each class are needed, got {args.per_class}.")
+    profile = find_profile(args.profile)
     return Plan(
-        args.profile,
+        narrow(profile) if args.narrow else profile,
         _words(args.methods),
         _words(args.datasets),
         _numbers(args.budgets),

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from soel.cli.place import add_place, open_session
+from soel.cli.place import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 
@@ -36,6 +36,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     decide.set_defaults(handler=run_decide)
     replay = verbs.add_parser("replay", parents=[common], help="compute everything again and say what differs")
     add_place(replay)
+    add_engine(replay)
     replay.set_defaults(handler=run_replay)
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.place import STORE_HELP, add_place, open_session
+from soel.cli.place import STORE_HELP, add_engine, add_place, cluster_options, open_session
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
 from soel.report.progress import progress_bar
@@ -39,29 +39,35 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
     init = verbs.add_parser("init", parents=[common], help="start a session in a new folder")
     init.add_argument("folder", metavar="DIR", type=Path)
-    init.add_argument("--data", metavar="FILE", type=Path, required=True, help=DATA_HELP)
+    init.add_argument("--data", metavar="DATA", required=True, help=DATA_HELP)
     init.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
     init.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
     init.add_argument("--profile", choices=PROFILES, default="default")
     init.add_argument("--seed", type=int, default=0)
     init.add_argument("--budget", type=int, default=20, help="labels the expert can give (default: 20)")
     init.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
+    init.add_argument("--pool-rows", type=int, metavar="N", help="draw a pool of N rows from a larger table" + MOST)
     init.add_argument("--answers-per-item", type=int, default=1, metavar="N", help="annotators per item (default: 1)")
     init.add_argument("--store", metavar="ADDRESS", help=f"keep the events on a server; {STORE_HELP}")
     init.add_argument("--threshold", metavar="RULE", default="contamination", help=RULES_HELP)
     add_media_options(init)
+    add_engine(init)
     init.set_defaults(handler=run_init)
 
 
-DATA_HELP = "a table, one row per item; or pictures: a folder, a clip, .npz or idx files"
+DATA_HELP = (
+    "a table, one row per item, or a folder of Parquet, by path or address; or pictures, a clip, .npz, idx files"
+)
+MOST = " (default: 200000)"
 RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
 
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api import workspace
+    from soel.api.streaming import POOL_ROWS
 
-    with progress_bar("Reading pictures") as bar:
+    with progress_bar("Reading") as bar:
         session = workspace.create(
             args.folder,
             args.data,
@@ -75,12 +81,14 @@ def run_init(args: argparse.Namespace) -> Reply:
             answers_per_item=args.answers_per_item,
             store=args.store,
             media=read_media_options(args, bar),
+            pool_rows=POOL_ROWS if args.pool_rows is None else args.pool_rows,
+            cluster=cluster_options(args),
         )
     with closing(session):
         status = session.status()
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
     notes = describe_media(args.folder)
-    lines = [text, *notes.values(), f"Next: soel ask {args.folder}"]
+    lines = [text, *_sampled(status), *notes.values(), f"Next: soel ask {args.folder}"]
     return Reply({"folder": str(args.folder), **asdict(status), **notes}, "\n".join(lines))
 
 
@@ -100,9 +108,18 @@ def run_demo(args: argparse.Namespace) -> Reply:
     return Reply(document, describe_demo(document))
 
 
+def _sampled(status: Status) -> list[str]:
+    """In words, what part of the data the pool is; nothing where it is all of them."""
+    if status.n_rows is None or status.n_rows == status.n_items:
+        return []
+    drawn = f"{status.n_items} of {status.n_rows} rows were drawn"
+    return [f"The pool is a random sample: {drawn}. `soel score` looks at all of them."]
+
+
 def _describe(status: Status, folder: Path) -> str:
     lines = [
         f"{status.source}: {status.n_items} items, round {status.round}, {status.n_open} questions open.",
+        *_sampled(status),
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
         f"{status.n_set_aside} items set aside.",
     ]

@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.cli.reply import Reply
+from soel.cli.verbs_features import add_media_options, read_media_options
+from soel.cli.verbs_start import PROFILES
 from soel.errors import ConfigError
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
     from soel.api.background import Progress
 
+LONGEST_NAME = 60  # answers are kept by name, and pages show it
+
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add this verb to the command line."""
     label = verbs.add_parser("label", parents=[common], help="open the page where an expert labels")
     label.add_argument("data", metavar="DATA", type=Path, help="a table, pictures, a clip, or the folder of a session")
-    label.add_argument("--id-column", metavar="COLUMN", help="the column that names each item (new sessions)")
-    label.add_argument("--label-column", metavar="COLUMN", help="known labels, kept out of the features (new sessions)")
-    label.add_argument("--budget", type=int, default=20, help="labels the expert can give (new sessions; default: 20)")
-    label.add_argument("--seed", type=int, default=0, help="where chance starts from (new sessions)")
-    label.add_argument("--answers-per-item", type=int, default=1, help="people who label each item (new sessions)")
     label.add_argument("--store", metavar="ADDRESS", help="a PostgreSQL database for the answers")
     label.add_argument("--who", default="expert", help="your name as annotator (default: expert)")
     label.add_argument("--host", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     label.add_argument("--port", type=int, default=0, help="the port (default: the last one, or any)")
     label.add_argument("--name", action="append", default=[], metavar="HOST", help="another name of this machine")
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
+    _add_creation(label)
     label.set_defaults(handler=run_label)
+
+
+def _add_creation(label: argparse.ArgumentParser) -> None:
+    new = label.add_argument_group("new sessions only")
+    new.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
+    new.add_argument("--label-column", metavar="COLUMN", help="known labels, kept out of the features")
+    new.add_argument("--profile", choices=PROFILES, help="how the detector learns (default: default)")
+    new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")
+    new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
+    new.add_argument("--answers-per-item", type=int, metavar="N", help="people who label each item (default: 1)")
+    add_media_options(label)
 
 
 def run_label(args: argparse.Namespace) -> Reply:
@@ -44,10 +56,14 @@ def run_label(args: argparse.Namespace) -> Reply:
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    creation = Creation(args.data, _creation(args), args.store)
+    who, place = _name(args.who), Place(args.host, args.port, args.name)
+    creation = Creation(args.data, _given(args), args.store, read_media_options(args, None))
+    creation.check()
+    if creation.is_done and _given(args):
+        print(_ignored(creation.folder, _given(args)), file=sys.stderr, flush=True)
     heard = Heard(lambda link: _announce(link, args), Teller())
     with suppress(KeyboardInterrupt):
-        launch(creation, args.who, Place(args.host, args.port, args.name), heard, args.store)
+        launch(creation, who, place, heard, args.store)
     return _stopped(creation.folder, creation.is_done, args.data)
 
 
@@ -77,9 +93,22 @@ class Teller:
         self._error = error
 
 
-def _creation(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("id_column", "label_column", "budget", "seed", "answers_per_item")
-    return {name: getattr(args, name) for name in names}
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise ConfigError(f"--who needs a name of 1 to {LONGEST_NAME} characters, got {text[:80]!r}.")
+    return name
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a new session that were given; the others have their usual values."""
+    names = ("id_column", "label_column", "profile", "budget", "seed", "answers_per_item")
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
+
+
+def _ignored(folder: Path, options: Iterable[str]) -> str:
+    given = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    return f"{folder.name} is there already and goes on as it began; {given} would count for a new session only."
 
 
 def _announce(link: str, args: argparse.Namespace) -> None:

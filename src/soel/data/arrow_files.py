@@ -31,9 +31,9 @@ def read_csv(path: Path, as_text: Collection[str]) -> Any:
     try:
         table = csv.read_csv(path, parse_options=parse, convert_options=convert)
     except (ValueError, KeyError) as error:  # Arrow's own errors are ValueErrors
-        raise _not_a_table(path, error, "Save it as CSV UTF-8 with one row per item") from error
-    _check_header(path, table.column_names, header)
-    _check_text(path, table.schema)
+        raise not_a_table(path.name, error, "Save it as CSV UTF-8 with one row per item") from error
+    check_header(path.name, table.column_names, header)
+    check_text(path.name, table.schema)
     return table
 
 
@@ -43,7 +43,7 @@ def read_parquet(path: Path, as_text: Collection[str]) -> Any:
         # Hive-style folder names must not become columns, so the file is opened as a file.
         return _arrow("pyarrow.parquet").ParquetFile(path).read()
     except (ValueError, OSError) as error:
-        raise _not_a_table(path, error, "Write it again as Parquet") from error
+        raise not_a_table(path.name, error, "Write it again as Parquet") from error
 
 
 def _arrow(module: str) -> Any:
@@ -54,39 +54,43 @@ def _arrow(module: str) -> Any:
 
 
 def _layout(path: Path) -> tuple[str, str, str]:
-    """The first line, the separator and the decimal sign, guessed from the start of the file."""
     with path.open("rb") as file:
-        sample = file.read(_SAMPLE_BYTES).decode("utf-8-sig", errors="replace")
+        return guess_layout(path.name, file.read(_SAMPLE_BYTES))
+
+
+def guess_layout(name: str, start: bytes) -> tuple[str, str, str]:
+    """The first line, the separator and the decimal sign, guessed from the start of the file."""
+    sample = start.decode("utf-8-sig", errors="replace")
     lines = [line for line in sample.splitlines() if line.strip()]
     if not lines:
-        raise DataError(f"{path.name} is empty. The first line must hold column names, then one line per item.")
+        raise DataError(f"{name} is empty. The first line must hold column names, then one line per item.")
     separator = sniff_separator(lines[0])
     has_comma = separator != "," and _DECIMAL_COMMA.search(sample) and not _DECIMAL_POINT.search(sample)
     return lines[0], separator, "," if has_comma else "."
 
 
-def _check_header(path: Path, names: list[str], header: str) -> None:
+def check_header(file: str, names: list[str], header: str) -> None:
+    """Refuse a first line that holds no names, or the same name twice."""
     if all(_is_number(name) for name in names):
         raise DataError(
-            f"The first line of {path.name} holds numbers ({header[:60]!r}), not column names. "
+            f"The first line of {file} holds numbers ({header[:60]!r}), not column names. "
             "Add a line with a name for each column."
         )
     repeated = sorted({name for name in names if names.count(name) > 1 and name})
     if repeated:
-        raise SchemaError(f"Columns of {path.name} share a name: {', '.join(repeated)}. Give each column its own.")
+        raise SchemaError(f"Columns of {file} share a name: {', '.join(repeated)}. Give each column its own.")
     if "" in names:
         raise SchemaError(
-            f"Column {names.index('') + 1} of {path.name} has no name. Name it in the first line, "
+            f"Column {names.index('') + 1} of {file} has no name. Name it in the first line, "
             "or remove it if it only numbers the rows."
         )
 
 
-def _check_text(path: Path, schema: Any) -> None:
+def check_text(file: str, schema: Any) -> None:
+    """Refuse cells that are no UTF-8."""
     unreadable = [field.name for field in schema if str(field.type) == "binary"]  # Arrow's type for other bytes
     if unreadable:
-        raise DataError(
-            f"{path.name} is not UTF-8 text in column {', '.join(map(repr, unreadable))}. Save it as UTF-8."
-        )
+        raise DataError(f"{file} is not UTF-8 text in column {', '.join(map(repr, unreadable))}. Save it as UTF-8.")
 
 
 def _is_number(text: str) -> bool:
@@ -97,6 +101,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _not_a_table(path: Path, error: Exception, advice: str) -> DataError:
+def not_a_table(file: str, error: Exception, advice: str) -> DataError:
+    """What to raise for a file that Arrow cannot read."""
     reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-    return DataError(f"{path.name} cannot be read as a table: {reason}. {advice}.")
+    return DataError(f"{file} cannot be read as a table: {reason}. {advice}.")

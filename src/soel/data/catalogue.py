@@ -97,8 +97,8 @@ _ALL = (
         ("tables/arrhythmia.npz", "arrhythmia.npz"), read_rows,
     ),
     Dataset(
-        "wbc", "ef65bfb375eb27d4688912dbe6c84bc8", "table", "ODDS, free for research", "natural",
-        ("tables/wbc.npz", "wbc.npz"), read_rows,
+        "wbc", "WBC", "table", "ODDS, free for research", "natural", ("tables/wbc.npz", "wbc.npz"), read_rows,
+        content="ef65bfb375eb27d4688912dbe6c84bc8",
     ),
     *(_embedding(f"cifar10-{n}", f"CIFAR10_{n}", "natural") for n in range(10)),
     *(
@@ -112,7 +112,7 @@ _ALL = (
     ),
     Dataset(
         "fashion-mnist", "Fashion-MNIST", "images", "MIT", "one-vs-rest",
-        ("fashion-mnist-features.npz", "fashion-mnist"), read_idx_classes, _FASHION_FILES,
+        ("fashion-mnist-features.npz", "fashion-mnist", "train-images-idx3-ubyte.gz"), read_idx_classes, _FASHION_FILES,
     ),
     _medmnist("bloodmnist", "Blood", "7053d0359d879ad8a5505303e11de1dc"),
     _medmnist("organamnist", "OrganA", "866b832ed4eeba67bfb9edee1d5544e6"),
@@ -125,7 +125,7 @@ _ALL = (
     _medmnist("dermamnist", "Derma", "0744692d530f8e62ec473284d019b0c7"),
     Dataset(
         "ucsd-peds1", "UCSD Peds1", "video", "free for research", "frames",
-        ("ucsd-peds1-features.npz", "video/ucsd_peds1"), read_rows,
+        ("ucsd-peds1-features.npz", "video/ucsd_peds1", "UCSD_Anomaly_Dataset.v1p2/UCSDped1"), read_rows,
         (RemoteFile("UCSD_Anomaly_Dataset.tar.gz", UCSD, "5006421b89885f45a6f93b041145f2eb"),),
     ),
 )  # fmt: skip

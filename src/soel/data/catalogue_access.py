@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from soel.data.catalogue import Dataset, reader_for
-from soel.data.catalogue_files import ClassSets, Content, LabelledRows
+from soel.data.catalogue_files import Content, LabelledRows
 from soel.data.download import Progress, download
 from soel.data.download_archive import unpack
 from soel.errors import DataError
 
 VARIABLE = "SOEL_DATA"
 ARCHIVES = (".tar.gz", ".zip")
+FEATURES = "-features.npz"  # how files of vectors that were made from pictures end
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,10 @@ class DataFolder:
     path: Path
     given: bool
 
-    def find(self, dataset: Dataset) -> Path | None:
-        """The data set's copy, or None."""
-        return next((self.path / place for place in dataset.local if (self.path / place).exists()), None)
+    def find(self, dataset: Dataset, pixels: bool = False) -> Path | None:
+        """The data set's copy, or None. pixels: the pictures themselves, though vectors made from them be there."""
+        places = [place for place in dataset.local if not (pixels and place.endswith(FEATURES))]
+        return next((self.path / place for place in places if (self.path / place).exists()), None)
 
 
 def data_folder(named: Path | None = None) -> DataFolder:
@@ -60,19 +62,32 @@ def fetch(dataset: Dataset, folder: DataFolder, progress: Progress | None = None
             f"{dataset.name} was fetched into {folder.path}, and needs one more step: make feature vectors of its "
             f"items and save them as {dataset.local[0]}."
         )
+    if dataset.content:
+        _check_fetched(dataset, found)
     return found
 
 
-def load(dataset: Dataset, folder: DataFolder) -> Content:
+def _check_fetched(dataset: Dataset, path: Path) -> None:
+    """A table whose source publishes no checksum is known by its values; another one is not kept."""
+    try:
+        content = reader_for(dataset, path)(path)
+        assert isinstance(content, LabelledRows)
+        check_content(dataset, content)
+    except DataError:
+        path.unlink()
+        raise
+
+
+def load(dataset: Dataset, folder: DataFolder, pixels: bool = False) -> Content:
     """The data set's values from its copy in the folder."""
-    path = folder.find(dataset)
+    path = folder.find(dataset, pixels)
     if path is None:
         how = (
             f"`soel datasets --fetch {dataset.name}` downloads it" if dataset.files else f"put {dataset.local[0]} there"
         )
         raise DataError(f"{dataset.name} is not in {folder.path}: {how}, or name another folder with --data-dir.")
     if dataset.kind == "video" and path.is_dir():
-        raise _only_pixels(dataset, "X, one vector per frame, and y, 1 for an abnormal frame,")
+        raise DataError(f"{dataset.name} is there as clips, which have no rows of their own: take features of them.")
     content = reader_for(dataset, path)(path)
     if isinstance(content, LabelledRows) and not folder.given:
         check_content(dataset, content)
@@ -85,7 +100,7 @@ def check_content(dataset: Dataset, rows: LabelledRows) -> None:
     if dataset.content and found != dataset.content:
         raise DataError(
             f"The values of {dataset.name} have the checksum {found}, not {dataset.content}: its source has changed. "
-            "Results would not be comparable; name a folder with your own copy by --data-dir to use it anyway."
+            "Results would not be comparable; put your own copy into a folder named by --data-dir to use it."
         )
 
 
@@ -93,19 +108,6 @@ def content_digest(rows: LabelledRows) -> str:
     """32 hex digits of the SHA-256 of the values, whatever file they came in."""
     values = np.ascontiguousarray(rows.x, "<f4").tobytes()
     return hashlib.sha256(values + rows.is_anomaly.astype("u1").tobytes()).hexdigest()[:32]
-
-
-def need_features(dataset: Dataset, content: Content) -> None:
-    """Refuse pixels where feature vectors are needed."""
-    if isinstance(content, ClassSets) and not content.has_features:
-        raise _only_pixels(dataset, "x_train, y_train, x_test, y_test with one vector per item")
-
-
-def _only_pixels(dataset: Dataset, arrays: str) -> DataError:
-    return DataError(
-        f"{dataset.name} is there as pixels, and this needs feature vectors. Save {arrays} "
-        f"as {dataset.local[0]} in the data folder."
-    )
 
 
 def _unpack_beside(archive: Path, folder: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from soel.errors import DataError
 from soel.types import Floats
 
 CIFAR_ROW = 1 + 3 * 32 * 32
+CLIP = re.compile(r"(Train|Test)\d+")  # not the folders with the abnormal places, which end in _gt
+ABNORMAL = re.compile(r"gt_frame\s*=\s*\[([\d:,\s]+)\]")
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,17 @@ class LabelledRows:
 
 @dataclass(frozen=True)
 class ClassSets:
-    """Items of several classes with the published split: pixels (n, h, w[, 3]) or feature vectors (n, d)."""
+    """Items of several classes with the published split: pixels (n, h, w[, 3]) or feature vectors (n, d).
+
+    pictures: of the training part, where its vectors were made from them by the extractor named.
+    """
 
     x_train: NDArray[Any]
     y_train: NDArray[np.int64]
     x_test: NDArray[Any]
     y_test: NDArray[np.int64]
+    pictures: NDArray[np.uint8] | None = None
+    extractor: str = ""
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -77,8 +84,9 @@ def read_cifar(folder: Path) -> ClassSets:
     return _class_sets(np.concatenate([x for x, _ in train]), np.concatenate([y for _, y in train]), x_test, y_test)
 
 
-def read_idx_classes(folder: Path) -> ClassSets:
-    """Fashion-MNIST's four idx files."""
+def read_idx_classes(place: Path) -> ClassSets:
+    """Fashion-MNIST's four idx files: their folder, or one of them."""
+    folder = place if place.is_dir() else place.parent
     parts = [
         read_idx(folder / f"{part}-{what}-ubyte.gz")
         for part in ("train", "t10k")
@@ -100,10 +108,27 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
-def read_frames(folder: Path) -> dict[str, NDArray[np.bool_]]:
-    """UCSD Peds1 listing, labels.json: for each clip which of its frames are abnormal (a string of 0 and 1)."""
-    clips = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
-    return {name: np.array([mark == "1" for mark in marks], np.bool_) for name, marks in sorted(clips.items())}
+def read_frames(folder: Path) -> tuple[list[Path], NDArray[np.bool_]]:
+    """UCSD Peds1 as it is published: the frames of all clips in order, and which of them are abnormal.
+
+    Clips in Train are normal; Test/*.m lists for every clip in Test the numbers of its abnormal frames, from 1 on.
+    """
+    clips = sorted(path for path in folder.glob("T*/T*") if path.is_dir() and CLIP.fullmatch(path.name))
+    tests = [clip for clip in clips if clip.parent.name == "Test"]
+    listing = next(iter(sorted(folder.glob("Test/*.m"))), None)
+    ranges = [] if listing is None else ABNORMAL.findall(listing.read_text(encoding="utf-8", errors="replace"))
+    if not tests or len(ranges) != len(tests):
+        raise DataError(f"{folder} has {len(tests)} test clips and lists {len(ranges)} of them. Get it again.")
+    abnormal = dict(zip(tests, map(_frame_numbers, ranges), strict=True))
+    frames = [(clip, frame) for clip in clips for frame in sorted(clip.glob("*.tif"))]
+    truth = [int(frame.stem) in abnormal.get(clip, ()) for clip, frame in frames]
+    return [frame for _, frame in frames], np.array(truth, np.bool_)
+
+
+def _frame_numbers(text: str) -> set[int]:
+    """Numbers and ranges of them, such as '5:90, 140:200'."""
+    ends = [[int(end) for end in part.split(":")] for part in text.replace(",", " ").split()]
+    return {number for span in ends for number in range(span[0], span[-1] + 1)}
 
 
 def _cifar_batch(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

@@ -52,8 +52,8 @@ class NumericCode:
         indicator = (f"{self.name} is missing",) if self.marks_missing else ()
         return ((self.name,) if self.scale.width or not indicator else ()) + indicator
 
-    def encode(self, column: Column) -> list[Floats]:
-        """The features, each (N,)."""
+    def encode(self, column: Column, features: Floats) -> None:
+        """Write the features into zeros (N, number of features)."""
         if column.dtype == object:
             example = next(cell for cell in column if cell is not None)
             raise SchemaError(
@@ -61,8 +61,10 @@ class NumericCode:
                 "Give numbers, or NaN where the value is missing."
             )
         missing = np.isnan(column)
-        features = [self.scale.apply(np.where(missing, self.median, column)), missing.astype(np.float64)]
-        return features[-len(self.feature_names) :] if self.marks_missing else features[:1]
+        if self.marks_missing:
+            features[:, -1] = missing
+        if self.scale.width or not self.marks_missing:
+            features[:, 0] = self.scale.apply(np.where(missing, self.median, column))
 
 
 @dataclass(frozen=True)
@@ -94,14 +96,15 @@ class CategoryCode:
         names += [f"{self.name} is other"] * self.has_other + [f"{self.name} is missing"] * self.marks_missing
         return tuple(names)
 
-    def encode(self, column: Column) -> list[Floats]:
-        """The features, each (N,)."""
+    def encode(self, column: Column, features: Floats) -> None:
+        """Write the features into zeros (N, number of features)."""
         positions: dict[str | None, int] = {category: at for at, category in enumerate(self.categories)}
         other = len(positions) if self.has_other else -1
         positions[None] = len(positions) + self.has_other if self.marks_missing else -1
         cells = as_categories(column).tolist()
         codes = np.fromiter((positions.get(cell, other) for cell in cells), np.int64, len(cells))
-        return [(codes == at).astype(np.float64) for at in range(len(self.feature_names))]
+        known = np.flatnonzero(codes >= 0)
+        features[known, codes[known]] = 1
 
 
 ColumnCode = NumericCode | CategoryCode

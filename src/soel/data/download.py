@@ -81,8 +81,6 @@ def _check(part: Path, file: RemoteFile) -> None:
     """Compare with the published checksum; a wrong file is removed, since resuming it would be of no use."""
     if not file.checksum:
         return
-    if not file.checksum:
-        return
     with part.open("rb") as content:
         found = hashlib.file_digest(content, DIGITS[len(file.checksum)]).hexdigest()
     if found != file.checksum:

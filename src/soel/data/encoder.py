@@ -71,9 +71,9 @@ class Encoder:
             return matrix
         position = 0
         for code in self._telling:
-            for feature in code.encode(columns[code.name]):
-                matrix[:, position] = feature
-                position += 1
+            width = len(code.feature_names)
+            code.encode(columns[code.name], matrix[:, position : position + width])
+            position += width
         return matrix
 
     def to_json(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,12 +50,11 @@ class Detector:
         return self.model.history
 
 
-def on_pool(model: Model, pool: Floats, companion: tuple[str, Any] | None = None, deep_weight: float = 1.0) -> Detector:
-    """A detector whose standardisation is taken from the pool (N, d)."""
-    scores = losses(model, pool)[0].astype(np.float64)
+def standardised(model: Model, raw: Floats) -> Detector:
+    """A detector whose standardisation is taken from the members' scores (S, N) of the pool."""
+    scores = raw.astype(np.float64)
     centre, spread = scores.mean(axis=1), scores.std(axis=1)
-    detector = Detector(model, centre, np.where(spread > 0, spread, 1.0), companion=companion, deep_weight=deep_weight)
-    return replace(detector, pool_scores=detector.score(pool))
+    return Detector(model, centre, np.where(spread > 0, spread, 1.0))
 
 
 def detector_state(detector: Detector) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

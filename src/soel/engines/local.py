@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,19 +15,19 @@ from soel.backbones.base import Backbone, Members, UserModule
 from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
-from soel.engines.detector import Detector, on_pool
+from soel.engines.compute import HERE, Compute, Progress
+from soel.engines.detector import Detector, standardised
 from soel.errors import ConfigError
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.objectives import OBJECTIVES
 from soel.objectives.base import Objective
 from soel.profiles import Profile
-from soel.training import Model, embed, fit, warm_up
-from soel.training.gradients import gradient_embeddings
+from soel.queries.base import Strategy
+from soel.training import Model
 from soel.training.loop import Task
-from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView
+from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
 
-Progress = Callable[[int, int], None]
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 
 
@@ -37,6 +37,7 @@ class LocalEngine:
 
     backbone: a user's own `n_features -> module`, or None for the profile's.
     contamination: a share the user knows, or None for the profile's estimator.
+    compute: where the steps that need every row are taken; all the rest happens on this machine.
     """
 
     profile: Profile
@@ -44,6 +45,7 @@ class LocalEngine:
     threshold: ThresholdRule = field(default_factory=ThresholdRule)
     backbone: UserModule | None = None
     contamination: float | None = None
+    compute: Compute = HERE
 
     def new_model(self, n_features: int, n_members: int | None = None) -> Model:
         """Untrained members (the profile's number), each with a generator of its own."""
@@ -55,7 +57,7 @@ class LocalEngine:
     def warm_up(self, pool: Floats, progress: Progress | None = None) -> Detector:
         """Train new members on all rows (N, d) as if normal."""
         model = self.new_model(pool.shape[1])
-        warm_up(model, pool, self.profile.schedule(pool.shape[1]), progress)
+        self.compute.warm_up(model, pool, self.profile.schedule(pool.shape[1]), progress)
         return self.dressed(model, pool, np.full(len(pool), UNLABELLED, np.int8))
 
     def dressed(self, model: Model, pool: Floats, labels: Labels) -> Detector:
@@ -64,22 +66,24 @@ class LocalEngine:
         Without a label the companion speaks alone: a deep score that nobody has corrected takes away from it.
         """
         schedule = self.profile.schedule(pool.shape[1])
-        if schedule.companion is None:
-            return on_pool(model, pool)
-        companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed)
-        weight = schedule.deep_weight if (labels != UNLABELLED).any() else 0.0
-        return on_pool(model, pool, (schedule.companion, companion), weight)
+        detector = standardised(model, self.compute.losses(model, pool))
+        if schedule.companion is not None:
+            companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed)
+            weight = schedule.deep_weight if (labels != UNLABELLED).any() else 0.0
+            detector = replace(detector, companion=(schedule.companion, companion), deep_weight=weight)
+        return replace(detector, pool_scores=self.compute.score(detector, pool))
 
     def look(self, detector: Detector, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
         """Scores (N,) and embeddings (N, D): the members' side by side, or the space of the companion."""
-        scores = detector.score(pool)
-        if gradient_rate is not None:
-            suspected = scores > np.quantile(scores, 1 - gradient_rate)
-            return scores, gradient_embeddings(detector.model, pool, suspected, self.seed)
-        if detector.companion is not None:
-            return scores, detector.companion[1].space(pool)
-        members = embed(detector.model, pool)  # (S, N, D)
-        return scores, np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(pool), -1)
+        scores = self.compute.score(detector, pool)
+        suspected = None if gradient_rate is None else scores > np.quantile(scores, 1 - gradient_rate)
+        return scores, self.compute.embed(detector, pool, suspected, self.seed)
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """What the strategy picks from the view after a look; rows: those of the pool that it shows, None for all."""
+        return self.compute.select(strategy, view, n, rng, n_reserve, rows)
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies: given, estimated from the answers, or assumed when there are none."""
@@ -102,12 +106,12 @@ class LocalEngine:
         task = self.task(warm, pool, labels, estimate)
         schedule = self.profile.schedule(pool.shape[1])
         tasks = [task] * model.n_members
-        fit(model, pool, tasks, schedule, self.objective.always_summed, progress)
+        self.compute.fit(model, pool, tasks, schedule, self.objective.always_summed, progress)
         return self.decide(self.dressed(model, pool, labels), labels, estimate)
 
     def score(self, detector: Detector, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows."""
-        return detector.score(x)
+        return self.compute.score(detector, x)
 
     def alarms(self, detector: Detector, scores: Floats) -> np.ndarray:
         """Which scores lie above the threshold; none before the first fit."""

@@ -24,6 +24,10 @@ class Strategy(ABC):
 
     def select(self, view: PoolView, n_queries: int, rng: np.random.Generator, n_reserve: int = 0) -> Selection:
         """`n_queries` distinct unlabelled rows in the order to ask, followed by up to `n_reserve` more."""
+        return self._select(view, n_queries, self.check(view, n_queries, n_reserve), rng)
+
+    def check(self, view: PoolView, n_queries: int, n_reserve: int = 0) -> int:
+        """How many rows such a selection has; refuses one that cannot be made."""
         n_free = len(view.unlabelled)
         if n_queries < 1:
             raise DataError(f"At least one item must be asked for, got {n_queries}.")
@@ -36,7 +40,7 @@ class Strategy(ABC):
                 f"The strategy {type(self).__name__} needs the share of anomalies; "
                 "pass contamination=... or choose a strategy that does without it."
             )
-        return self._select(view, n_queries, min(n_queries + n_reserve, n_free), rng)
+        return min(n_queries + n_reserve, n_free)
 
     @abstractmethod
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soel.data.catalogue import CATALOGUE
-from soel.profiles import Profile
+from soel.profiles import PICTURE_BACKBONES, Profile
 from soel.reproduce.cells import Cell, Expert, Setting, Stage
 from soel.reproduce.claims import Claim
 from soel.reproduce.methods import Method
@@ -25,7 +25,6 @@ class Artefact:
     label: the paper's, empty for one of ours. rows, columns: the axes of the printed table; what varies beyond
     them gives several tables. paper: printed figures with their spread, keyed by the places on `paper_axes`.
     plot: the axis that is drawn along x, None for no picture. needs: data and hardware in words.
-    minutes: on two cores with the default data sets and seeds.
     """
 
     name: str
@@ -46,15 +45,22 @@ class Artefact:
     plot: str | None = None
     n_seeds: int = 5
     needs: str = "tables"
-    minutes: float = 1.0
+
+    @property
+    def on_pictures(self) -> bool:
+        """Whether its own data sets are pictures that have to become features first."""
+        pictures = all(CATALOGUE[name].kind in ("images", "video") for name in self.datasets)
+        return pictures and not all(method.backbone in PICTURE_BACKBONES for method in self.methods)
 
     def cells(self, profile: Profile, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
         """Everything to compute, in the order of the table."""
         return [
-            Cell(dataset, method, profile, self._setting(dataset, profile, place), seed, normal)
+            Cell(dataset, method, profile, self._setting(dataset, profile, place), seed, normal, form)
             for dataset in self.datasets
             for normal in source.classes(dataset, classes)
             for method in self.methods
+            if source.suits(dataset, method.augmented, method.on_pixels(profile))
+            for form in (source.form(dataset, method.on_pixels(profile)),)
             for place in self._places()
             for seed in seeds
         ]
@@ -73,7 +79,6 @@ class Artefact:
             "methods": [method.name for method in self.methods],
             "budgets": list(self.budgets),
             "needs": self.needs,
-            "minutes": self.minutes,
         }
 
     def _places(self) -> list[tuple[int, float | None, Expert]]:

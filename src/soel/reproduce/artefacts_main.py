@@ -28,7 +28,6 @@ MAIN = (
         m.NINE,
         F1,
         paper=paper.TABLES,
-        minutes=12,
         claims=(
             Claim("Our figures are the paper's.", as_printed(), fidelity=True),
             Claim("SOEL is the best on average.", best("SOEL", "f1")),
@@ -44,7 +43,6 @@ MAIN = (
         (20,),
         paper=paper.IMAGES,
         needs=GPU,
-        minutes=900,
         claims=(Claim("Our figures are the paper's.", as_printed(), fidelity=True), SOEL_BEST),
     ),
     Artefact(
@@ -59,7 +57,6 @@ MAIN = (
         columns="budget",
         plot="budget",
         needs=GPU,
-        minutes=3000,
         claims=(SOEL_BEST,),
     ),
     Artefact(
@@ -74,7 +71,6 @@ MAIN = (
         columns="budget",
         plot="budget",
         needs="feature vectors of the frames; a GPU advised",
-        minutes=200,
         claims=(SOEL_BEST,),
     ),
 )
@@ -93,7 +89,6 @@ THEORY = (
         plot="budget",
         n_seeds=20,
         needs=FEATURES,
-        minutes=30,
         claims=(Claim("Diverse queries have the smallest cover radius.", best("diverse", "radius", lowest=True)),),
     ),
     Artefact(
@@ -108,7 +103,6 @@ THEORY = (
         columns="budget",
         plot="budget",
         needs=GPU,
-        minutes=60,
         claims=(Claim("Diverse queries rank the unqueried rows best.", best("diverse", "ranking")),),
     ),
     Artefact(
@@ -123,7 +117,6 @@ THEORY = (
         columns="measure",
         n_seeds=2,
         needs=FEATURES,
-        minutes=10,
         claims=(Claim("Scores of one query set are nearly uncorrelated.", small("correlation_mean", 5.0)),),
     ),
     Artefact(
@@ -143,7 +136,6 @@ THEORY = (
         paper_axes=("dataset", "share"),
         n_seeds=10,
         needs=FEATURES,
-        minutes=30,
         claims=(
             Claim("The kernel density estimate is right within 5 points.", unbiased("alpha_kde")),
             Claim("(ours) The cover estimate is right within 5 points.", unbiased("alpha_cover")),

@@ -9,15 +9,17 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass,
 from typing import Any, Literal
 
 from soel.data.catalogue import CATALOGUE
-from soel.profiles import Profile
+from soel.profiles import PICTURE_BACKBONES, Profile
+from soel.reproduce.data_settings import settled
 from soel.reproduce.methods import Method
 from soel.reproduce.protocols import Order
 
-FORMAT = 1
+FORMAT = 2
 OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
     "table": ("features", "pictures"),
     "features": ("tables", "pictures"),
     "video": ("tables", "pictures"),
+    "pixels": ("tables", "features"),
 }
 Stage = Literal["fit", "query", "assumptions"]
 
@@ -66,7 +68,10 @@ def told(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Cell:
-    """dataset: a name of the catalogue, or of a user's file with its fingerprint. normal: the normal class, if any."""
+    """dataset: a name of the catalogue, or of a user's file with its fingerprint. normal: the normal class, if any.
+
+    form: for pictures, whether their pixels are learnt or the features of which network, and how many a class.
+    """
 
     dataset: str
     method: Method
@@ -74,6 +79,12 @@ class Cell:
     setting: Setting
     seed: int
     normal: int | None = None
+    form: str = ""
+
+    @property
+    def settled(self) -> Profile:
+        """The profile with the method's parts, and with what the paper sets for the data set."""
+        return settled(self.method.applied_to(self.profile), self.dataset)
 
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the result."""
@@ -81,6 +92,7 @@ class Cell:
             "format": FORMAT,
             "dataset": self.dataset,
             "normal": self.normal,
+            "form": self.form,
             "method": told(self.method),
             "profile": self._profile(),
             "setting": told(self._setting),
@@ -89,8 +101,11 @@ class Cell:
 
     def _profile(self) -> dict[str, Any]:
         """The settings that matter: schedules for other kinds of data do not."""
-        settings = told(self.method.applied_to(self.profile))
-        kind = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
+        profile = self.settled
+        settings = told(profile)
+        kind: str | None = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
+        if kind == "images":
+            kind = "pixels" if profile.backbone in PICTURE_BACKBONES else "features"
         return {name: value for name, value in settings.items() if name not in OTHER_SCHEDULES.get(kind, ())}
 
     @property

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from soel.reproduce.results import Point, Results
+from soel.reproduce.markdown import WORDS
+from soel.reproduce.results import RAW, Point, Results
 
 WIDTH, HEIGHT, MARGIN, LEGEND = 300, 220, 46, 150
 COLOURS = ("#1b6ca8", "#d1495b", "#2e8b57", "#8d5a97", "#e08e1a", "#555555", "#17becf", "#a0522d", "#708238")
@@ -23,14 +25,17 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes."""
+    """One set of axes. per_cent: its values lie between 0 and 100."""
 
     title: str
     lines: Sequence[Line]
+    per_cent: bool = False
 
 
 def panels(results: Results, x_axis: str) -> list[Panel]:
-    """A panel per data set and measure, a line per method."""
+    """A panel per data set and measure, a line per method; estimates of a share stand together beside the truth."""
+    if x_axis == "share" and all(name.startswith("alpha_") for name in results.values("measure")):
+        return [_estimates(dataset, results.where(dataset=dataset)) for dataset in results.values("dataset")]
     found = []
     for dataset in results.values("dataset"):
         for measure in results.where(dataset=dataset).values("measure"):
@@ -38,9 +43,19 @@ def panels(results: Results, x_axis: str) -> list[Panel]:
             shares = part.values("share") if x_axis != "share" else [""]
             for share in shares:
                 here = part.where(share=share) if share else part
-                title = f"{dataset}, {measure}" + (f", {share}" if len(shares) > 1 else "")
-                found.append(Panel(title, [_line(name, here, x_axis) for name in here.values("method")]))
+                title = f"{dataset}: {WORDS.get(measure, measure)}" + (f", {share}" if len(shares) > 1 else "")
+                lines = [_line(name, here.where(method=name), x_axis) for name in here.values("method")]
+                found.append(Panel(title, lines, measure not in RAW))
     return found
+
+
+def _estimates(dataset: str, results: Results) -> Panel:
+    lines = [
+        _line(WORDS.get(measure, measure), results.where(measure=measure), "share")
+        for measure in results.values("measure")
+    ]
+    truth = Line("true share", [(x, x, 0.0) for x, _, _ in lines[0].points])
+    return Panel(f"{dataset}: estimate, %", [truth, *lines], True)
 
 
 def draw(shown: Sequence[Panel], x_title: str) -> str:
@@ -62,8 +77,7 @@ def draw(shown: Sequence[Panel], x_title: str) -> str:
 
 
 def _line(name: str, results: Results, x_axis: str) -> Line:
-    points = sorted((_x(p, x_axis), p.mean, p.deviation) for p in results.where(method=name).points)
-    return Line(name, points)
+    return Line(name, sorted((_x(p, x_axis), p.mean, p.deviation) for p in results.points))
 
 
 def _x(point: Point, axis: str) -> float:
@@ -74,24 +88,36 @@ def _panel(panel: Panel, names: Sequence[str], x_title: str) -> str:
     xs = sorted({x for line in panel.lines for x, _, _ in line.points})
     lows = [mean - deviation for line in panel.lines for _, mean, deviation in line.points]
     highs = [mean + deviation for line in panel.lines for _, mean, deviation in line.points]
-    low, high = min(lows), max(highs)
-    spread = (high - low) or 1.0
+    floor, ceiling = (0.0, 100.0) if panel.per_cent else (0.0, math.inf)
+    steps = ticks(max(floor, min(lows)), min(ceiling, max(highs)))
+    low, spread = steps[0], steps[-1] - steps[0]
 
     def place(x: float, y: float) -> tuple[float, float]:
         """Budgets double, so the places on x are evenly spaced."""
         at = xs.index(x) / max(1, len(xs) - 1)
-        return round(at * WIDTH, 1), round(HEIGHT - (y - low) / spread * HEIGHT, 1)
+        height = (min(max(y, low), low + spread) - low) / spread  # a band may reach beyond what is possible
+        return round(at * WIDTH, 1), round(HEIGHT - height * HEIGHT, 1)
 
     parts = [f'<text y="-10" font-weight="bold">{escape(panel.title)}</text>']
     parts.append(f'<path d="M0 0V{HEIGHT}H{WIDTH}" fill="none" stroke="#999"/>')
     parts += [f'<text x="{place(x, low)[0]}" y="{HEIGHT + 15}" text-anchor="middle">{x:g}</text>' for x in xs]
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 30}" text-anchor="middle">{escape(x_title)}</text>')
-    for share in (0.0, 0.5, 1.0):
-        value = low + share * spread
-        parts.append(f'<text x="-5" y="{place(xs[0], value)[1] + 4}" text-anchor="end">{value:.3g}</text>')
+    for value in steps:
+        y = place(xs[0], value)[1]
+        parts.append(f'<text x="-5" y="{y + 4}" text-anchor="end">{value:.6g}</text>')
+        parts.append(f'<path d="M0 {y}H{WIDTH}" stroke="#eee"/>')
     for line in panel.lines:
         parts.append(_curve(line, names.index(line.name), place))
     return "".join(parts)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Three to seven round values, the first at or below `low` and the last at or above `high`."""
+    span = high - low or abs(high) or 1.0
+    size = 10.0 ** math.floor(math.log10(span / 4))
+    step = next(size * factor for factor in (1, 2, 5, 10) if span / (size * factor) <= 5)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(step * n, 10) for n in range(first, max(last, first + 1) + 1)]
 
 
 def _curve(line: Line, index: int, place: object) -> str:

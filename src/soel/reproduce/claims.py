@@ -90,10 +90,15 @@ def _compare(shown: Results, method: str, rival: str, lowest: bool = False) -> V
     ours, theirs = shown.mean(method=method), shown.mean(method=rival)
     error = math.hypot(shown.error(method=method), shown.error(method=rival))
     gain = theirs - ours if lowest else ours - theirs
-    why = f"{method} {ours:.1f}, {rival} {theirs:.1f} (standard error of the difference {error:.1f})"
-    if abs(gain) <= TWO_ERRORS * error:
+    why = _both(method, ours, rival, theirs, error)
+    if not abs(gain) > TWO_ERRORS * error:  # an error that is not known decides nothing
         return Verdict("undecided", why)
     return Verdict("holds" if gain > 0 else "fails", why)
+
+
+def _both(method: str, ours: float, rival: str, theirs: float, error: float) -> str:
+    known = "one seed, so no error is known" if math.isnan(error) else f"standard error of the difference {error:.1f}"
+    return f"{method} {ours:.1f}, {rival} {theirs:.1f} ({known})"
 
 
 def alike(method: str, rival: str, measure: str, tolerance: float = 1.0) -> Check:
@@ -105,9 +110,10 @@ def alike(method: str, rival: str, measure: str, tolerance: float = 1.0) -> Chec
             return NOT_RUN
         ours, theirs = shown.mean(method=method), shown.mean(method=rival)
         error = math.hypot(shown.error(method=method), shown.error(method=rival))
-        close = abs(ours - theirs) <= max(tolerance, TWO_ERRORS * error)
-        why = f"{method} {ours:.1f}, {rival} {theirs:.1f} (standard error of the difference {error:.1f})"
-        return Verdict("holds" if close else "fails", why)
+        why = _both(method, ours, rival, theirs, error)
+        if abs(ours - theirs) <= tolerance or abs(ours - theirs) <= TWO_ERRORS * error:
+            return Verdict("holds", why)
+        return Verdict("undecided" if math.isnan(error) else "fails", why)
 
     return check
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -17,13 +17,17 @@ from soel.engines.local import LocalEngine
 from soel.engines.together import learn_together, warm_up_together
 from soel.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
 from soel.oracle import SimulatedExpert
+from soel.profiles import WIDE, Profile
 from soel.queries import STRATEGIES
 from soel.reproduce.assumptions import assumption_measures
 from soel.reproduce.cells import Cell
+from soel.reproduce.fixmatch import augmented, learn_fixmatch
 from soel.reproduce.peers import fit_peer
 from soel.reproduce.protocols import Split, make_split
 from soel.reproduce.store import Measures
 from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Selection
+
+Encode = Callable[[Floats], Floats]
 
 
 @dataclass
@@ -33,6 +37,7 @@ class Run:
     cell: Cell
     split: Split
     engine: LocalEngine
+    encode: Encode
     pool: Floats
     test: Floats
     expert: SimulatedExpert
@@ -66,13 +71,21 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
     told = cell.method.given_share
     given = None if told is None else float(np.clip(split.share + told, 0.001, 0.5))
     split = split.clean() if cell.method.clean else split
-    engine = LocalEngine(cell.method.applied_to(cell.profile), cell.seed, contamination=given)
-    encoder = Encoder.fit(as_frame(split.pool), engine.profile.scaling_for(split.pool.shape[1]))
-    pool, test = (encoder.encode(as_frame(x)) for x in (split.pool, split.test))
+    engine = LocalEngine(cell.settled, cell.seed, contamination=given)
+    encode = _encoder(split.pool, engine.profile)
+    pool, test = encode(split.pool), encode(split.test)
     faults, rng = setting.expert, np.random.default_rng([cell.seed, 1])
     truth = split.pool_truth.astype(int)
     expert = SimulatedExpert(truth, wrong=faults.wrong, skip=faults.skip, bias=faults.bias, rng=rng)
-    return Run(cell, split, engine, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
+    return Run(cell, split, engine, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
+
+
+def _encoder(pool: Floats, profile: Profile) -> Encode:
+    """From rows to what the detector takes; features of a network and pixels are taken as they are."""
+    if pool.shape[1] > WIDE:
+        return lambda x: x
+    encoder = Encoder.fit(as_frame(pool), profile.scaling_for(pool.shape[1]))
+    return lambda x: encoder.encode(as_frame(x))
 
 
 def _shape(run: Run) -> tuple[int, ...]:
@@ -133,6 +146,8 @@ def _select(run: Run, model: Detector, scores: Floats, embeddings: Floats, n_que
 def _learn(runs: Sequence[Run], warm: Sequence[Detector]) -> list[Detector]:
     """Train all runs; those with equally many labels as one model."""
     estimates = [run.engine.estimate(run.rounds) for run in runs]
+    if runs[0].cell.method.augmented:
+        return [_fixmatch(*each) for each in zip(runs, warm, estimates, strict=True)]
     counts = [int((run.labels != UNLABELLED).sum()) for run in runs]
     trained: list[Detector] = list(warm)
     for count in set(counts):
@@ -147,6 +162,15 @@ def _learn(runs: Sequence[Run], warm: Sequence[Detector]) -> list[Detector]:
         for index, detector in zip(at, detectors, strict=True):
             trained[index] = detector
     return trained
+
+
+def _fixmatch(run: Run, warm: Detector, estimate: Estimate) -> Detector:
+    from soel.reproduce.pictures import features_of
+
+    pictures, extractor = run.split.pictures, run.split.extractor
+    assert pictures is not None  # data without pictures are not asked for it
+    draws = augmented(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
+    return learn_fixmatch(run.engine, warm, run.pool, run.labels, draws, estimate)
 
 
 def _measures(run: Run, detector: Detector | None) -> Measures:

@@ -60,7 +60,8 @@ def _cell(results: Results) -> str:
         return "-"
     point: Point = results.points[0]
     paper = "" if point.paper is None else f" ({point.paper[0]:.1f})"
-    return f"{point.mean:.1f} ± {point.deviation:.1f}{paper}"
+    spread = f" ± {point.deviation:.1f}" if point.n > 1 else ""
+    return f"{point.mean:.1f}{spread}{paper}"
 
 
 def _word(axis: str, value: str) -> str:

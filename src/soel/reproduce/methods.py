@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soel.errors import ConfigError
-from soel.profiles import Profile
+from soel.profiles import PICTURE_BACKBONES, Profile
 
 Options = Mapping[str, Any]
 
@@ -20,6 +20,7 @@ class Method:
     n_rounds: the budget is spent in so many rounds, with a fit between them.
     clean: trained on the pool's normal rows alone, to see what contamination costs.
     peer: another detector instead of ours, see `peers`.
+    augmented: learns from augmented pictures, see `fixmatch`.
     """
 
     name: str
@@ -35,6 +36,11 @@ class Method:
     clean: bool = False
     peer: str | None = None
     peer_options: Options = field(default_factory=dict)
+    augmented: bool = False
+
+    def on_pixels(self, profile: Profile) -> bool:
+        """Whether it learns on pictures themselves rather than on rows."""
+        return self.applied_to(profile).backbone in PICTURE_BACKBONES and self.peer is None
 
     def applied_to(self, profile: Profile) -> Profile:
         """The profile with this method's parts."""
@@ -73,6 +79,13 @@ CLASSIFIER = Method("binary classifier", backbone="classifier")
 NEIGHBOUR_LABELS = Method("nearest-neighbour labels", objective="neighbour-labels")
 PROCESS_LABELS = Method("Gaussian-process labels", objective="gaussian-process-labels")
 DEEP_SVDD = tuple(replace(m, name=f"{m.name} on Deep SVDD", backbone="deep-svdd") for m in (SOEL, NINE[1], NINE[6]))
+MHROT = tuple(
+    replace(m, name=f"{m.name} on MHRot", backbone="mhrot") for m in (SOEL, NINE[1], NINE[6], LOE, QUERY_ONLY)
+)
+FIXMATCH = (
+    Method("FixMatch", "random", "supervised", augmented=True),
+    Method("FixMatch after diverse queries", "diverse", "supervised", augmented=True),
+)
 CLEAN = Method("NTL", objective="all-normal", asks=False, clean=True)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soel.data.catalogue_files import ClassSets, Content, LabelledRows
 from soel.errors import DataError
@@ -18,12 +19,17 @@ VIDEO_NORMALS, VIDEO_ALL_NORMALS, VIDEO_SHARE = 6800, 9955, 0.3
 
 @dataclass(frozen=True)
 class Split:
-    """A pool (N, d) with its hidden truth (N,), and the test rows with theirs."""
+    """A pool (N, d) with its hidden truth (N,), and the test rows with theirs.
+
+    pictures: those that the pool's rows were made from by the extractor named, where they were.
+    """
 
     pool: Floats
     pool_truth: np.ndarray
     test: Floats
     test_truth: np.ndarray
+    pictures: NDArray[np.uint8] | None = None
+    extractor: str = ""
 
     @property
     def share(self) -> float:
@@ -33,7 +39,7 @@ class Split:
     def clean(self) -> Split:
         """The same with a pool of normals only."""
         normal = ~self.pool_truth
-        return Split(self.pool[normal], self.pool_truth[normal], self.test, self.test_truth)
+        return replace(self, pool=self.pool[normal], pool_truth=self.pool_truth[normal], pictures=None)
 
 
 def contaminated(rows: LabelledRows, seed: int, share: float = USUAL_SHARE, order: Order = "random") -> Split:
@@ -74,7 +80,8 @@ def one_vs_rest(sets: ClassSets, normal: int, seed: int, share: float = USUAL_SH
     mixed = rng.permutation(others)[: int(share / (1 - share) * len(own))]
     pool = rng.permutation(np.concatenate([own, mixed]))
     truth, test_truth = sets.y_train[pool] != normal, sets.y_test != normal
-    return Split(_floats(sets.x_train[pool]), truth, _floats(sets.x_test), test_truth)
+    pictures = None if sets.pictures is None else sets.pictures[pool]
+    return Split(_floats(sets.x_train[pool]), truth, _floats(sets.x_test), test_truth, pictures, sets.extractor)
 
 
 def make_split(
@@ -111,4 +118,5 @@ def _taken(rows: LabelledRows, normals: Rows, anomalies: Rows, n_normals: int, n
 
 
 def _floats(x: np.ndarray) -> Floats:
-    return np.ascontiguousarray(x, np.float32)
+    """Rows (n, d); pictures are laid out flat."""
+    return np.ascontiguousarray(x, np.float32).reshape(len(x), -1)

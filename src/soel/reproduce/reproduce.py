@@ -12,8 +12,10 @@ from soel.errors import DataError
 from soel.profiles import Profile, find_profile
 from soel.reproduce import markdown
 from soel.reproduce.artefact import FIRST_SEED, Artefact
+from soel.reproduce.cells import Cell
 from soel.reproduce.chart import draw, panels
 from soel.reproduce.claims import Verdict
+from soel.reproduce.code_state import whole_code
 from soel.reproduce.methods import PEERS, chosen
 from soel.reproduce.peers import missing_package
 from soel.reproduce.results import Results, collect
@@ -41,6 +43,19 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Made:
+    """By which code the cells were computed: the state of it, how many cells, and how many by another state."""
+
+    code: str
+    n_cells: int = 0
+    n_old: int = 0
+
+    def __str__(self) -> str:
+        others = f"{self.n_old} of them by other code" if self.n_old else "all by this code"
+        return f"Code state `{self.code}`; {self.n_cells} cells, {others}."
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What came out: points, a verdict per claim, and the files that were written."""
 
@@ -48,6 +63,7 @@ class Outcome:
     profile: str
     results: Results
     verdicts: Sequence[tuple[str, Verdict]]
+    made: Made
     files: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -64,6 +80,7 @@ class Outcome:
             "points": [asdict(point) for point in self.results.points],
             "verdicts": [{"claim": text, **asdict(verdict)} for text, verdict in self.verdicts],
             "missing": list(self.results.missing),
+            "made": asdict(self.made),
             "files": self.files,
         }
 
@@ -92,25 +109,34 @@ def reproduce(
     source: Source | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    keep_old: bool = False,
 ) -> Outcome:
     """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
 
     n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
+    keep_old: cells that other code computed are kept, and counted; else they are computed again.
     """
     source = source or local_source()
     wanted = planned(artefact, plan)
     _check_present(wanted, source)
     profile = find_profile(plan.profile)
+    if n_jobs != 0:
+        _prepare(wanted, profile, source, progress)
     store = CellStore(out / CELLS)
     cells = wanted.cells(profile, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
     if n_jobs != 0:
-        run(cells, source, store, n_jobs, progress)
+        run(cells, source, store, n_jobs, progress, keep_old)
     titles = {name: source.title(name) for name in wanted.datasets}
     found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
-    results = Results(found.points, _missing(wanted))
-    asked = [claim for claim in wanted.claims if not claim.fidelity or profile.name != "default"]
+    results = Results(found.points, [*_missing(wanted), *_unsuited(wanted, profile, source)])
+    asked = [claim for claim in wanted.claims if not claim.fidelity or not profile.name.startswith("default")]
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    return write(Outcome(wanted, profile.name, results, verdicts), out)
+    return write(Outcome(wanted, profile.name, results, verdicts, _made(cells, store)), out)
+
+
+def narrow(profile: Profile) -> Profile:
+    """The profile for feature vectors on a machine without a GPU: one member, views through a narrow middle."""
+    return replace(profile.with_parts(backbone="ntl-narrow"), name=f"{profile.name}, narrow", n_members=1)
 
 
 def write(outcome: Outcome, out: Path) -> Outcome:
@@ -122,10 +148,22 @@ def write(outcome: Outcome, out: Path) -> Outcome:
         axis = outcome.artefact.plot
         Path(files["picture"]).write_text(draw(panels(outcome.results, axis), X_TITLES[axis]), encoding="utf-8")
     finished = replace(outcome, files=files)
-    heading = f"# {outcome.artefact.title}\n\nProfile `{outcome.profile}`.\n\n"
+    heading = f"# {outcome.artefact.title}\n\nProfile `{outcome.profile}`. {outcome.made}\n\n"
     Path(files["markdown"]).write_text(heading + finished.text + "\n", encoding="utf-8")
     Path(files["json"]).write_text(json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return finished
+
+
+def _prepare(artefact: Artefact, profile: Profile, source: Source, progress: Progress | None) -> None:
+    """Features of pictures are made before any cell is computed: in one process, with all cores."""
+    if not all(method.on_pixels(profile) for method in artefact.methods):
+        for name in artefact.datasets:
+            source.prepare(name, progress)
+
+
+def _made(cells: Sequence[Cell], store: CellStore) -> Made:
+    finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
+    return Made(whole_code(), len(finished), sum(store.is_old(cell) for cell in finished))
 
 
 def _check_present(artefact: Artefact, source: Source) -> None:
@@ -135,6 +173,16 @@ def _check_present(artefact: Artefact, source: Source) -> None:
             f"{artefact.name} needs {', '.join(absent)}, not in the data folder. `soel datasets` says where each comes "
             "from; name others with --datasets, or the folder with --data-dir."
         )
+
+
+def _unsuited(artefact: Artefact, profile: Profile, source: Source) -> list[str]:
+    """Methods that need pictures, on data without any."""
+    return [
+        f"{method.name} on {source.title(name)}, because it needs pictures"
+        for method in artefact.methods
+        for name in artefact.datasets
+        if not source.suits(name, method.augmented, method.on_pixels(profile))
+    ]
 
 
 def _missing(artefact: Artefact) -> list[str]:

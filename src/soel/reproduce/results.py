@@ -32,8 +32,8 @@ class Point:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean."""
-        return float(self.deviation / max(1, self.n - 1) ** 0.5)
+        """The standard error of the mean; one seed says nothing about it."""
+        return float(self.deviation / (self.n - 1) ** 0.5) if self.n > 1 else float("nan")
 
 
 @dataclass(frozen=True)

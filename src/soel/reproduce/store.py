@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
+import time
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError
 from soel.reproduce.cells import Cell
+from soel.reproduce.code_state import code_of
 
 Measures = Mapping[str, float | None]
 
@@ -23,21 +28,35 @@ class CellStore:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def has(self, cell: Cell) -> bool:
-        """Whether the cell is finished."""
+        """Whether the cell is finished, by whatever code."""
         return self._path(cell).exists()
+
+    def is_old(self, cell: Cell) -> bool:
+        """Whether the cell was finished by other code than this."""
+        return self.has(cell) and self._document(self._path(cell)).get("code") != code_of(cell)
 
     def read(self, cell: Cell) -> Measures:
         """The measures of a finished cell."""
         path = self._path(cell)
-        try:
-            measures: Measures = json.loads(path.read_text(encoding="utf-8"))["measures"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"The result {path} cannot be read: {error!r}. Remove it and run again.") from error
+        measures = self._document(path).get("measures")
+        if not isinstance(measures, dict):
+            raise _unreadable(path, "it holds no measures")
         return measures
 
     def write(self, cell: Cell, measures: Measures, seconds: float) -> None:
-        """Keep a finished cell: the file appears under its name only when it is whole."""
-        document = {"cell": cell.to_json(), "method": cell.method.name, "measures": measures, "seconds": seconds}
+        """Keep a finished cell: the file appears under its name only when it is whole.
+
+        seconds: of processor time.
+        """
+        document = {
+            "cell": cell.to_json(),
+            "method": cell.method.name,
+            "measures": measures,
+            "seconds": seconds,
+            "code": code_of(cell),
+            "machine": machine(),
+            "finished": time.time(),
+        }
         text = json.dumps(document, indent=1, allow_nan=False)
         path = self._path(cell)
         part = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -48,7 +67,10 @@ class CellStore:
         part.replace(path)
 
     def merge(self, others: Iterable[Path]) -> int:
-        """Copy cells that were finished elsewhere; returns how many are new here."""
+        """Copy cells that were finished elsewhere; returns how many are new here.
+
+        Where both have a cell, ours stays; unless they come from different code and theirs was finished later.
+        """
         n_new = 0
         for folder in others:
             if not folder.is_dir():
@@ -59,16 +81,34 @@ class CellStore:
         return n_new
 
     def _adopt(self, path: Path) -> bool:
-        target = self.folder / path.name
+        target, theirs = self.folder / path.name, self._document(path)
+        if "measures" not in theirs:
+            return False
         if target.exists():
-            return False
-        document: Any = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(document, dict) or "measures" not in document:
-            return False
+            ours = self._document(target)
+            if ours.get("code") == theirs.get("code") or theirs.get("finished", 0) <= ours.get("finished", 0):
+                return False
         part = target.with_name(target.name + ".part")
         shutil.copyfile(path, part)
         part.replace(target)
         return True
 
+    def _document(self, path: Path) -> dict[str, Any]:
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, repr(error)) from error
+        return document if isinstance(document, dict) else {}
+
     def _path(self, cell: Cell) -> Path:
         return self.folder / f"{cell.key}.json"
+
+
+@lru_cache(maxsize=1)
+def machine() -> str:
+    """Where a cell was computed, in words: rounding differs between machines and libraries."""
+    return f"{platform.machine()}, Python {platform.python_version()}, torch {version('torch')}"
+
+
+def _unreadable(path: Path, why: str) -> DataError:
+    return DataError(f"The result {path} cannot be read: {why}. Remove it and run again.")

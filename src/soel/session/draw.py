@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from soel.errors import DataError, SessionError
 from soel.queries.base import Strategy
 from soel.session.files import PoolRecord
+from soel.session.ports import Engine
 from soel.session.rounds import Draw
 from soel.session.state import SessionState
 from soel.types import UNLABELLED, Labels, PoolView, Rows, Selection
@@ -30,9 +31,16 @@ class Candidates:
 
 def find_candidates(state: SessionState, ids: Sequence[str]) -> Candidates:
     """Rows without a label, but for those set aside twice."""
-    fresh = [row for row, item in enumerate(ids) if item not in state.answers]
-    returning = [row for row, item in enumerate(ids) if state.may_return(item)]
-    return Candidates(np.array(fresh, np.int64), np.array(returning, np.int64))
+    answered = rows_of(ids, state.answers)
+    is_fresh = np.ones(len(ids), bool)
+    is_fresh[list(answered.values())] = False
+    returning = [row for item, row in answered.items() if state.may_return(item)]
+    return Candidates(np.flatnonzero(is_fresh), np.array(returning, np.int64))
+
+
+def rows_of(ids: Sequence[str], items: Container[str]) -> dict[str, int]:
+    """The rows of a few items, in row order: one look at every id, nothing kept of the others."""
+    return {item: row for row, item in enumerate(ids) if item in items}
 
 
 def check_number(n: int | None) -> None:
@@ -58,11 +66,15 @@ def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
 
 def label_vector(state: SessionState, ids: Sequence[str]) -> Labels:
     """The labels that hold, by row: (N,) of 1, 0, -1."""
-    labels = state.labels
-    return np.array([labels.get(item, UNLABELLED) for item in ids], np.int8)
+    labels = np.full(len(ids), UNLABELLED, np.int8)
+    for item, row in rows_of(ids, state.labels).items():
+        labels[row] = state.labels[item]
+    return labels
 
 
-def select(strategy: Strategy, view: PoolView, candidates: Candidates, n: int, rng: np.random.Generator) -> Selection:
+def select(
+    engine: Engine, strategy: Strategy, view: PoolView, candidates: Candidates, n: int, rng: np.random.Generator
+) -> Selection:
     """`n` rows and a reserve of up to twice as many, drawn among the candidates only.
 
     Items set aside are left out of the view, so that the odds are those of the items that could be drawn.
@@ -73,10 +85,10 @@ def select(strategy: Strategy, view: PoolView, candidates: Candidates, n: int, r
     keep = view.labels != UNLABELLED
     keep[allowed] = True
     if keep.all():
-        return strategy.select(view, n, rng, n_reserve=2 * n)
+        return engine.select(strategy, view, n, rng, 2 * n, None)
     rows = np.flatnonzero(keep)
     part = PoolView(view.scores[rows], view.embeddings[rows], view.labels[rows], view.contamination)
-    chosen = strategy.select(part, n, rng, n_reserve=2 * n)
+    chosen = engine.select(strategy, part, n, rng, 2 * n, rows)
     return Selection(rows[chosen.rows], chosen.odds)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import secrets
 import shutil
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -27,11 +29,18 @@ class PoolRecord:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write beside the target, sync, then rename: a reader finds the old file or the new one."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all of it is on disk, and leaves no trace otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with partial.open("xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
@@ -64,26 +73,23 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
     The name carries the content's hash, so that two processes that draw the same round at the same
     moment cannot overwrite one another.
     """
-    buffer = io.BytesIO()
-    np.savez(
-        buffer,
-        scores=np.asarray(record.scores, np.float64),
-        embeddings=np.asarray(record.embeddings, np.float32),
-    )
-    content = buffer.getvalue()
-    digest = hashlib.sha256(content).hexdigest()
+    scores, embeddings = np.asarray(record.scores, np.float64), np.asarray(record.embeddings, np.float32)
+    draft = folder / f"{number:04d}-{secrets.token_hex(8)}.npz"
+    with replacing(draft) as file:
+        np.savez(file, scores=scores, embeddings=embeddings)
+    digest = _digest(draft)
     name = f"{number:04d}-{digest[:12]}.npz"
-    write_whole(folder / name, content)
+    draft.replace(folder / name)
+    sync_folder(folder)
     return name, digest
 
 
 def load_record(path: Path, digest: str, n_items: int) -> PoolRecord:
     """Read it back; a file that changed since is refused."""
-    content = _read(path)
-    if hashlib.sha256(content).hexdigest() != digest:
+    if _digest(path) != digest:
         raise SessionError(f"{path.name} is not the file that the round recorded; restore it from a copy.")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        with np.load(path, allow_pickle=False) as arrays:
             record = PoolRecord(arrays["scores"], arrays["embeddings"])
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
         raise SessionError(f"{path.name} cannot be read ({error}); restore it from a copy.") from error
@@ -92,8 +98,9 @@ def load_record(path: Path, digest: str, n_items: int) -> PoolRecord:
     return record
 
 
-def _read(path: Path) -> bytes:
+def _digest(path: Path) -> str:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise SessionError(f"{path} cannot be read ({error.strerror}); restore it from a copy.") from error

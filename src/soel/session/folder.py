@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,24 @@ import numpy as np
 
 from soel.errors import SessionError
 from soel.session.config import SessionConfig, read_config, write_config
-from soel.session.files import write_whole
+from soel.session.files import replacing, write_whole
 from soel.types import Floats
+
+STREAM = "stream.json"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The data that a session's items were drawn from. address: where they lie. n_rows: how many rows they have.
+
+    fingerprint: of their files. id_column, label_column: their own columns, None where there is none.
+    """
+
+    address: str
+    fingerprint: str
+    n_rows: int
+    id_column: str | None = None
+    label_column: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,17 @@ class SessionFolder:
             )
         return pool
 
+    @cached_property
+    def whole(self) -> Whole | None:
+        """Where the rest of the data lies, for a session on a sample of them; None for a session on all of them."""
+        path = self.path / STREAM
+        try:
+            return Whole(**json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+
     def new_model(self, name: str) -> str:
         """The relative path of a new, empty model folder that belongs to the caller alone.
 
@@ -112,8 +138,7 @@ def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Flo
     if len(set(ids)) != len(ids):
         raise SessionError("Item ids repeat; every item of a session needs one of its own.")
     write_whole(path / "ids.json", json.dumps(list(ids), ensure_ascii=False).encode())
-    buffer = io.BytesIO()
-    np.save(buffer, np.ascontiguousarray(features, np.float32), allow_pickle=False)
-    write_whole(path / "features.npy", buffer.getvalue())
+    with replacing(path / "features.npy") as file:
+        np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)
     write_config(path / "config.json", config)
     return SessionFolder(path)

@@ -155,7 +155,15 @@ class Labelling:
         unknown = [item for item in items if item not in self._known]
         if unknown:
             shown = ", ".join(repr(item) for item in unknown[:5]) + (" and more" if len(unknown) > 5 else "")
-            raise UnknownItemError(f"This session has no item {shown}; nothing was stored. Check the ids.")
+            raise UnknownItemError(f"This session has no item {shown}; nothing was stored. {self._advice_on_ids()}")
+
+    def _advice_on_ids(self) -> str:
+        if self.folder.whole is None:
+            return "Check the ids."
+        return (
+            f"Its pool is a sample of {self.config.n_items} of the {self.folder.whole.n_rows} rows, and only those can "
+            "be labelled: check the ids, or start a session with a larger --pool-rows."
+        )
 
 
 def check_name(who: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.types import Estimate, Evidence, Floats, Labels
+from soel.queries.base import Strategy
+from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
 
 Progress = Callable[[int, int], None]
 
@@ -58,6 +59,14 @@ class Engine(Protocol):
 
     def look(self, model: Any, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
         """Scores (N,) and embeddings (N, D); with a rate, gradients under pseudo-labels as embeddings."""
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """What the strategy picks: `n` rows of the view and a reserve, after a look at the same model.
+
+        rows: which rows of the pool the view shows; None for all.
+        """
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies from all answers so far."""

@@ -50,7 +50,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class Status:
-    """Where the session stands. next: the step to take."""
+    """Where the session stands. next: the step to take.
+
+    n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
+    """
 
     session: str
     source: str
@@ -67,6 +70,7 @@ class Status:
     model: ModelRef | None
     fit_is_current: bool
     next: str
+    n_rows: int | None = None
 
 
 def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> Scored:

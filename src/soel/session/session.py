@@ -72,16 +72,19 @@ class Session(Labelling):
 
     def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scored:
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""
-        ref = self.state.fit
-        if ref is None:
-            raise SessionError("There is no fitted model yet; fit before scoring.")
         if (x is None) != (ids is None):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
-        model = self.engine.load(self.folder.path / ref.model.folder)
-        if rule is not None:
-            model = self.engine.with_rule(model, self.folder.pool, rule)
+        _, model = self.fitted(rule)
         scores = self.engine.score(model, self.folder.pool if x is None else x)
         return ranked(tuple(self.ids if ids is None else ids), scores, self.engine.alarms(model, scores))
+
+    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Any]:
+        """The model of the last fit, with its threshold set by another rule where one is given."""
+        fit = self.state.fit
+        if fit is None:
+            raise SessionError("There is no fitted model yet; fit before scoring.")
+        model = self.engine.load(self.folder.path / fit.model.folder)
+        return fit.model, model if rule is None else self.engine.with_rule(model, self.folder.pool, rule)
 
     def status(self) -> Status:
         """Where the session stands, in numbers."""
@@ -102,6 +105,7 @@ class Session(Labelling):
             model=None if state.fit is None else state.fit.model,
             fit_is_current=state.fit_is_current,
             next=_next_step(state),
+            n_rows=None if self.folder.whole is None else self.folder.whole.n_rows,
         )
 
     def why(self, item: str) -> Why:

@@ -11,7 +11,7 @@ from soel.errors import ConfigError
 from soel.queries import STRATEGIES
 from soel.queries.base import Strategy
 from soel.session.config import SessionConfig
-from soel.session.draw import as_draws, find_candidates, label_vector, select
+from soel.session.draw import as_draws, find_candidates, label_vector, rows_of, select
 from soel.session.files import PoolRecord
 from soel.session.folder import SessionFolder
 from soel.session.ports import Engine
@@ -38,7 +38,7 @@ def draw(
         _, embeddings = engine.look(model, place.pool, share)
     view = PoolView(scores, embeddings, label_vector(state, place.ids), share)
     rng = np.random.default_rng(round_seed(place.config, len(state.rounds) + 1))
-    chosen = select(strategy, view, find_candidates(state, place.ids), n, rng)
+    chosen = select(engine, strategy, view, find_candidates(state, place.ids), n, rng)
     return as_draws(chosen, record, place.ids), record
 
 
@@ -60,7 +60,7 @@ def gather_evidence(
     state: SessionState, ids: Sequence[str], record_of: Callable[[Round], PoolRecord]
 ) -> list[Evidence]:
     """The labels of each round that has any, with the pool as that round's model saw it."""
-    labels, row_of = state.labels, {item: row for row, item in enumerate(ids)}
+    labels, row_of = state.labels, rows_of(ids, state.labels)
     evidence = []
     for drawn in state.rounds:
         told = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]

@@ -16,7 +16,7 @@ from soel.web.ports import Strip
 N_BARS = 24
 PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
 N_CATEGORIES = 8
-REMARKABLE = 0.975  # a share of the rows worth mentioning
+REMARKABLE = 0.975  # a share of the rows worth mentioning, though the value is within the usual spread
 
 
 class Measure(Protocol):
@@ -28,7 +28,7 @@ class Measure(Protocol):
     def text(self, value: Any) -> str:
         """The value as a person writes it."""
 
-    def words(self, value: Any) -> str:
+    def words(self, value: Any, stands_out: bool) -> str:
         """How it compares."""
 
     def strip(self, value: Any) -> Strip | None:
@@ -65,8 +65,8 @@ class Numbers:
         """Five figures."""
         return "missing" if np.isnan(value) else _number(float(value))
 
-    def words(self, value: Any) -> str:
-        """The share of rows below or above, and what is typical."""
+    def words(self, value: Any, stands_out: bool) -> str:
+        """What is typical; of a value that stands out, the share of rows below or above it."""
         if np.isnan(value):
             return f"missing in {_percent(self.missing)} of the rows"
         if not len(self.values):
@@ -74,9 +74,11 @@ class Numbers:
         typical = f"typical {_number(float(np.median(self.values)), 4)}"
         below = float(np.searchsorted(self.values, value) / len(self.values))
         above = 1 - float(np.searchsorted(self.values, value, side="right") / len(self.values))
-        if below >= REMARKABLE:
-            return f"higher than {_percent(below)} of the rows, {typical}"
-        return f"lower than {_percent(above)} of the rows, {typical}" if above >= REMARKABLE else typical
+        if stands_out:
+            share = f"higher than {_percent(below)}" if below > above else f"lower than {_percent(above)}"
+            return f"{share} of the rows, {typical}"
+        end = "upper" if below >= REMARKABLE else "lower" if above >= REMARKABLE else ""
+        return f"at the {end} end, {typical}" if end else typical
 
     def strip(self, value: Any) -> Strip | None:
         """A histogram over the usual range, widened so that the value is on it."""
@@ -110,7 +112,7 @@ class Categories:
         """The category itself."""
         return "missing" if value is None else str(value)
 
-    def words(self, value: Any) -> str:
+    def words(self, value: Any, stands_out: bool) -> str:
         """The share of rows that have it, and the most frequent one."""
         known = {category: count for category, count in self.counts.items() if category is not None}
         share = self.counts.get(value, 0) / self.n_rows

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Literal, Protocol
 
 from soel.api.background import Progress
-from soel.errors import SessionError, UnknownItemError
+from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
 from soel.web.door import Visitor
@@ -49,7 +51,6 @@ class Shown:
     note: str
     notes: tuple[tuple[str, str], ...]
     neighbours: tuple[tuple[str, str], ...]
-    why: tuple[str, ...]
 
 
 class Desk:
@@ -57,8 +58,18 @@ class Desk:
 
     def __init__(self, session: Session, items: ItemView, work: Work) -> None:
         self.session, self.items, self._work = session, items, work
-        self._known = frozenset(session.ids)
         self._starting = threading.Lock()
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.session.ids)
+
+    def warm_up(self) -> None:
+        """Read what the first item needs, while a browser opens. What goes wrong is said when it is asked for."""
+        with suppress(SoelError, OSError):
+            state = self.session.state
+            for item in state.open[:1]:
+                self.card(item, state)
 
     def check(self, item: str) -> str:
         """The id, if the session has such an item: everything is served by id from this list."""
@@ -91,7 +102,7 @@ class Desk:
         written = {note.who: note.text for note in state.notes_of(item)}
         own = written.pop(visitor.name, "")
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
-        return Shown(card, None if vote is None else vote.verdict, own, tuple(written.items()), near, self._why(item))
+        return Shown(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
 
     def answer(self, visitor: Visitor, item: str, verdict: str, note: str) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training."""
@@ -136,9 +147,10 @@ class Desk:
         if progress is not None and progress.running:
             raise SessionError("The machine is at work on this session already; wait until it is done.")
 
-    def _why(self, item: str) -> tuple[str, ...]:
+    def why(self, item: str) -> tuple[str, ...]:
+        """Why an item was asked about, in sentences. Told apart from the item: it takes a look at the whole pool."""
         try:
-            return why_words(self.session.why(item), self.session.config.n_items)
+            return why_words(self.session.why(item), self.session.config.n_items, self.items.title)
         except UnknownItemError:
             raise
         except SessionError:

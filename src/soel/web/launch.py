@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,11 +40,11 @@ def launch(creation: Creation, owner: str, place: Place, heard: Heard, store: st
             door = move_in(creation)
             serve(lambda house: _open(creation, door, house, store, leaving), door, owner, place, heard.announce)
             return
-        creation.start()
         leaving.callback(creation.stop)
         door = Door(creation.place)
 
         def prepare(house: House) -> ASGIApp:
+            creation.start()  # only now: there is a port to be served on
             preparation = Preparation(creation, creation.data.name)
             first = create_preparing_app(preparation, door, house)
             waiting = Waiting(first, preparation, lambda: _change(creation, door, house, store, leaving), heard.told)
@@ -75,6 +76,9 @@ def _open(creation: Creation, door: Door, house: House, store: str | None, leavi
     desk = Desk(session, view_of(session), Background(creation.folder, store))
     app = create_app(desk, door, house)
     desk.go_on()
+    reader = threading.Thread(target=desk.warm_up)
+    reader.start()
+    leaving.callback(reader.join)  # before the session is closed
     return app
 
 

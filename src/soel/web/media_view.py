@@ -23,11 +23,15 @@ class MediaView:
         """Image or video, the same for all items."""
         return self._kind
 
+    def title(self, item: str) -> str:
+        """The name of its file, or its clip and time."""
+        return self._names[item]
+
     def card(self, item: str, labels: Mapping[str, int]) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
-        return Card(item, self._kind, self._names[item], neighbours=near)
+        return Card(item, self._kind, self.title(item), neighbours=near)
 
     def image(self, item: str, size: int) -> Picture | None:
         """The picture as JPEG, in the next of a few sizes."""

@@ -64,6 +64,9 @@ class ItemView(Protocol):
     def kind(self, item: str) -> Kind:
         """What the item is."""
 
+    def title(self, item: str) -> str:
+        """What people call it."""
+
     def card(self, item: str, labels: Mapping[str, int]) -> Card:
         """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal)."""
 

@@ -63,13 +63,20 @@ def read_item(desk: TheDesk, visitor: Asker, id: Id) -> ItemOut:
     shown = desk.show(visitor, id)
     mine = {
         "frames": [asdict(frame) for frame in desk.items.frames(id)],
-        "neighbours": [{"item": near, "verdict": verdict} for near, verdict in shown.neighbours],
+        "neighbours": [
+            {"item": near, "title": desk.items.title(near), "verdict": verdict} for near, verdict in shown.neighbours
+        ],
         "notes": [{"who": who, "text": text} for who, text in shown.notes],
         "verdict": shown.verdict,
         "note": shown.note,
-        "why": shown.why,
     }
     return ItemOut.model_validate(asdict(shown.card) | mine)
+
+
+@router.get("/why")
+def read_why(desk: TheDesk, _visitor: Asker, id: Id) -> list[str]:
+    """Why an item was asked about, in sentences."""
+    return list(desk.why(desk.check(id)))
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
@@ -107,7 +114,7 @@ def read_decisions(desk: TheDesk, visitor: Asker) -> list[DecisionOut]:
     """All answers that hold, newest first, with the visitor's own beside them."""
     state = desk.session.state
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
-    return [_decision_out(state, item, answered, visitor) for item, answered in newest]
+    return [_decision_out(desk, state, item, answered, visitor) for item, answered in newest]
 
 
 @router.post("/train")
@@ -145,10 +152,12 @@ def _next(desk: Desk, visitor: Visitor, tab: str) -> DeskOut:
     return _desk_out(visitor, desk, desk.standing(visitor, tab))
 
 
-def _decision_out(state: SessionState, item: str, answered: Answered, visitor: Visitor) -> DecisionOut:
+def _decision_out(desk: Desk, state: SessionState, item: str, answered: Answered, visitor: Visitor) -> DecisionOut:
     vote = answered.vote_of(visitor.name)
     return DecisionOut(
         item=item,
+        title=desk.items.title(item),
+        kind=desk.items.kind(item),
         verdict=answered.verdict,
         mine=None if vote is None else cast(Verdict, vote.verdict),
         who=sorted({each.who for each in answered.votes} or {answered.who}),

@@ -70,6 +70,7 @@ def _top_out(top: TopItem, verdict: str | None) -> TopOut:
     fields = [FieldOut.model_validate(asdict(field)) for field in top.card.fields[:N_FIELDS] if field.stands_out]
     return TopOut(
         item=top.item,
+        title=top.card.title,
         rank=top.rank,
         score=top.score,
         probability=top.probability,

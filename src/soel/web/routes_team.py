@@ -52,6 +52,8 @@ def _team_out(desk: Desk) -> TeamOut:
     differing = [
         DisagreementOut(
             item=item,
+            title=desk.items.title(item),
+            kind=desk.items.kind(item),
             votes={vote.who: vote.verdict for vote in state.answers[item].votes},
             notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
         )

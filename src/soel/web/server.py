@@ -27,6 +27,10 @@ class Place:
     port: int = 0
     names: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.port < 2**16:
+            raise ConfigError(f"A port is a number from 0 to {2**16 - 1}, got {self.port}.")
+
 
 def serve(
     make_app: Callable[[House], ASGIApp], door: Door, owner: str, place: Place, announce: Callable[[str], None]

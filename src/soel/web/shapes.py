@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from soel.web.ports import Kind
+
 Verdict = Literal["anomaly", "normal", "skip", "unsure"]
 MOST_ID, MOST_NOTE, MOST_NAME, MOST_GUIDELINE = 1000, 2000, 60, 50_000
 
@@ -165,6 +167,7 @@ class NeighbourOut(BaseModel):
     """A labelled item that looks like this one."""
 
     item: str
+    title: str
     verdict: str
 
 
@@ -179,7 +182,7 @@ class ItemOut(BaseModel):
     """One item, ready to be shown, with this visitor's answer and note."""
 
     item: str
-    kind: Literal["table", "image", "video"]
+    kind: Kind
     title: str
     fields: list[FieldOut]
     n_standing_out: int
@@ -188,13 +191,14 @@ class ItemOut(BaseModel):
     verdict: Verdict | None
     note: str
     notes: list[NoteOut]
-    why: list[str]
 
 
 class DecisionOut(BaseModel):
     """An answer that holds. verdict may be 'disagreement'. mine: the visitor's own answer. decided: by the owner."""
 
     item: str
+    title: str
+    kind: Kind
     verdict: str
     mine: Verdict | None
     who: list[str]
@@ -221,10 +225,11 @@ class TopOut(BaseModel):
     """One of the most anomalous items."""
 
     item: str
+    title: str
     rank: int
     score: float
     probability: float
-    kind: Literal["table", "image", "video"]
+    kind: Kind
     verdict: str | None
     fields: list[FieldOut]
 
@@ -269,6 +274,8 @@ class DisagreementOut(BaseModel):
     """An item that annotators label differently. votes: each name with its verdict."""
 
     item: str
+    title: str
+    kind: Kind
     votes: dict[str, str]
     notes: list[NoteOut]
 

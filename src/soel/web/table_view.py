@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
@@ -21,12 +22,16 @@ class TableView:
     """Cards from a frame that is read when the first card is asked for."""
 
     def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame]) -> None:
-        self._ids, self._read = ids, read
+        self._ids, self._read, self._reading = ids, read, threading.Lock()
         self._measured: tuple[frozenset[str], Mapping[str, Measure]] | None = None
 
     def kind(self, item: str) -> Kind:
         """Always a table's row."""
         return "table"
+
+    def title(self, item: str) -> str:
+        """A row is called by its id."""
+        return item
 
     def card(self, item: str, labels: Mapping[str, int]) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
@@ -50,8 +55,13 @@ class TableView:
         """A row has no neighbours in time."""
         return ()
 
-    @cached_property
+    @property
     def _frame(self) -> TableFrame:
+        with self._reading:  # one thread reads, the others wait for it
+            return self._held
+
+    @cached_property
+    def _held(self) -> TableFrame:
         return self._read()
 
     @cached_property
@@ -79,4 +89,4 @@ def _measure(column: Column, rows: Rows) -> Measure:
 
 
 def _field(usual: Measure, name: str, value: object, stands_out: bool) -> Field:
-    return Field(name, usual.text(value), usual.words(value), stands_out, usual.strip(value))
+    return Field(name, usual.text(value), usual.words(value, stands_out), stands_out, usual.strip(value))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from soel.session.team import Agreement
 from soel.session.why import Why
 from soel.session.worth import Worth
@@ -16,9 +18,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def why_words(why: Why, n_items: int) -> tuple[str, ...]:
-    """Why an item was asked about."""
-    return (_far(why), _unusual(why), _speaks(why, n_items))
+def why_words(why: Why, n_items: int, title: Callable[[str], str] = str) -> tuple[str, ...]:
+    """Why an item was asked about. title: what people call an item."""
+    return (_far(why, title), _unusual(why), _speaks(why, n_items))
 
 
 def worth_words(worth: Worth | None) -> tuple[str, ...]:
@@ -44,17 +46,15 @@ def agreement_words(agreement: Agreement) -> str:
     return f"{same} ({name} kappa {agreement.kappa:.2f}; 1 is full agreement, 0 is chance)."
 
 
-def _far(why: Why) -> str:
+def _far(why: Why, title: Callable[[str], str]) -> str:
     if why.nearest is None or why.distance_share is None:
         return "Nothing is labelled yet, so every label teaches something new."
+    closer = f"{percent(why.distance_share)} of the items are closer to a labelled one"
     if why.distance_share > 0.9:
-        closer = percent(why.distance_share)
-        return f"It is unlike everything labelled so far: {closer} of the items lie closer to a label."
+        return f"It is unlike everything labelled so far: {closer}."
     if why.distance_share > 0.5:
-        return (
-            f"It is rather far from what is labelled: {percent(why.distance_share)} of the items lie closer to a label."
-        )
-    return f"It lies close to a labelled item ({why.nearest})."
+        return f"It is rather unlike what is labelled so far: {closer}."
+    return f"It is much like an item that is labelled already: {title(why.nearest)}."
 
 
 def _unusual(why: Why) -> str:
@@ -67,20 +67,21 @@ def _unusual(why: Why) -> str:
 
 def _speaks(why: Why, n_items: int) -> str:
     if why.n_near <= 1:
-        return "It speaks for itself alone: no other item is closest to it."
-    return f"It speaks for {why.n_near:,} of {n_items:,} items that are closer to it than to any other asked item."
+        return "It speaks for itself alone: every other item is more like something else that was asked."
+    return f"It speaks for {why.n_near:,} of {n_items:,} items: they are more like it than like anything else asked."
 
 
 def _moved(worth: Worth) -> list[str]:
     told = []
     if worth.radius_drop is not None:
         told.append(
-            f"The newest {worth.n_newest} of {worth.n_labels} labels brought the farthest item "
-            f"{percent(max(0.0, worth.radius_drop))} closer to a label."
+            f"Cover: the item least like any labelled one came {percent(max(0.0, worth.radius_drop))} closer to a "
+            f"label by the newest {worth.n_newest} of {worth.n_labels} labels."
         )
     if worth.rank_agreement is not None:
         told.append(
-            f"The ranking before and after this training correlates by {worth.rank_agreement:.2f} (1: no change)."
+            f"Ranking: the order of the items before and after this training agrees to {worth.rank_agreement:.2f} "
+            "(1 is the same order, 0 is no relation)."
         )
     return told
 
@@ -89,7 +90,8 @@ def _held_back(worth: Worth) -> list[str]:
     scored = [each for each in worth.held_back if each.auroc is not None]
     if not scored:
         return []
-    rounds = ", ".join(f"round {each.round}: {each.auroc:.2f}" for each in scored)
+    rounds = ", ".join(f"{each.auroc:.2f} in round {each.round}" for each in scored)
     return [
-        f"How well the labels of a round were ranked before they were known ({rounds}; 1 is perfect, 0.5 is chance)."
+        "Held-back labels: before you answered, the detector told anomalies from normals with "
+        f"{rounds} (1 is perfect, 0.5 is chance)."
     ]

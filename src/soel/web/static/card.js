@@ -1,16 +1,18 @@
 // One item, big and clear: a row of a table, a picture, or a frame with the seconds around it.
 
 import { apart, draw, imageAddress, make } from "./dom.js";
+import { Zoom } from "./zoom.js";
 
 const WIDTH = 200;
 const HEIGHT = 30;
 
 export function strip(shape, name) {
-  const label = shape.mark === null ? `${name}: no mark` : `${name}: at ${Math.round(100 * shape.mark)} % of the range`;
+  const place = shape.mark === null ? "missing" : `at ${Math.round(100 * shape.mark)} %`;
+  const range = `from ${shape.low} to ${shape.high}`;
   const picture = draw("svg", {
     class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
-    "aria-label": `${label} from ${shape.low} to ${shape.high}`,
-  });
+    "aria-label": `${name}: ${place} of the range ${range}`,
+  }, draw("title", {}, `How ${name} is spread, ${range}`));
   const width = WIDTH / shape.bars.length;
   shape.bars.forEach((height, at) => {
     const tall = height * (HEIGHT - 8);
@@ -56,33 +58,45 @@ function row(item) {
   return parts;
 }
 
-function picture(item) {
-  const image = make("img", { class: "picture", src: imageAddress(item.item, 1024), alt: `Picture ${item.title}` });
-  const button = make("button", { type: "button", class: "picture-button", "aria-label": "Zoom", "aria-pressed": "false" }, image);
-  button.addEventListener("click", () => {
-    const zoomed = button.classList.toggle("zoomed");
-    button.setAttribute("aria-pressed", String(zoomed));
-    if (zoomed) image.src = imageAddress(item.item, 2048);
-  });
-  return button;
-}
-
+// Small pictures; one that is chosen takes the place of the large one until it is chosen again.
 function thumbs(title, entries) {
   if (!entries.length) return [];
   const list = make("ul", { class: "thumbs" });
-  for (const { item, caption, kind } of entries) {
-    list.append(make("li", { class: kind }, make("img", { src: imageAddress(item, 256), alt: caption, loading: "lazy" }), caption));
+  for (const { item, caption, kind, words } of entries) {
+    const image = make("img", { src: imageAddress(item, 256), alt: "", loading: "lazy" });
+    const button = make("button", { type: "button", class: "thumb-button", title: words, "aria-pressed": "false", "aria-label": `Look at ${words}` }, image, caption);
+    button.addEventListener("click", () => look(button, item, words));
+    list.append(make("li", { class: kind }, button));
   }
   return [make("h3", { class: "group-title" }, title), list];
 }
 
-export function body(item) {
-  if (item.kind === "table") return row(item);
-  const seconds = (value) => (value === 0 ? "now" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(1)} s`);
-  const around = item.frames.map((frame) => ({ item: frame.item, caption: seconds(frame.seconds), kind: frame.seconds === 0 ? "now" : "" }));
-  const near = item.neighbours.map((each) => ({ item: each.item, caption: each.verdict, kind: each.verdict }));
-  return [picture(item), ...thumbs("The seconds around it", around), ...thumbs("Most alike among what is labelled", near)];
+function look(button, item, words) {
+  const isOther = button.getAttribute("aria-pressed") === "false" && item !== zoom.item;
+  for (const each of document.querySelectorAll(".thumb-button")) each.setAttribute("aria-pressed", String(isOther && each === button));
+  zoom.show(isOther ? item : null, words);
 }
+
+function frameEntry({ item, seconds }) {
+  const away = `${Math.abs(seconds).toFixed(1)} s`;
+  if (seconds === 0) return { item, caption: "now", kind: "now", words: "this frame" };
+  const [sign, when] = seconds > 0 ? ["+", "later"] : ["−", "earlier"];
+  return { item, caption: `${sign}${away}`, kind: "", words: `the frame ${away} ${when}` };
+}
+
+let zoom = null; // of the picture on the page
+
+// A key that zooms the picture on the page; says whether it was one.
+export const zoomKey = (key) => zoom !== null && zoom.key(key);
+
+function media(item) {
+  zoom = new Zoom(item.item, `Picture ${item.title}`);
+  const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: verdict, kind: verdict, words: `${title}, labelled ${verdict}` }));
+  const alike = make("div", { class: "alike" }, ...thumbs("Most alike among the labelled", near));
+  return [make("div", { class: "look" }, zoom.frame, zoom.tools, alike), ...thumbs("The seconds around it", item.frames.map(frameEntry))];
+}
+
+export const body = (item) => (item.kind === "table" ? row(item) : media(item));
 
 export function summary(item) {
   if (item.kind !== "table") return `${item.title}.`;

@@ -36,6 +36,15 @@ export function status(text, state) {
   if (state === "saved") quiet = setTimeout(() => (place.dataset.state = "quiet"), 2500);
 }
 
+// What went wrong, seen and heard; somebody who is no longer signed in is led to the door.
+export function tell(error) {
+  if (error.status === 401) return location.assign("/welcome");
+  status(error.message, "trouble");
+  say(error.message);
+}
+
+export const retrying = (error) => status(`${error.message} Trying again …`, "trouble");
+
 export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };
 
 // A person's words as an element of its own, so that its writing direction cannot leak.
@@ -43,9 +52,15 @@ export const apart = (text, attributes = {}) => make("bdi", attributes, text);
 
 export const imageAddress = (item, size) => `/api/image?${new URLSearchParams({ id: item, size })}`;
 
+// A link to an item by what people call it, with its picture where it has one.
+export function itemLink({ item, title, kind }) {
+  const picture = kind === "table" ? [] : [make("img", { class: "thumb", src: imageAddress(item, 256), alt: "", loading: "lazy" })];
+  return make("a", { class: "item-link", href: `/?${new URLSearchParams({ item })}` }, ...picture, apart(title));
+}
+
 // Buttons for anomaly and normal; `given` is the answer that holds.
-export function choices(item, given, onChoose, verdicts = ["anomaly", "normal"]) {
-  const group = make("span", { class: "choices", role: "group", "aria-label": `Answer for ${item}` });
+export function choices(title, given, onChoose, verdicts = ["anomaly", "normal"]) {
+  const group = make("span", { class: "choices", role: "group", "aria-label": `Answer for ${title}` });
   for (const verdict of verdicts) {
     const kind = verdict in { anomaly: 1, normal: 1 } ? verdict : "aside";
     const button = make(
@@ -59,6 +74,15 @@ export function choices(item, given, onChoose, verdicts = ["anomaly", "normal"])
   }
   return group;
 }
+
+// Tells of an answer that is stored, seen and heard.
+export function stored(title, verdict) {
+  const words = { skip: "is skipped", disagreement: "is open again" }[verdict] ?? `is ${verdict}`;
+  status(`✓ Saved: ${title} ${words}`, "saved");
+  say(`Saved: ${title} ${words}.`);
+}
+
+export const many = (n, noun, nouns = `${noun}s`) => `${n.toLocaleString("en")} ${n === 1 ? noun : nouns}`;
 
 export function press(group, verdict) {
   for (const button of group.querySelectorAll("button")) {

@@ -1,8 +1,8 @@
 // The labelling page: one key, one decision, on to the next.
 
-import { ApiError, get, persist, post, tab, wait } from "./api.js";
-import { body, summary } from "./card.js";
-import { find, make, say, status } from "./dom.js";
+import { get, persist, post, tab, wait } from "./api.js";
+import { body, summary, zoomKey } from "./card.js";
+import { apart, find, make, many, retrying, say, status, tell } from "./dom.js";
 import { showWords, showWork } from "./waiting.js";
 
 const KEYS = { a: "anomaly", n: "normal", u: "unsure", s: "skip" };
@@ -13,8 +13,7 @@ let chosen = null; // an item the expert went back to; null follows the open one
 let busy = true;
 let trained = false; // whether this page saw a training
 
-const trouble = (error) => status(`${error.message} Trying again …`, "trouble");
-const fetchItem = (id) => persist(() => get("/api/item", { id }), trouble);
+const fetchItem = (id) => persist(() => get("/api/item", { id }), retrying);
 const order = () => [...desk.mine.filter((id) => !desk.open.includes(id)), ...desk.open];
 
 function showProgress() {
@@ -24,7 +23,7 @@ function showProgress() {
   meter.setAttribute("aria-valuenow", n_given);
   find("meter-fill").style.setProperty("width", `${(100 * n_given) / desk.budget}%`);
   const left = desk.n_left === 0 ? "none left" : `${desk.n_left} left`;
-  find("progress-words").textContent = `${n_given} of ${desk.budget} labels · ${left} · ${desk.n_anomalies} anomal${desk.n_anomalies === 1 ? "y" : "ies"} so far`;
+  find("progress-words").textContent = `${n_given} of ${many(desk.budget, "label")} · ${left} · ${many(desk.n_anomalies, "anomaly", "anomalies")} so far`;
   meter.setAttribute("aria-valuetext", `${n_given} of ${desk.budget} labels given`);
 }
 
@@ -32,14 +31,20 @@ async function refresh(next) {
   desk = next;
   showProgress();
   const target = chosen ?? (desk.stage === "label" ? desk.open[0] : null);
-  find("waiting").hidden = target !== null;
-  find("desk").hidden = target === null;
   if (target === null) {
     current = null;
+    turnTo("waiting");
     await waitForWork();
-  } else if (target !== current?.item || chosen !== null) {
-    await show(target);
+  } else {
+    if (target !== current?.item || chosen !== null) await show(target);
+    turnTo("desk"); // only now: a desk without its item would be an empty frame, and nameless to a screen reader
   }
+}
+
+function turnTo(place) {
+  find("waiting").hidden = place !== "waiting";
+  find("desk").hidden = place !== "desk";
+  find("waiting").classList.remove("early");
 }
 
 async function show(id) {
@@ -49,7 +54,7 @@ async function show(id) {
   find("item-body").replaceChildren(...body(item));
   const ids = order();
   const place = ids.indexOf(id);
-  find("item-place").textContent = item.verdict ? `you said ${DONE[item.verdict]}` : `${desk.open.length} open`;
+  find("item-place").textContent = item.verdict ? `You said: ${DONE[item.verdict]}` : "";
   find("back").disabled = place <= 0;
   find("forth").disabled = place < 0 || place >= ids.length - 1;
   find("undo").disabled = !desk.can_undo;
@@ -57,8 +62,21 @@ async function show(id) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
   }
   find("note").value = item.note;
-  find("why").replaceChildren(...item.why.map((words) => make("li", {}, words)));
+  const others = item.verdict ? item.notes : []; // what others wrote must not sway an answer
+  find("notes").replaceChildren(...others.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
+  showWhy(id);
+}
+
+// Comes after the item: on a large pool it takes a moment, and nobody has to wait for it.
+async function showWhy(id) {
+  find("why").replaceChildren();
+  try {
+    const why = await get("/api/why", { id });
+    if (current?.item === id) find("why").replaceChildren(...why.map((words) => make("li", {}, words)));
+  } catch {
+    // an item can be labelled without it
+  }
 }
 
 async function waitForWork() {
@@ -89,14 +107,13 @@ async function act(task, { quietly = false, done = "" } = {}) {
   busy = true;
   if (!quietly) status("Saving …", "saving");
   try {
-    const next = await persist(task, trouble);
+    const next = await persist(task, retrying);
     if (!quietly) status(done || "Saved", "saved");
     await refresh(next);
     return true;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) location.assign("/welcome");
-    status(error.message, "trouble");
-    say(error.message);
+    tell(error);
+    if (desk === null) showWords("The session cannot be opened", error.message, [["Try again", () => location.reload()]]);
     return false;
   } finally {
     busy = false;
@@ -136,9 +153,24 @@ async function saveNote() {
   if (current === null || current.verdict === null || find("note").value.trim() === current.note) return;
   const { item } = current;
   const note = find("note").value;
-  await persist(() => post("/api/notes", { item, note }), trouble);
-  current.note = note.trim();
-  status("✓ Note saved", "saved");
+  try {
+    await persist(() => post("/api/notes", { item, note }), retrying);
+    if (current?.item === item) current.note = note.trim();
+    status("✓ Note saved", "saved");
+  } catch (error) {
+    tell(error);
+  }
+}
+
+async function saveGuideline() {
+  try {
+    const saved = await persist(() => post("/api/guideline", { text: find("guideline-text").value }, "PUT"), retrying);
+    find("guideline").innerHTML = saved.html; // escaped by the server; no script of it could run here
+    find("guideline-edit").open = false;
+    status("✓ Guideline saved", "saved");
+  } catch (error) {
+    tell(error);
+  }
 }
 
 function isTyping(target) {
@@ -152,7 +184,7 @@ document.addEventListener("keydown", (event) => {
   if (key in KEYS) answer(KEYS[key]);
   else if (key === "z") undo();
   else if (key in moves) move(moves[key]);
-  else return;
+  else if (!zoomKey(key)) return;
   event.preventDefault();
 });
 for (const button of document.querySelectorAll(".actions .answer")) {
@@ -165,11 +197,7 @@ find("note").addEventListener("change", saveNote);
 find("note").addEventListener("keydown", (event) => {
   if (event.key === "Escape") find("note").blur();
 });
-find("guideline-save")?.addEventListener("click", async () => {
-  const saved = await post("/api/guideline", { text: find("guideline-text").value }, "PUT");
-  find("guideline").innerHTML = saved.html; // escaped by the server; no script of it could run here
-  status("✓ Guideline saved", "saved");
-});
+find("guideline-save")?.addEventListener("click", saveGuideline);
 
 busy = false;
 const wanted = new URLSearchParams(location.search).get("item");

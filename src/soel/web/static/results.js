@@ -1,8 +1,8 @@
 // The results: the share, the threshold, the map, the most anomalous items, and whether to go on.
 
-import { ApiError, bytes, get, post, wait } from "./api.js";
+import { bytes, get, persist, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
-import { apart, choices, find, imageAddress, make, press, say, status } from "./dom.js";
+import { apart, choices, find, imageAddress, itemLink, make, many, press, retrying, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
 import { PointMap } from "./map.js";
 import { showWords, showWork } from "./waiting.js";
@@ -10,7 +10,9 @@ import { showWords, showWork } from "./waiting.js";
 let results, arrays, histogram, map;
 
 const percent = (share) => (share > 0 && share < 0.01 ? `${(100 * share).toFixed(1)} %` : `${Math.round(100 * share)} %`);
-const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+// A chance is never certain.
+const chance = (share) => (share > 0.99 ? "more than 99 %" : share < 0.01 ? "less than 1 %" : `${Math.round(100 * share)} %`);
+const scored = (score, share) => make("p", { class: "muted small" }, `${chance(share)} likely an anomaly`, make("br"), `score ${score.toPrecision(4)}`);
 
 function split(buffer) {
   const values = new Float32Array(buffer);
@@ -22,8 +24,8 @@ function split(buffer) {
 function showHeadline() {
   const { value, low, high } = results.share;
   find("headline").textContent =
-    `About ${percent(value)} of ${count(results.n_items, "item")} look anomalous (80 % sure: between ${percent(low)} and ` +
-    `${percent(high)}), learned from ${count(results.n_labels, "label")}.`;
+    `About ${percent(value)} of ${many(results.n_items, "item")} look anomalous (80 % sure: between ${percent(low)} and ` +
+    `${percent(high)}), learned from ${many(results.n_labels, "label")}.`;
   find("stale").hidden = results.fit_is_current;
   find("worth").replaceChildren(...results.worth.map((words) => make("li", {}, words)));
 }
@@ -33,52 +35,51 @@ function showThreshold(threshold) {
   let expected = 0;
   arrays.score.forEach((score, row) => (expected += score > threshold ? arrays.probability[row] : 0));
   find("alarms").value = n;
-  const real = n === 0 ? "" : ` About ${Math.round(expected)} of them are expected to be real.`;
-  find("threshold-words").textContent = `${count(n, "alarm")} at a score above ${threshold.toPrecision(4)}.${real}`;
+  const real = n === 0 ? "" : ` About ${Math.round(expected)} of them are expected to be real anomalies.`;
+  find("threshold-words").textContent = `${many(n, "alarm")}: every item with a score above ${threshold.toPrecision(4)}.${real}`;
   for (const kind of ["csv", "parquet"]) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
   }
 }
 
-async function answer(item, verdict, group) {
+async function answer({ item, title }, verdict, group) {
   try {
-    await post("/api/answers", { item, verdict });
+    await persist(() => post("/api/answers", { item, verdict }), retrying);
     press(group, verdict);
-    status(`✓ Saved: ${item} is ${verdict}`, "saved");
-    say(`Saved: ${item} is ${verdict}.`);
+    stored(title, verdict);
     results = await get("/api/results");
     histogram.labelled = map.labelled = results.labelled;
     histogram.render();
     map.render();
     showHeadline();
   } catch (error) {
-    status(error.message, "trouble");
-    say(error.message);
+    tell(error);
   }
 }
 
+function fieldLine(field) {
+  return make("p", { class: "small" }, apart(field.name), " ", make("b", {}, apart(field.value)), make("span", { class: "muted" }, ` ${field.words}`));
+}
+
 function topItem(top) {
-  const address = `/?${new URLSearchParams({ item: top.item })}`;
-  const seen = top.kind === "table"
-    ? make("div", { class: "small" }, ...top.fields.flatMap((field) => [make("span", {}, apart(field.name), " ", make("b", {}, apart(field.value))), make("span", { class: "muted" }, ` ${field.words}`), make("br")]))
-    : make("img", { class: "thumb", src: imageAddress(top.item, 256), alt: "", loading: "lazy" });
+  const values = top.fields.length ? top.fields.map(fieldLine) : [make("p", { class: "small muted" }, "No single value stands out.")];
   const rank = make("span", { class: "rank" }, `${top.rank}.`);
-  const score = make("span", { class: "muted small" }, ` score ${top.score.toPrecision(4)}, ${percent(top.probability)} likely`);
-  return make("li", {}, rank, make("div", {}, make("a", { href: address }, apart(top.item)), make("br"), score), seen,
-    choices(top.item, top.verdict, (verdict, group) => answer(top.item, verdict, group)));
+  const score = scored(top.score, top.probability);
+  const seen = top.kind === "table" ? [make("div", {}, itemLink(top), score), make("div", {}, ...values)] : [itemLink(top), score];
+  const group = choices(top.title, top.verdict, (verdict, own) => answer(top, verdict, own));
+  return make("li", { class: top.kind === "table" ? "" : "media" }, rank, ...seen, group);
 }
 
 async function showPicked(row) {
   const { item } = await get("/api/row", { row });
   const shown = await get("/api/item", { id: item });
-  const address = `/?${new URLSearchParams({ item })}`;
   const look = shown.kind === "table" ? fieldList(shown.fields.slice(0, Math.max(3, Math.min(6, shown.n_standing_out)))) : make("img", { class: "picture", src: imageAddress(item, 512), alt: "" });
   const held = results.labelled.find((each) => each.row === row)?.verdict ?? null;
   find("map-item").replaceChildren(
-    make("h3", {}, make("a", { href: address }, apart(shown.title))),
-    make("p", { class: "muted small" }, `score ${arrays.score[row].toPrecision(4)}, ${percent(arrays.probability[row])} likely an anomaly`),
+    make("h3", {}, itemLink({ item, title: shown.title, kind: "table" })),
+    scored(arrays.score[row], arrays.probability[row]),
     look,
-    choices(item, held, (verdict, group) => answer(item, verdict, group)),
+    choices(shown.title, held, (verdict, group) => answer(shown, verdict, group)),
   );
 }
 
@@ -89,7 +90,7 @@ async function load() {
   showHeadline();
   find("top").replaceChildren(...results.top.map(topItem));
   histogram = new Histogram(find("histogram"), arrays.score, results.labelled, showThreshold);
-  map = new PointMap(find("map"), arrays, results.labelled, showPicked);
+  map = new PointMap(find("map"), arrays, results.labelled, (row) => act(() => showPicked(row)));
   const reset = () => {
     histogram.set(results.threshold);
     showThreshold(results.threshold);
@@ -108,7 +109,7 @@ async function load() {
 // Waits for a training that runs, then shows the results; says what to do where there are none.
 async function begin() {
   for (;;) {
-    const desk = await get("/api/desk");
+    const desk = await persist(() => get("/api/desk"), away);
     const isAtWork = desk.work?.running ?? false;
     find("waiting").hidden = false;
     if (isAtWork && desk.work.what === "fit") {
@@ -125,13 +126,14 @@ async function begin() {
   }
 }
 
+const away = (error) => showWords("Reading the results", `${error.message} Trying again …`);
+
 async function act(task) {
   try {
     await task();
   } catch (error) {
-    status(error.message, "trouble");
-    say(error.message);
-    if (error instanceof ApiError && error.status === 401) location.assign("/welcome");
+    tell(error);
+    if (!results) showWords("The results cannot be read", error.message, [["Try again", () => location.reload()]]);
   }
 }
 

@@ -1,58 +1,87 @@
 // All decisions, to look through and to change.
 
-import { get, post } from "./api.js";
-import { SIGNS, apart, choices, find, make, press, say, status } from "./dom.js";
+import { get, persist, post } from "./api.js";
+import { SIGNS, apart, choices, find, itemLink, make, many, press, retrying, stored, tell } from "./dom.js";
 
 const VERDICTS = ["anomaly", "normal", "unsure", "skip"];
+const KINDS = { aside: ["unsure", "skip"] };
+const isOwner = "owner" in find("rows").dataset;
 let decisions = [];
 
-function row(decision) {
-  const address = `/?${new URLSearchParams({ item: decision.item })}`;
-  const group = choices(decision.item, decision.mine, (verdict, own) => change(decision, verdict, own), VERDICTS);
-  const differs = decision.mine !== decision.verdict || decision.decided;
-  const holds = `${SIGNS[decision.verdict]} ${decision.verdict}${decision.decided ? ", the owner decided" : ""}`;
-  const notes = decision.notes.map((note) => make("div", {}, apart(note.text), " ", make("span", { class: "muted small" }, "– ", apart(note.who))));
-  return make(
-    "tr",
-    {},
-    make("td", {}, make("a", { href: address }, apart(decision.item))),
-    make("td", {}, group, ...(differs ? [make("div", { class: `small ${decision.verdict}` }, `holds: ${holds}`)] : [])),
-    make("td", {}, apart(decision.who.join(", "))),
-    make("td", {}, ...notes),
-  );
+function entry(decision) {
+  const group = choices(decision.title, decision.mine, (verdict, own) => change(decision, verdict, own), VERDICTS);
+  const by = make("p", { class: "muted small" }, "by ", apart(decision.who.join(", ")));
+  const notes = decision.notes.map((note) => make("p", { class: "small" }, apart(note.text), make("span", { class: "muted" }, " – ", apart(note.who))));
+  return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...notes));
+}
+
+// What counts, where it is not simply the visitor's own answer.
+function counted({ item, title, verdict, mine, decided }) {
+  if (mine === verdict && !decided) return [];
+  const words = verdict === "disagreement" ? "people disagree, so it does not count yet" : `counts as ${verdict}${decided ? ": the owner decided" : ""}`;
+  const back = decided && isOwner ? [make("button", { type: "button", class: "plain-button", onclick: () => takeBack(item, title) }, "Take the decision back")] : [];
+  return [make("p", { class: `small ${verdict}` }, `${SIGNS[verdict]} ${words} `, ...back)];
 }
 
 async function change(decision, verdict, group) {
   try {
-    await post("/api/answers", { item: decision.item, verdict });
+    await persist(() => post("/api/answers", { item: decision.item, verdict }), retrying);
     press(group, verdict);
-    status(`✓ Saved: ${decision.item} is ${verdict}`, "saved");
-    say(`Saved: ${decision.item} is ${verdict}.`);
-    decisions = await get("/api/decisions");
-    summarise();
+    stored(decision.title, verdict);
+    await load(group.closest("li"));
   } catch (error) {
-    status(error.message, "trouble");
-    say(error.message);
+    tell(error);
   }
 }
 
-const KINDS = { aside: ["unsure", "skip"] };
+async function takeBack(item, title) {
+  try {
+    await persist(() => post("/api/decisions", { item, verdict: null }), retrying);
+    stored(title, "disagreement");
+    await load();
+    show();
+  } catch (error) {
+    tell(error);
+  }
+}
+
+// Reads the decisions; an entry that was changed stays where it is and is drawn anew.
+async function load(changed = null) {
+  decisions = await persist(() => get("/api/decisions"), retrying);
+  summarise();
+  const own = decisions.find(({ item }) => item === changed?.dataset.item);
+  const held = document.activeElement?.dataset.verdict;
+  if (!own) return;
+  const fresh = drawn(own);
+  changed.replaceWith(fresh);
+  if (held) fresh.querySelector(`[data-verdict=${held}]`).focus(); // the keyboard stays where it was
+}
+
+function drawn(decision) {
+  const node = entry(decision);
+  node.dataset.item = decision.item;
+  return node;
+}
+
 const isShown = (decision, filter) => filter === "" || (KINDS[filter] ?? [filter]).includes(decision.verdict);
 
 function summarise() {
   const count = (filter) => decisions.filter((decision) => isShown(decision, filter)).length;
-  const parts = [`${count("anomaly")} anomalies`, `${count("normal")} normals`, `${count("aside")} unsure or skipped`];
-  if (count("disagreement")) parts.push(`${count("disagreement")} disagreements`);
+  const parts = [many(count("anomaly"), "anomaly", "anomalies"), many(count("normal"), "normal"), `${count("aside")} unsure or skipped`];
+  if (count("disagreement")) parts.push(many(count("disagreement"), "disagreement"));
   find("summary").textContent = parts.join(" · ");
 }
 
 function show() {
   const shown = decisions.filter((decision) => isShown(decision, find("filter").value));
-  find("rows").replaceChildren(...shown.map(row));
+  find("rows").replaceChildren(...shown.map(drawn));
   find("empty").hidden = shown.length > 0;
-  summarise();
 }
 
 find("filter").addEventListener("change", show);
-decisions = await get("/api/decisions");
-show();
+try {
+  await load();
+  show();
+} catch (error) {
+  tell(error);
+}

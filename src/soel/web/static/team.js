@@ -1,7 +1,7 @@
 // Who labelled what, where people differ, the owner's word, invitations.
 
-import { get, post } from "./api.js";
-import { SIGNS, apart, choices, find, make, say, status } from "./dom.js";
+import { get, persist, post } from "./api.js";
+import { SIGNS, apart, choices, find, itemLink, make, retrying, stored, tell } from "./dom.js";
 
 const isOwner = find("invite") !== null;
 
@@ -11,19 +11,12 @@ function annotator(person) {
 }
 
 function disagreement(entry) {
+  const said = Object.fromEntries(entry.notes.map(({ who, text }) => [who, text]));
   const votes = Object.entries(entry.votes).map(([who, verdict]) =>
-    make("span", { class: verdict }, apart(who), `: ${SIGNS[verdict]} ${verdict} `),
+    make("p", {}, apart(who), ": ", make("span", { class: verdict }, `${SIGNS[verdict]} ${verdict}`), ...(who in said ? [make("span", { class: "muted small" }, " – ", apart(said[who]))] : [])),
   );
-  const notes = entry.notes.map((note) => make("div", { class: "muted small" }, apart(`${note.who}: ${note.text}`)));
-  const address = `/?${new URLSearchParams({ item: entry.item })}`;
-  return make(
-    "li",
-    {},
-    make("span", { "aria-hidden": "true" }, "≠"),
-    make("a", { href: address }, apart(entry.item)),
-    make("div", {}, ...votes, ...notes),
-    ...(isOwner ? [choices(entry.item, null, (verdict) => decide(entry.item, verdict))] : []),
-  );
+  const decision = isOwner ? [choices(entry.title, null, (verdict) => decide(entry, verdict))] : [];
+  return make("li", {}, itemLink(entry), make("div", {}, ...votes), ...decision);
 }
 
 function show(team) {
@@ -33,10 +26,13 @@ function show(team) {
   find("agreed").hidden = team.disagreements.length > 0;
 }
 
-async function decide(item, verdict) {
-  show(await post("/api/decisions", { item, verdict }));
-  status(`✓ Saved: ${item} is ${verdict}`, "saved");
-  say(`Saved: ${item} is ${verdict}.`);
+async function decide({ item, title }, verdict) {
+  try {
+    show(await persist(() => post("/api/decisions", { item, verdict }), retrying));
+    stored(title, verdict);
+  } catch (error) {
+    tell(error);
+  }
 }
 
 find("invite")?.addEventListener("submit", async (event) => {
@@ -48,9 +44,12 @@ find("invite")?.addEventListener("submit", async (event) => {
     find("invite-link").value = location.origin + made.path;
     find("invite-link").select();
   } catch (error) {
-    status(error.message, "trouble");
-    say(error.message);
+    tell(error);
   }
 });
 
-show(await get("/api/team"));
+try {
+  show(await persist(() => get("/api/team"), retrying));
+} catch (error) {
+  tell(error);
+}

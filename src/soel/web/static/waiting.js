@@ -4,14 +4,14 @@ import { find, make } from "./dom.js";
 
 const TITLES = { ask: "Preparing the items", fit: "Learning from your answers" };
 const WORDS = {
-  ask: "The detector takes a first look at the data and chooses what to ask. This happens once; you can close this page.",
-  fit: "You can review your decisions meanwhile, or close this page: nothing is lost.",
+  ask: "The detector looks at the data and chooses what to ask you about. You can close this page meanwhile.",
+  fit: "The results open by themselves. You can review your decisions meanwhile, or close this page: nothing is lost.",
 };
 
 export function showWork(work, buttons = []) {
   const running = work !== null && work.running;
-  find("waiting-title").textContent = work === null ? "One moment" : work.error ? "The work stopped early" : TITLES[work.what];
-  find("waiting-words").textContent = work === null ? "" : work.error || WORDS[work.what];
+  find("waiting-title").textContent = work?.error ? "The work stopped early" : (TITLES[work?.what] ?? "One moment");
+  find("waiting-words").textContent = work?.error || (WORDS[work?.what] ?? "");
   showBar(running ? work : null);
   setButtons(buttons);
 }

@@ -1,0 +1,125 @@
+"""Scores of a stream on their way: one file per part in a hidden folder, so that a killed command goes on where it was.
+
+Each file is written whole, synced and renamed. The folder says which model and which data it is about; for others it is
+begun anew. Whoever has computed a part, here or on another machine, hands it to `keep`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.data.parts import Part
+from soel.data.streams import Stream
+from soel.errors import DataError, SessionError
+from soel.session.files import replacing, write_whole
+from soel.types import Floats
+
+MANIFEST, LOCK = "manifest.json", ".lock"
+
+
+@dataclass(frozen=True)
+class ScoredParts:
+    """The folder of one scoring."""
+
+    folder: Path
+    stream: Stream
+
+    def missing(self) -> list[Part]:
+        """The parts that are still to be scored, in order."""
+        return [part for part in self.stream.parts if not self._place(part).exists()]
+
+    def keep(self, part: Part, ids: Iterable[Any], scores: Iterable[Floats]) -> None:
+        """Keep a part. ids: Arrow arrays of text, scores: (n,) each, in row order; both together cover the part."""
+        arrow = import_module("pyarrow")
+        values = np.concatenate([np.asarray(piece, np.float64) for piece in scores])
+        _check_finite(part, values)
+        table = arrow.table({"id": arrow.chunked_array(list(ids), arrow.string()), "score": values})
+        if len(table) != part.n_rows:
+            raise DataError(f"{len(table)} scores were given for the {part.n_rows} rows of part {part.number}.")
+        with replacing(self._place(part)) as file:
+            import_module("pyarrow.parquet").write_table(table, file)
+
+    def read(self, part: Part) -> Any:
+        """A finished part: an Arrow table of id and score."""
+        return import_module("pyarrow.parquet").ParquetFile(self._place(part)).read()
+
+    def scores(self) -> Iterator[Floats]:
+        """The scores of all parts, in order."""
+        for part in self.stream.parts:
+            yield self.read(part).column("score").to_numpy()
+
+    def _place(self, part: Part) -> Path:
+        return self.folder / f"part-{part.number:06d}.parquet"
+
+
+@contextmanager
+def scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredParts]:
+    """The parts that a model has scored; gone when all is done, kept where something goes wrong.
+
+    model: its fingerprint. One command at a time works on a folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(descriptor, folder)
+        _begin(folder, {"model": model, "data": stream.fingerprint, "parts": _layout(stream)})
+        yield ScoredParts(folder, stream)
+        shutil.rmtree(folder)
+    finally:
+        os.close(descriptor)
+
+
+def _begin(folder: Path, about: dict[str, str]) -> None:
+    """Make the folder be about this scoring: what is there of another one is removed."""
+    manifest = folder / MANIFEST
+    if manifest.exists() and _read(manifest) == about:
+        return
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name != LOCK:
+            path.unlink()
+    write_whole(manifest, json.dumps(about).encode())
+
+
+def _read(manifest: Path) -> Any:
+    try:
+        return json.loads(manifest.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+def _layout(stream: Stream) -> str:
+    """A digest of how the rows are cut and named."""
+    cut = [(part.file, part.first_row, part.n_rows) for part in stream.parts]
+    return hashlib.sha256(json.dumps([stream.id_column, cut]).encode()).hexdigest()
+
+
+def _lock(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise SessionError(
+            f"Another command is writing {folder.name.strip('.')} already; wait for it, or choose another --out."
+        ) from error
+
+
+def _check_finite(part: Part, scores: Floats) -> None:
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise DataError(
+            f"The score of row {part.first_row + int(bad[0])} of {part.file} is {scores[bad[0]]} ({len(bad)} in this "
+            "part). Look at its values, and at what the pool holds."
+        )

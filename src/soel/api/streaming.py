@@ -1,0 +1,93 @@
+"""Data larger than a pool: when they are read in parts, how a pool is drawn from them, and where the rest lies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from pathlib import Path
+
+from soel.data.encoder import Encoder
+from soel.data.places import is_address
+from soel.data.streams import CSV_SUFFIXES, Stream, is_stream, open_stream
+from soel.data.thinning import Progress, draw_rows, write_sample
+from soel.errors import ConfigError, SchemaError, SessionError
+from soel.session import Session
+from soel.session.folder import Whole
+from soel.types import Rows
+
+Write = Callable[[Stream, Rows, Path, Progress | None], str]
+POOL_ROWS = 200_000  # a larger table is thinned at random
+
+
+def find_stream(data: str | Path, id_column: str | None, label_column: str | None, pool_rows: int) -> Stream | None:
+    """The data as a stream if they are to be read in parts; None for a file that is a pool as it is.
+
+    Addresses and folders of Parquet files always are; a file is if it has more than `pool_rows` rows.
+    """
+    if pool_rows < 2:
+        raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {pool_rows}.")
+    exclude = [label_column] if label_column else []
+    if is_address(data) or (Path(data).is_dir() and is_stream(data)):
+        return open_stream(data, id_column, exclude)
+    if not _may_be_large(Path(data), pool_rows):
+        return None
+    stream = open_stream(data, id_column, exclude)
+    return stream if stream.n_rows > pool_rows else None
+
+
+def draw_pool(
+    stream: Stream, n_rows: int, seed: int, folder: Path, progress: Progress | None = None, write: Write = write_sample
+) -> tuple[Path, str, Whole]:
+    """Draw a pool in one pass and write it into the folder; returns its file, its id column and where the rest is."""
+    path = folder / f"{Path(stream.name).stem}.sample.parquet"
+    id_column = write(stream, draw_rows(stream.n_rows, n_rows, seed), path, progress)
+    label_column = stream.exclude[0] if stream.exclude else None
+    return path, id_column, Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
+
+
+def as_note(whole: Whole) -> bytes:
+    """What is kept beside the pool."""
+    return json.dumps(asdict(whole), ensure_ascii=False, indent=1).encode()
+
+
+def open_whole(session: Session, encoder: Encoder) -> Stream:
+    """All the data that the session's pool was drawn from; data that changed since are refused."""
+    whole = session.folder.whole
+    assert whole is not None
+    stream = _opened(whole.address, whole.id_column, whole.label_column, encoder.categorical)
+    if stream.fingerprint != whole.fingerprint:
+        raise SessionError(
+            f"{whole.address} was changed after the session started. Bring the old files back, or name the new ones "
+            "with --data."
+        )
+    return stream
+
+
+def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream | None:
+    """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
+    config, whole = session.config, session.folder.whole
+    if whole is not None:
+        return _opened(data, whole.id_column, whole.label_column, encoder.categorical)
+    in_parts = is_address(data) or (Path(data).is_dir() and is_stream(data)) or _may_be_large(Path(data), POOL_ROWS)
+    if not in_parts:
+        return None
+    stream = _opened(data, config.id_column, config.label_column, encoder.categorical)
+    return stream if Path(data).is_dir() or is_address(data) or stream.n_rows > POOL_ROWS else None
+
+
+def _opened(data: str | Path, id_column: str | None, label_column: str | None, categorical: Collection[str]) -> Stream:
+    """A stream; its label column may be there or not."""
+    if label_column:
+        try:
+            return open_stream(data, id_column, [label_column], categorical)
+        except SchemaError:
+            pass
+    return open_stream(data, id_column, (), categorical)
+
+
+def _may_be_large(path: Path, n_rows: int) -> bool:
+    """Whether a file can be read in parts and is not certainly small: a line of CSV has two bytes or more."""
+    if not path.is_file() or not is_stream(path):
+        return False
+    return path.suffix.lower() not in CSV_SUFFIXES or path.stat().st_size > 2 * n_rows

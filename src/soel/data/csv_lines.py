@@ -1,0 +1,69 @@
+"""The lines of a CSV file, found without parsing it: quotation marks are counted, nothing else is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+RUN_BYTES = 1 << 25  # a run ends with the first line after so many
+SCAN_BYTES = 1 << 22
+_MARK = b"\xef\xbb\xbf"  # some programs begin UTF-8 with it
+_NEWLINE, _RETURN, _QUOTE = b'\n\r"'
+
+
+@dataclass(frozen=True)
+class Run:
+    """Whole lines from byte `start` to `stop`, `n_rows` of them with text."""
+
+    start: int
+    stop: int
+    n_rows: int
+
+
+def header_end(start: bytes) -> int | None:
+    """Where the line after the first one with text begins; None where that is not in these bytes."""
+    at = len(_MARK) if start.startswith(_MARK) else 0
+    for end in _line_ends(start, False)[0].tolist():
+        if start[at:end].strip():
+            return int(end) + 1
+        at = end + 1
+    return None
+
+
+def find_runs(file: BinaryIO, begin: int) -> Iterator[Run]:
+    """The rest of a file, which stands at byte `begin`, as runs of lines: one pass over its bytes."""
+    at = line = start = begin  # the bytes read, the beginnings of the open line and of the run
+    n_rows, quoted, last = 0, False, b"\n"
+    while chunk := file.read(SCAN_BYTES):
+        ends, quoted = _line_ends(chunk, quoted)
+        if len(ends):
+            n_rows += _n_filled(last + chunk, ends + 1, line - at + 1)
+            line = at + int(ends[-1]) + 1
+        at, last = at + len(chunk), chunk[-1:]
+        if n_rows and line - start >= RUN_BYTES:
+            yield Run(start, line, n_rows)
+            start, n_rows = line, 0
+    if n_rows or at > line:
+        yield Run(start, at, n_rows + (at > line))
+
+
+def _line_ends(chunk: bytes, quoted: bool) -> tuple[np.ndarray, bool]:
+    """Where lines end, and whether the chunk ends inside quotation marks."""
+    values = np.frombuffer(chunk, np.uint8)
+    ends = values == _NEWLINE
+    if not quoted and _QUOTE not in chunk:
+        return np.flatnonzero(ends), False
+    inside = (np.cumsum(values == _QUOTE, dtype=np.uint8) + np.uint8(quoted)) & np.uint8(1)
+    return np.flatnonzero(ends & (inside == 0)), bool(inside[-1])
+
+
+def _n_filled(chunk: bytes, ends: np.ndarray, start: int) -> int:
+    """How many lines hold anything. start: where the first of them begins, negative if in an earlier chunk."""
+    starts = np.concatenate([[start], ends[:-1] + 1])
+    lengths = ends - starts
+    short = starts[lengths == 1]  # none of these can begin before this chunk and its one byte in front
+    n_bare = int((np.frombuffer(chunk, np.uint8)[short] == _RETURN).sum())
+    return len(ends) - int((lengths == 0).sum()) - n_bare

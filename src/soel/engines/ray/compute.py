@@ -1,0 +1,194 @@
+"""The heavy steps of an engine, spread over a Ray cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import ray
+
+from soel.engines.compute import HERE
+from soel.engines.detector import Detector
+from soel.engines.ray.cluster import Cluster
+from soel.engines.ray.crew import Crew
+from soel.engines.ray.feature_shards import FeatureShards, RowSource
+from soel.engines.ray.parts import map_parts
+from soel.engines.ray.query import begin_query
+from soel.engines.ray.states import Form, State, model_state, state_of
+from soel.engines.ray.training import Job, run_job
+from soel.profiles import Schedule
+from soel.queries.base import Strategy
+from soel.queries.sharded import can_shard, select_sharded
+from soel.training import Model
+from soel.training.loop import Task
+from soel.types import Floats, ItemWeights, PoolView, RankedWeights, Rows, Selection
+
+Progress = Callable[[int, int], None]
+
+
+class RayCompute:
+    """`Compute` on a cluster: the pool's features are cut into shards once, and workers keep what they read of them.
+
+    pool: the features (N, d) as the session has them, recognised by identity; other rows are computed here.
+    source: where these features are read from to be cut: by the workers, or here where they cannot reach it.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        pool: Floats,
+        source: RowSource,
+        shards: FeatureShards,
+        form: Form,
+        is_cut_here: bool = False,
+    ) -> None:
+        self.cluster, self._pool, self._source, self._shards, self.form = cluster, pool, source, shards, form
+        self._is_cut_here = is_cut_here
+        self._runs = shards.storage.within("runs")
+        self._crew: Crew | None = None
+        self._has_looked = False
+
+    def warm_up(self, model: Model, pool: Floats, schedule: Schedule, progress: Progress | None) -> None:
+        """Train on all rows as if normal."""
+        self._train(model, schedule, None, True, progress)
+
+    def fit(
+        self,
+        model: Model,
+        pool: Floats,
+        tasks: Sequence[Task],
+        schedule: Schedule,
+        always_summed: bool,
+        progress: Progress | None,
+    ) -> None:
+        """Train on labelled and unlabelled rows."""
+        self._train(model, schedule, tasks, always_summed, progress)
+
+    def losses(self, model: Model, pool: Floats) -> Floats:
+        """L0 (S, N) of all rows."""
+        return np.concatenate(self._ask("losses", model_state(model)), axis=1)
+
+    def score(self, detector: Detector, x: Floats) -> Floats:
+        """Anomaly scores (n,) of the pool by the workers, of other rows here."""
+        if x is not self._pool:
+            return HERE.score(detector, x)
+        return np.concatenate(self._ask("score", state_of(detector)))
+
+    def embed(self, detector: Detector, pool: Floats, suspected: np.ndarray | None, seed: int) -> Floats:
+        """Embeddings (N, D), which the workers keep for a query."""
+        crew, state = self._workers(), ray.put(state_of(detector))
+        parts = [None if suspected is None else suspected[start:stop] for start, stop in pairwise(crew.bounds)]
+        calls = [(state, part, seed) for part in parts]
+        found = self.cluster.wait_for(lambda: crew.ask("embed", calls))
+        for number, call in enumerate(calls):
+            crew.remember(number, ("embed", call), afresh=True)
+        self._has_looked = True
+        return np.concatenate(found)
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """What the strategy picks: by the workers if it looks at all distances, else here, where the view is."""
+        if not (self._has_looked and can_shard(strategy, len(view))):
+            return HERE.select(strategy, view, n, rng, n_reserve, rows)
+        crew = self._workers()
+        return self.cluster.wait_for(lambda: self._select(crew, strategy, view, n, rng, n_reserve, rows))
+
+    def close(self) -> None:
+        """Let the workers go, and leave the cluster."""
+        self.dismiss()
+        self.cluster.close()
+
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Cut the features into shards, if that was not done before; what another run has begun is gone on with."""
+        shards = self._shards
+        if not shards.is_ours:
+            shards.storage.clear()
+            shards.claim()
+        write, missing = WriteShard(shards, self._source), shards.missing()
+        if self._is_cut_here:
+            for number in missing:
+                write(number)
+            return
+        n_there = shards.n_files - len(missing)
+        told = None if progress is None else lambda done: progress(n_there + done, shards.n_files)
+        map_parts(self.cluster, write, missing, told)
+
+    def _select(
+        self,
+        crew: Crew,
+        strategy: Strategy,
+        view: PoolView,
+        n: int,
+        rng: np.random.Generator,
+        n_reserve: int,
+        rows: Rows | None,
+    ) -> Selection:
+        shards = begin_query(crew, view.embeddings, rows)
+        if shards is None:
+            return HERE.select(strategy, view, n, rng, n_reserve, rows)
+        n_rows = strategy.check(view, n, n_reserve)
+        return select_sharded(strategy, shards, view.labels, n_rows, rng)
+
+    def _ask(self, what: str, state: State) -> list[Floats]:
+        crew, reference = self._workers(), ray.put(state)
+        return self.cluster.wait_for(lambda: crew.ask_all(what, reference))
+
+    def _workers(self) -> Crew:
+        if self._crew is None:
+            self.prepare()
+            self._crew = self.cluster.wait_for(lambda: Crew(self.cluster, self._shards, self.form))
+        return self._crew
+
+    def dismiss(self) -> None:
+        """Let the workers go: others need their cores."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew, self._has_looked = None, False
+
+    def _train(
+        self,
+        model: Model,
+        schedule: Schedule,
+        tasks: Sequence[Task] | None,
+        always_summed: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.prepare()
+        self.dismiss()
+        job = Job("", self.form, model_state(model), self._shards, schedule, tasks, always_summed)
+        run_job(self.cluster, replace(job, name=_name_of(job)), model, self._runs, progress)
+
+
+@dataclass(frozen=True)
+class WriteShard:
+    """Writes one file of the shards."""
+
+    shards: FeatureShards
+    source: RowSource
+
+    def __call__(self, number: int) -> int:
+        """Write the file of this number; one file was done."""
+        self.shards.write(number, self.source)
+        return 1
+
+
+def _name_of(job: Job) -> str:
+    """A name that the same job gets again, so that it goes on where it was when a whole run is lost."""
+    digest = hashlib.sha256(json.dumps([job.start.notes, asdict(job.schedule), job.always_summed]).encode())
+    for name in sorted(job.start.arrays):
+        digest.update(np.ascontiguousarray(job.start.arrays[name]).tobytes())
+    for task in job.tasks or ():
+        digest.update(task.labelled.tobytes() + repr(task.rate).encode())
+        digest.update(_bytes_of(task.on_labelled) + _bytes_of(task.on_unlabelled))
+    return f"training-{digest.hexdigest()[:16]}"
+
+
+def _bytes_of(weights: ItemWeights | RankedWeights | None) -> bytes:
+    if isinstance(weights, ItemWeights):
+        return bytes(weights.normal.tobytes() + weights.anomaly.tobytes())
+    return repr(weights).encode()

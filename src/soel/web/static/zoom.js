@@ -1,0 +1,120 @@
+// A picture to look into: click, pinch, drag, or the keys + and −; another picture can take its place for a moment.
+
+import { imageAddress, make } from "./dom.js";
+
+const MOST = 12;
+const STEP = 1.6;
+const PAN = 60; // pixels for an arrow key
+const CLICK = 2.5; // a click on the whole picture goes this far
+
+export class Zoom {
+  // item: its id; words: what the picture is
+  constructor(item, words) {
+    this.item = item;
+    this.image = make("img", { class: "picture", draggable: "false" });
+    this.caption = make("p", { class: "caption", hidden: true });
+    this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": "Picture, zoom with plus and minus" }, this.image, this.caption);
+    const tool = (text, name, key) => make("button", { type: "button", "aria-label": name, "aria-keyshortcuts": key, onclick: () => this.key(key) }, text);
+    this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": "Zoom" }, tool("+", "Zoom in", "+"), tool("−", "Zoom out", "-"), tool("Whole", "Whole picture", "0"));
+    this.words = words;
+    this.#listen();
+    this.show(null);
+  }
+
+  // Another item in its place, with words that say so; null brings the item itself back.
+  show(other, caption = "") {
+    this.shown = other ?? this.item;
+    this.image.alt = other === null ? this.words : caption;
+    this.caption.textContent = caption;
+    this.caption.hidden = other === null;
+    this.sharp = false;
+    this.image.src = imageAddress(this.shown, 1024);
+    this.whole();
+  }
+
+  whole() {
+    [this.scale, this.x, this.y] = [1, 0, 0];
+    this.#place();
+  }
+
+  zoom(factor, x = this.frame.clientWidth / 2, y = this.frame.clientHeight / 2) {
+    const scale = Math.min(MOST, Math.max(1, this.scale * factor));
+    this.x = x - (x - this.x) * (scale / this.scale);
+    this.y = y - (y - this.y) * (scale / this.scale);
+    this.scale = scale;
+    if (scale > 1.5 && !this.sharp) {
+      this.sharp = true;
+      this.image.src = imageAddress(this.shown, 2048);
+    }
+    this.#place();
+  }
+
+  pan(dx, dy) {
+    this.x += dx;
+    this.y += dy;
+    this.#place();
+  }
+
+  #place() {
+    const inside = (at, size) => Math.min(0, Math.max(size * (1 - this.scale), at));
+    this.x = inside(this.x, this.frame.clientWidth);
+    this.y = inside(this.y, this.frame.clientHeight);
+    this.image.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
+    this.frame.classList.toggle("zoomed", this.scale > 1);
+  }
+
+  #listen() {
+    const held = new Map(); // pointers that are down, by id
+    let moved = 0;
+    const at = (event) => {
+      const box = this.frame.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    this.frame.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.frame.setPointerCapture(event.pointerId);
+      held.set(event.pointerId, at(event));
+      if (held.size === 1) moved = 0;
+    });
+    this.frame.addEventListener("pointermove", (event) => {
+      if (!held.has(event.pointerId)) return;
+      const [before, now] = [held.get(event.pointerId), at(event)];
+      held.set(event.pointerId, now);
+      moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
+      if (held.size === 1) return this.pan(now[0] - before[0], now[1] - before[1]);
+      const [other] = [...held].filter(([id]) => id !== event.pointerId).map(([, place]) => place);
+      const apart = (place) => Math.hypot(place[0] - other[0], place[1] - other[1]) || 1;
+      this.zoom(apart(now) / apart(before), ...other);
+    });
+    this.frame.addEventListener("pointerup", (event) => {
+      if (!held.delete(event.pointerId) || held.size || moved > 5) return;
+      if (this.scale > 1) this.whole();
+      else this.zoom(CLICK, ...at(event));
+    });
+    this.frame.addEventListener("pointercancel", (event) => held.delete(event.pointerId));
+    this.frame.addEventListener("wheel", (event) => {
+      if (this.scale === 1 && !event.ctrlKey) return; // the page scrolls as everywhere
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 300), ...at(event));
+    }, { passive: false });
+    this.frame.addEventListener("keydown", (event) => this.#move(event));
+  }
+
+  // A key that zooms, wherever the focus is; says whether it was one.
+  key(key) {
+    const keys = { "+": STEP, "=": STEP, "-": 1 / STEP };
+    if (key in keys) this.zoom(keys[key]);
+    else if (key === "0") this.whole();
+    else return false;
+    return true;
+  }
+
+  // Arrows move a zoomed picture that has the focus; on the whole picture they go to another item.
+  #move(event) {
+    const moves = { ArrowLeft: [PAN, 0], ArrowRight: [-PAN, 0], ArrowUp: [0, PAN], ArrowDown: [0, -PAN] };
+    if (!(event.key in moves) || this.scale === 1) return;
+    this.pan(...moves[event.key]);
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

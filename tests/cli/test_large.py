@@ -1,0 +1,177 @@
+"""Data larger than a pool through the verbs: thinned at the start, scored whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from soel.data.csv_cells import read_rows
+from tests.cli.conftest import Run, fill
+
+N_ROWS, N_POOL = 500, 60
+
+
+def table() -> pa.Table:
+    x = np.random.default_rng(2).normal(size=(N_ROWS, 3))
+    x[::50] += 9
+    words = ["left" if row % 2 else "right" for row in range(N_ROWS)]
+    truth = [int(row % 50 == 0) for row in range(N_ROWS)]
+    keys = [f"k{row}" for row in range(N_ROWS)]
+    return pa.table({"key": keys, "a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "side": words, "truth": truth})
+
+
+def as_parquet(place: Path) -> Path:
+    pq.write_table(table(), place / "t.parquet", row_group_size=100)
+    return place / "t.parquet"
+
+
+def as_folder(place: Path) -> Path:
+    for start in range(0, N_ROWS, 125):
+        (place / "t").mkdir(exist_ok=True)
+        pq.write_table(table().slice(start, 125), place / "t" / f"{start:03d}.parquet")
+    return place / "t"
+
+
+def as_csv(place: Path) -> Path:
+    pyarrow.csv.write_csv(table(), place / "t.csv")
+    return place / "t.csv"
+
+
+FORMS: dict[str, Callable[[Path], Path]] = {"parquet": as_parquet, "folder": as_folder, "csv": as_csv}
+OPTIONS = ("--id-column", "key", "--label-column", "truth", "--pool-rows", N_POOL)
+
+
+@pytest.fixture
+def session(run: Run, tmp_path: Path) -> Path:
+    """A thinned session after a round and a fit."""
+    folder = tmp_path / "session"
+    assert run("init", folder, "--data", as_parquet(tmp_path), *OPTIONS).code == 0
+    assert run("ask", folder, "-n", 6).code == 0
+    fill(folder / "round-0001.csv", ["a", "n", "n", "n", "n", "n"])
+    assert run("tell", folder, folder / "round-0001.csv").code == 0
+    assert run("fit", folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_pool_is_drawn_and_everything_is_scored(run: Run, tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "session"
+    said = run("init", folder, "--data", FORMS[form](tmp_path), *OPTIONS)
+    assert said.code == 0, said.err
+    assert f"{N_POOL} of {N_ROWS} rows were drawn" in said.out
+    assert run("ask", folder, "-n", 4).code == 0
+    sheet = read_rows(folder / "round-0001.csv")
+    assert {"a", "b", "c", "side"} <= set(sheet[0])
+    assert "truth" not in sheet[0]
+    assert all(row["item_id"].startswith("k") for row in sheet)
+    fill(folder / "round-0001.csv", ["n", "a", "n", "n"])
+    assert run("tell", folder, folder / "round-0001.csv").code == 0
+    assert run("fit", folder).code == 0
+    said = run("score", folder)
+    assert said.code == 0, said.err
+    assert f"of {N_ROWS} items raise an alarm; scores are in {folder / 'scores.parquet'}" in said.out
+    scores = pq.read_table(folder / "scores.parquet")
+    assert scores.column("id").to_pylist() == [f"k{row}" for row in range(N_ROWS)]
+    assert sorted(scores.column("rank").to_pylist()) == list(range(1, N_ROWS + 1))
+
+
+def test_every_form_draws_the_same_rows(run: Run, tmp_path: Path) -> None:
+    drawn = []
+    for form, make in FORMS.items():
+        assert run("init", tmp_path / form, "--data", make(tmp_path), *OPTIONS).code == 0
+        drawn.append((tmp_path / form / "ids.json").read_text())
+    assert drawn[0] == drawn[1] == drawn[2]
+    features = [np.load(tmp_path / form / "features.npy") for form in FORMS]
+    np.testing.assert_allclose(features[0], features[1])
+    np.testing.assert_allclose(features[0], features[2], rtol=1e-5, atol=1e-6)
+
+
+def test_an_array_by_its_row_numbers(run: Run, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=(N_ROWS, 3)).astype(np.float32)
+    np.save(tmp_path / "t.npy", x)
+    folder = tmp_path / "session"
+    assert run("init", folder, "--data", tmp_path / "t.npy", "--pool-rows", N_POOL).code == 0
+    assert run("fit", folder).code == 0
+    assert run("score", folder, "--out", tmp_path / "parts").code == 0
+    scores = pq.read_table(tmp_path / "parts")
+    assert scores.column("id").to_pylist() == [str(row) for row in range(N_ROWS)]
+
+
+def test_an_address(run: Run, tmp_path: Path) -> None:
+    fsspec.filesystem("memory").put(str(as_folder(tmp_path)), f"/{tmp_path.name}/t", recursive=True)
+    folder = tmp_path / "session"
+    said = run("init", folder, "--data", f"memory://{tmp_path.name}/t", *OPTIONS)
+    assert said.code == 0, said.err
+    assert run("fit", folder).code == 0
+    said = run("score", folder, "--json")
+    assert said.document["n_items"] == N_ROWS
+
+
+def test_status_says_what_was_drawn(run: Run, session: Path) -> None:
+    assert f"a random sample: {N_POOL} of {N_ROWS} rows were drawn" in run("status", session).out
+    assert run("status", session, "--json").document["n_rows"] == N_ROWS
+
+
+def test_a_small_table_is_a_pool_as_it_is(run: Run, tmp_path: Path) -> None:
+    said = run("init", tmp_path / "session", "--data", as_parquet(tmp_path), "--id-column", "key", "--json")
+    assert (said.document["n_items"], said.document["n_rows"]) == (N_ROWS, None)
+
+
+def test_a_row_outside_the_pool_cannot_be_labelled(run: Run, session: Path) -> None:
+    ids = (session / "ids.json").read_text()
+    outside = next(f"k{row}" for row in range(N_ROWS) if f'"k{row}"' not in ids)
+    said = run("tell", session, f"{outside}=anomaly")
+    assert said.code == 2
+    assert f"a sample of {N_POOL} of the {N_ROWS} rows" in said.err
+
+
+def test_a_number_of_alarms_is_meant_of_all_rows(run: Run, session: Path) -> None:
+    said = run("score", session, "--threshold", "alarms=9", "--json")
+    assert said.document["n_alarms"] == 9
+
+
+def test_other_rows_with_and_without_labels(run: Run, session: Path, tmp_path: Path) -> None:
+    for name, other in {"a": table().slice(10, 20), "b": table().slice(10, 20).drop_columns(["truth"])}.items():
+        pq.write_table(other, tmp_path / f"{name}.parquet")
+        out = tmp_path / f"{name}-scores.csv"
+        assert run("score", session, "--data", tmp_path / f"{name}.parquet", "--out", out).code == 0
+        assert [row["id"] for row in read_rows(out)] == [f"k{row}" for row in range(10, 30)]
+
+
+def test_other_columns_are_named(run: Run, session: Path, tmp_path: Path) -> None:
+    pq.write_table(table().rename_columns(["key", "a", "b", "new", "side", "truth"]), tmp_path / "o.parquet")
+    said = run("score", session, "--data", tmp_path / "o.parquet", "--out", tmp_path / "o.csv")
+    assert said.code == 2
+    assert "- new" in said.err
+
+
+def test_a_whole_that_changed_is_refused(run: Run, session: Path, tmp_path: Path) -> None:
+    pq.write_table(table().slice(1), tmp_path / "t.parquet", row_group_size=100)
+    said = run("score", session)
+    assert said.code == 2
+    assert "was changed after the session started" in said.err
+
+
+def test_an_ordinary_session_scores_a_folder_in_parts(run: Run, tmp_path: Path, folder: Path) -> None:
+    parts = tmp_path / "new"
+    parts.mkdir()
+    for number in range(3):
+        columns = {"name": [f"{number}{row}" for row in range(9)], "width": np.arange(9.0), "height": np.ones(9)}
+        pq.write_table(pa.table(columns | {"label": np.arange(9)}), parts / f"{number}.parquet")
+    assert run("fit", folder).code == 0
+    said = run("score", folder, "--data", parts, "--out", tmp_path / "out.parquet", "--json")
+    assert said.code == 0, said.err
+    assert said.document["n_items"] == 27
+
+
+def test_a_pool_of_nothing_is_refused(run: Run, tmp_path: Path) -> None:
+    said = run("init", tmp_path / "session", "--data", as_parquet(tmp_path), "--pool-rows", 0)
+    assert said.code == 2
+    assert "--pool-rows 0" in said.err

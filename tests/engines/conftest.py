@@ -1,0 +1,49 @@
+"""A real Ray cluster: several nodes, each with processes of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soel.engines.ray.cluster import QUIET
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    **QUIET,
+    "RAY_AUTH_MODE": "disabled",  # nothing outside this machine reaches it, and no token is written anywhere
+    "PYTHONPATH": str(ROOT),  # the gates of these tests are imported by the workers
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """A cluster that is up. head: the process that knows all others."""
+
+    address: str
+    head: int
+    handle: Any
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    before = dict(os.environ)
+    os.environ.update(SETTINGS)
+    import ray
+    from ray.cluster_utils import Cluster
+
+    size = {"num_cpus": 1, "object_store_memory": 80 << 20}
+    cluster = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(**size)
+    head = cluster.head_node.all_processes["gcs_server"][0].process.pid
+    yield Nodes(cluster.address, head, cluster)
+    ray.shutdown()
+    cluster.shutdown()
+    os.environ.clear()
+    os.environ.update(before)

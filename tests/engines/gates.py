@@ -1,0 +1,116 @@
+"""Parts of work that wait until a test lets them go on, so that it can kill the process that is at work on one."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from soel.api.cluster_drawing import DrawPart
+from soel.api.cluster_scoring import ScorePart
+from soel.api.clusters import FeatureFile
+from soel.types import Floats
+
+PATIENCE = 120.0  # seconds, far more than anything here takes
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"Nothing came of it: {what}.")
+        time.sleep(0.02)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A folder: those who wait leave their process id there; a file named 'open' lets all of them through."""
+
+    folder: Path
+
+    def wait(self) -> None:
+        """Called in a worker."""
+        if (self.folder / "open").exists():
+            return
+        (self.folder / str(os.getpid())).touch()
+        wait_until((self.folder / "open").exists, "the gate was not opened")
+
+    def kill_one_who_waits(self) -> Killer:
+        """Called by a test: a real signal for the first who waits; then the gate opens."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return Killer(self)
+
+
+class Killer(threading.Thread):
+    """Kills one process that waits at a gate. pid: which one it was."""
+
+    def __init__(self, gate: Gate) -> None:
+        super().__init__(daemon=True)
+        self._gate, self.pid = gate, 0
+        self.start()
+
+    def run(self) -> None:
+        wait_until(lambda: any(self._gate.folder.iterdir()), "nobody came to the gate")
+        self.pid = int(next(self._gate.folder.iterdir()).name)
+        kill(self.pid)
+        (self._gate.folder / "open").touch()
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: is_gone(pid), "a killed process lives on")
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def processes(title: str) -> list[int]:
+    """The ids of Ray's workers with this in their title."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if line.startswith(b"ray::") and title.encode() in line and not is_gone(int(folder.name)):
+            found.append(int(folder.name))
+    return sorted(found)
+
+
+class GatedFeatureFile(FeatureFile):
+    def read(self, start: int, stop: int) -> Floats:
+        Gate(Path(self.path).parents[1] / "gate-features").wait()
+        return super().read(start, stop)
+
+
+class GatedDrawPart(DrawPart):
+    def __call__(self, number: int) -> int:
+        Gate(self.place.parent / "gate-drawing").wait()
+        return super().__call__(number)
+
+
+class GatedScorePart(ScorePart):
+    def __call__(self, number: int) -> int:
+        Gate(self.parts.folder.parent / "gate-scoring").wait()
+        return super().__call__(number)
+
+
+class ScorePartOnFullDisk(ScorePart):
+    """Files may have a hundred bytes: what a full disk says comes from the same call."""
+
+    def __call__(self, number: int) -> int:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        try:
+            return super().__call__(number)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)

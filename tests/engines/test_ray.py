@@ -1,0 +1,180 @@
+"""A session on a cluster of three nodes that loses a process in every phase, beside the same one on this machine.
+
+The two stories take about a minute: processes that import torch are started a dozen times.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as arrow
+import pytest
+from pyarrow import parquet
+
+from soel.api import cluster_drawing, cluster_scoring, clusters, workspace
+from soel.api.clusters import ClusterOptions
+from soel.data.csv_cells import read_rows
+from soel.engines.ray.crew import Crew
+from soel.errors import DataError, SessionError
+from soel.profiles import DEFAULT
+from soel.session import Session, as_answers
+from tests.engines.conftest import Nodes
+from tests.engines.gates import (
+    Gate,
+    GatedDrawPart,
+    GatedFeatureFile,
+    GatedScorePart,
+    ScorePartOnFullDisk,
+    kill,
+    processes,
+    wait_until,
+)
+
+N_FILES, FILE_ROWS, N_ANOMALIES, POOL_ROWS, N_ASKED = 4, 6_000, 400, 18_000, 6
+SCHEDULE = replace(DEFAULT.tables, epochs=12, warm_up_epochs=12, batch_size=2048)
+PROFILE = replace(DEFAULT, name="quick", n_members=2, tables=SCHEDULE)
+pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*")  # Ray warns of settings of its own
+PHASES = {"drawing", "features", "warm-up", "query", "training", "scoring"}
+
+
+@dataclass
+class Story:
+    """What came out of a session. killed: the process that was killed in each phase."""
+
+    folder: Path
+    asked: tuple[str, ...]
+    scores: np.ndarray
+    history: list[list[float]]
+    killed: dict[str, int]
+
+
+class Harm:
+    """Kills one worker in each phase, once, by a real signal."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self.killed: dict[str, int] = {}
+
+    @contextmanager
+    def at_gate(self, phase: str, module: Any, name: str, gated: type) -> Iterator[None]:
+        """One who works on a part of this phase, in the middle of it."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, name, gated)
+            killer = Gate(self._place / f"gate-{phase}").kill_one_who_waits()
+            yield
+            killer.join(1)
+        self.killed[phase] = killer.pid
+
+    def after_an_epoch(self, phase: str) -> Callable[[int, int], None]:
+        """One of those who train, as soon as an epoch is done."""
+
+        def progress(done: int, total: int) -> None:
+            if phase not in self.killed:
+                assert done < total, "the training was over before anybody could be killed"
+                self.killed[phase] = processes("RayTrainWorker")[0]
+                kill(self.killed[phase])
+
+        return progress
+
+    @contextmanager
+    def between_draws(self) -> Iterator[None]:
+        """One of those who have the embeddings, before the third draw."""
+        ask, draws = Crew.ask, []
+
+        def harmed(crew: Crew, what: str, given: Sequence[tuple[Any, ...]]) -> list[Any]:
+            if what == "query" and given[0][0] == "farthest":
+                draws.append(what)
+                if len(draws) == 3:
+                    self.killed["query"] = processes("Worker")[0]
+                    kill(self.killed["query"])
+            return ask(crew, what, given)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Crew, "ask", harmed)
+            yield
+
+
+def write_table(folder: Path) -> Path:
+    """24,000 rows in four files; the first 400 rows are anomalies."""
+    x = np.random.default_rng(7).normal(size=(N_FILES * FILE_ROWS, 6))
+    x[:N_ANOMALIES, 3:] *= 4
+    folder.mkdir()
+    for number, part in enumerate(np.split(x, N_FILES)):
+        columns = {f"c{column}": part[:, column] for column in range(6)}
+        parquet.write_table(arrow.table(columns), folder / f"{number}.parquet")
+    return folder
+
+
+def create(folder: Path, data: Path, cluster: ClusterOptions | None = None) -> Session:
+    return workspace.create(folder, data, profile=PROFILE, pool_rows=POOL_ROWS, seed=3, cluster=cluster)
+
+
+def tell(session: Session, items: Sequence[str]) -> None:
+    session.tell(as_answers({item: "anomaly" if int(item) < N_ANOMALIES else "normal" for item in items}), "expert")
+
+
+def end(session: Session, asked: Sequence[str], killed: dict[str, int]) -> Story:
+    out = session.folder.path / "scores.csv"
+    scores = np.array([float(row["score"]) for row in read_rows(out)])
+    _, detector = session.fitted()
+    session.close()
+    return Story(session.folder.path, tuple(asked), scores, detector.history, killed)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_table(tmp_path_factory.mktemp("table") / "rows")
+
+
+@pytest.fixture(scope="module")
+def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """On this machine."""
+    session = create(tmp_path_factory.mktemp("alone") / "session", data)
+    asked = session.ask(N_ASKED).items
+    tell(session, asked)
+    session.fit()
+    workspace.score_file(session, None, session.folder.path / "scores.csv")
+    return end(session, asked, {})
+
+
+@pytest.fixture(scope="module")
+def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """On a cluster that loses a worker in every phase."""
+    place = tmp_path_factory.mktemp("cluster")
+    harm, cluster = Harm(place), ClusterOptions(nodes.address)
+    with harm.at_gate("drawing", cluster_drawing, "DrawPart", GatedDrawPart):
+        session = create(place / "session", data, cluster)
+    with harm.at_gate("features", clusters, "FeatureFile", GatedFeatureFile), harm.between_draws():
+        asked = session.ask(N_ASKED, harm.after_an_epoch("warm-up")).items
+    tell(session, asked)
+    session.fit(harm.after_an_epoch("training"))
+    with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart):
+        workspace.score_file(session, None, place / "session" / "scores.csv")
+    yield end(session, asked, harm.killed)
+    session.engine.local.compute.close()  # type: ignore[attr-defined]
+
+
+def test_a_process_was_killed_in_every_phase(harmed: Story) -> None:
+    assert set(harmed.killed) == PHASES
+    assert all(harmed.killed.values())
+    assert len(set(harmed.killed.values())) == len(PHASES)
+
+
+def test_the_same_items_are_asked(harmed: Story, alone: Story) -> None:
+    assert harmed.asked == alone.asked
+
+
+def test_the_same_scores_come_out(harmed: Story, alone: Story) -> None:
+    np.testing.assert_allclose(harmed.history, alone.history, rtol=1e-3)
+    difference = np.abs(harmed.scores - alone.scores)
+    print(difference.max(), np.quantile(difference, 0.99))
+    assert np.quantile(difference, 0.99) < 1e-3
+    assert difference.max() < 0.05  # see tests/training/test_ranks.py

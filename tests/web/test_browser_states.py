@@ -1,0 +1,142 @@
+"""Every state of every page, as a screen reader meets it: before, while and after something is loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from soel.api import workspace
+from tests.session.fake_engine import FakeEngine
+from tests.web.conftest import build_page
+from tests.web.live import Live, serving
+from tests.web.reader import stumbles
+
+PAGES = ("/", "/review", "/results", "/team")
+WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A page with a few answers and open items, which no test here changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        with serving(build_page(tmp_path_factory.mktemp("states"))) as live:
+            for item in live.page.get("/api/desk")["open"][:2]:
+                live.page.post("/api/answers", item=item, verdict="anomaly", note="hot")
+            yield live
+
+
+@pytest.fixture
+def page(browser: Browser, live: Live) -> Iterator[Page]:
+    page = live.open(browser)
+    yield page
+    page.unroute_all(behavior="ignoreErrors")
+    page.context.close()
+
+
+def hold(_: Route) -> None:
+    """Never answer."""
+
+
+def fail(route: Route) -> None:
+    route.fulfill(status=500, content_type="application/json", body='{"error": "This is a bug: KeyError."}')
+
+
+def standing(live: Live, **change: Any) -> Callable[[Route], None]:
+    """Answer with where the session stands, as if it stood elsewhere."""
+    body = json.dumps(live.page.get("/api/desk") | {"open": []} | change)
+    return lambda route: route.fulfill(content_type="application/json", body=body)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_before_the_server_has_answered(page: Page, live: Live, path: str) -> None:
+    page.route("**/api/**", hold)
+    page.goto(live.address + path, wait_until="domcontentloaded")
+    page.wait_for_timeout(500)  # what waits says so only after a moment
+    assert stumbles(page) == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_when_the_server_cannot_answer(page: Page, live: Live, path: str) -> None:
+    page.route("**/api/**", fail)
+    page.goto(live.address + path)
+    expect(page.locator("main")).to_contain_text("This is a bug")
+    assert stumbles(page) == []
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_when_all_is_there(page: Page, live: Live, path: str) -> None:
+    page.goto(live.address + path)
+    page.wait_for_load_state("networkidle")
+    assert stumbles(page) == []
+
+
+def test_an_item_is_shown_whole_or_not_at_all(page: Page, live: Live) -> None:
+    page.route("**/api/item*", hold)
+    with page.expect_request("**/api/item*"):
+        page.goto(live.address)
+    expect(page.locator("#waiting-title")).to_have_text("Opening the session")
+    expect(page.locator("#desk")).to_be_hidden()
+    assert stumbles(page) == []
+
+
+def test_while_an_answer_is_on_its_way_and_when_it_cannot_be_stored(page: Page) -> None:
+    expect(page.locator("#desk")).to_be_visible()
+    page.route("**/api/answers", hold)
+    page.keyboard.press("n")
+    expect(page.locator("#saved")).to_have_text("Saving …")
+    assert stumbles(page) == []
+    page.unroute("**/api/answers")
+    page.route("**/api/answers", lambda route: route.abort())
+    page.reload()
+    expect(page.locator("#desk")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.locator("#saved")).to_contain_text("Trying again")
+    assert stumbles(page) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "change"),
+    [
+        ("Preparing the items", {"stage": "preparing", "work": WORK | {"what": "ask", "total": 0}}),
+        ("Learning from your answers", {"stage": "training", "work": WORK}),
+        ("One moment", {"stage": "preparing", "work": WORK | {"what": ""}}),
+        ("One moment", {"stage": "preparing", "work": None}),
+        ("The work stopped early", {"stage": "done", "work": WORK | {"running": False, "error": "It was killed."}}),
+        ("Others are busy", {"stage": "waiting", "work": None}),
+        ("All open items are answered", {"stage": "done", "work": None}),
+    ],
+)
+def test_while_there_is_nothing_to_label(page: Page, live: Live, title: str, change: dict[str, Any]) -> None:
+    page.route("**/api/turn", standing(live, **change))
+    page.goto(live.address)
+    expect(page.locator("#waiting-title")).to_contain_text(title)
+    assert stumbles(page) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "work"),
+    [
+        ("Learning from your answers", WORK),
+        ("The work stopped early", WORK | {"running": False, "error": "It was killed."}),
+        ("There are no results yet", None),
+    ],
+)
+def test_while_there_are_no_results(page: Page, live: Live, title: str, work: dict[str, Any] | None) -> None:
+    page.route("**/api/desk", standing(live, work=work))
+    page.goto(f"{live.address}/results")
+    expect(page.locator("#waiting-title")).to_have_text(title)
+    assert stumbles(page) == []
+
+
+@pytest.mark.parametrize("path", ["/enter", "/enter?key=used", "/welcome"])
+def test_at_the_door(browser: Browser, live: Live, path: str) -> None:
+    page = browser.new_context().new_page()
+    page.goto(live.address + path)
+    expect(page.locator("h1")).to_be_visible()
+    assert stumbles(page) == []
+    page.context.close()
