@@ -9,7 +9,8 @@
     ├── ConfigError          an unknown part, or a setting out of range (also a ValueError)
     ├── ModelFileError       a model folder that is incomplete, foreign or unsafe
     └── SessionError         the labelling session cannot do what was asked
-        └── UnknownItemError an item id that the session does not know
+        ├── UnknownItemError an item id that the session does not know
+        └── ClusterLostError the head of a Ray cluster is gone, and Ray with it: this process should end
 
 Every message says what was wrong, what was given and what to do.
 """
@@ -45,3 +46,7 @@ class SessionError(SoelError):
 
 class UnknownItemError(SessionError):
     """An item id that the session does not know."""
+
+
+class ClusterLostError(SessionError):
+    """The head of a Ray cluster is gone, and Ray with it: this process should end."""

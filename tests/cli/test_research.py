@@ -72,6 +72,7 @@ def test_pictures_become_a_result_with_two_commands(run: Run, tmp_path: Path, mo
     where = ("--data-dir", tmp_path, "--extractor", network)
     said = run("datasets", "--extract", "pneumoniamnist", *where)
     assert said.code == 0, said.err
+    assert "Features of pneumoniamnist by net.onnx" in said.out
     assert len(list((tmp_path / "cache" / "features").iterdir())) == 1  # training and test pictures are the same here
     words = ("--datasets", "pneumoniamnist", "--methods", "Mar", "--budgets", 4, "--classes", 0, "--seeds", 1)
     said = run("reproduce", "table2", *words, *where, "--jobs", 1, "--out", tmp_path / "out", "--json")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.data import csv_lines, npy_parts, parquet_parts, parts
-from soel.data.streams import Stream, open_stream
+from soel.data.streams import Stream, has_more_rows, open_stream
 from soel.data.tables import read_table
 from soel.errors import DataError, SchemaError
 
@@ -252,6 +252,17 @@ def test_folders_and_suffixes_without_a_table(tmp_path: Path) -> None:
         open_stream(tmp_path / "t.csv")
     with pytest.raises(SchemaError, match="no column 'c'"):
         open_stream(as_parquet(tmp_path, mixed()), exclude=["c"])
+
+
+def test_files_are_counted_without_reading_rows(tmp_path: Path) -> None:
+    np.save(tmp_path / "t.npy", numbers())
+    for path in (as_parquet(tmp_path, mixed()), as_csv(tmp_path, mixed()), tmp_path / "t.npy"):
+        assert has_more_rows(path, N_ROWS - 1)
+        assert not has_more_rows(path, N_ROWS)
+    np.save(tmp_path / "words.npy", np.array([["a", "b"]] * 9))
+    (tmp_path / "t.parquet").write_bytes(b"no table")
+    for name in ("words.npy", "t.parquet", "nowhere.csv", "t.npz"):
+        assert not has_more_rows(tmp_path / name, 2)
 
 
 def test_row_groups_make_parts() -> None:

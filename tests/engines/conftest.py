@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from soel.engines.ray.cluster import QUIET
+from tests.engines.gates import is_gone, kill, parent_of, processes
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {
@@ -27,7 +28,6 @@ class Nodes:
 
     address: str
     head: int
-    handle: Any
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,18 @@ def nodes() -> Iterator[Nodes]:
     import ray
     from ray.cluster_utils import Cluster
 
-    size = {"num_cpus": 1, "object_store_memory": 80 << 20}
-    cluster = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    size: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
     for _ in range(2):
         cluster.add_node(**size)
     head = cluster.head_node.all_processes["gcs_server"][0].process.pid
-    yield Nodes(cluster.address, head, cluster)
+    raylets = {node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()}
+    agents = [pid for pid in processes("Agent") if parent_of(pid) in raylets]
+    yield Nodes(cluster.address, head)
     ray.shutdown()
     cluster.shutdown()
+    for pid in agents:  # those of a node without a head stay behind
+        if not is_gone(pid):
+            kill(pid)
     os.environ.clear()
     os.environ.update(before)

@@ -14,6 +14,7 @@ from pathlib import Path
 from soel.api.cluster_drawing import DrawPart
 from soel.api.cluster_scoring import ScorePart
 from soel.api.clusters import FeatureFile
+from soel.engines.ray.parts import Done
 from soel.types import Floats
 
 PATIENCE = 120.0  # seconds, far more than anything here takes
@@ -67,10 +68,19 @@ def kill(pid: int) -> None:
 
 
 def is_gone(pid: int) -> bool:
+    return _state_of(pid)[0] == "Z"
+
+
+def parent_of(pid: int) -> int:
+    return int(_state_of(pid)[1])
+
+
+def _state_of(pid: int) -> list[str]:
+    """The state of a process, its parent and more; that of a zombie where it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ["Z", "0"]
 
 
 def processes(title: str) -> list[int]:
@@ -93,13 +103,13 @@ class GatedFeatureFile(FeatureFile):
 
 
 class GatedDrawPart(DrawPart):
-    def __call__(self, number: int) -> int:
+    def __call__(self, number: int) -> Done:
         Gate(self.place.parent / "gate-drawing").wait()
         return super().__call__(number)
 
 
 class GatedScorePart(ScorePart):
-    def __call__(self, number: int) -> int:
+    def __call__(self, number: int) -> Done:
         Gate(self.parts.folder.parent / "gate-scoring").wait()
         return super().__call__(number)
 
@@ -107,7 +117,7 @@ class GatedScorePart(ScorePart):
 class ScorePartOnFullDisk(ScorePart):
     """Files may have a hundred bytes: what a full disk says comes from the same call."""
 
-    def __call__(self, number: int) -> int:
+    def __call__(self, number: int) -> Done:
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
         try:

@@ -17,9 +17,10 @@ from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, Schedule
 from soel.reproduce.artefacts import ARTEFACTS
 from soel.reproduce.augment import CHANGES, GREY, strong, weak
 from soel.reproduce.data_settings import settled
-from soel.reproduce.fixmatch import N_DRAWS, confident, learn_fixmatch
+from soel.reproduce.fixmatch import N_DRAWS, augmented, confident, learn_fixmatch
 from soel.reproduce.methods import FIXMATCH, MHROT, NINE, SOEL
-from soel.reproduce.pictures import network, thinned
+from soel.reproduce.pictures import features_of, network, thinned
+from soel.reproduce.protocols import one_vs_rest
 from soel.reproduce.reproduce import Plan, narrow, reproduce
 from soel.reproduce.runner import compute
 from soel.reproduce.sources import Source
@@ -112,6 +113,16 @@ def test_a_cell_knows_the_network_and_how_many_pictures(pictures: Source, folder
     assert cell.form == forms[0]
 
 
+def test_rows_are_in_memory(pictures: Source) -> None:
+    sets = pictures.load("pneumoniamnist")
+    assert isinstance(sets, ClassSets)
+    assert not sets.x_test.flags.writeable  # mapped from the cache
+    split = one_vs_rest(sets, 0, seed=0)
+    assert split.test.flags.writeable
+    draws = augmented(np.zeros((3, 8, 8), np.uint8), lambda x: features_of(x, pictures.extractor), 0)
+    assert all(rows.flags.writeable for draw in draws for rows in draw)
+
+
 def test_so_many_of_each_class() -> None:
     codes = np.repeat([0, 1, 2], [50, 3, 20])
     sets = ClassSets(np.arange(73), codes, np.arange(73), codes)
@@ -135,6 +146,8 @@ def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Profile, tmp_
     outcome = reproduce(ARTEFACTS["video"], plan, tmp_path / "out", pictures, 1)
     assert len(outcome.results.points) == 4
     assert Path(outcome.files["picture"]).exists()
+    alone = reproduce(ARTEFACTS["video"], replace(plan, budgets=(4,)), tmp_path / "out", pictures, 1)
+    assert "| UCSD Peds1 |" in alone.text
 
 
 def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Profile, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from soel.api.streaming import Write
 from soel.data.parts import Part
 from soel.data.streams import Stream
 from soel.data.thinning import Progress, drawn_from, join_sample
+from soel.engines.ray.cluster import Cluster, check_installed
+from soel.engines.ray.parts import Done, map_parts
 from soel.errors import SessionError
 from soel.session.files import replacing
 from soel.types import Rows
@@ -24,11 +26,7 @@ def sampling_on(options: ClusterOptions, folder: Path) -> Write:
     """What draws the pool of a new session in `folder` on a cluster. A killed command goes on where it was."""
 
     def write(stream: Stream, rows: Rows, path: Path, progress: Progress | None) -> str:
-        from soel.engines.ray.cluster import Cluster, check_installed
-
         check_installed()
-        from soel.engines.ray.parts import map_parts
-
         place = (folder.parent / f".{folder.name}-drawing-{_name_of(stream, rows)}").resolve()
         work = DrawPart(stream, rows, place)
         missing = [part.number for part in stream.parts if work.is_missing(part)]
@@ -53,8 +51,8 @@ class DrawPart:
     rows: Rows
     place: Path
 
-    def __call__(self, number: int) -> int:
-        """Draw from the part of this number; returns how many rows it has."""
+    def __call__(self, number: int) -> Done:
+        """Draw from the part of this number."""
         part = self.stream.parts[number]
         drawn = drawn_from(self.stream, part, self.rows)
         try:
@@ -66,7 +64,7 @@ class DrawPart:
                 f"What was drawn from {part.file} cannot be written to {self.place}: {error.strerror or error}. "
                 "Make room, then run the same command again."
             ) from error
-        return part.n_rows
+        return Done(part.n_rows)
 
     def is_missing(self, part: Part) -> bool:
         """Whether the part was not read yet."""

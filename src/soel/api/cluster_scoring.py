@@ -11,6 +11,7 @@ from soel.api.score_stream import ScoreParts, Scorer, Told, score_parts
 from soel.api.scored_parts import ScoredParts
 from soel.data.encoder import Encoder
 from soel.data.parts import Part
+from soel.engines.ray.parts import Done
 from soel.errors import SessionError
 
 if TYPE_CHECKING:
@@ -27,13 +28,11 @@ def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
         return None
 
     def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Told | None) -> None:
-        from soel.engines.ray.parts import map_parts
         from soel.engines.ray.states import state_of
 
         there = replace(parts, folder=Path(parts.folder).resolve())
-        engine.local.compute.dismiss()
-        work = ScorePart(there, scorer.encoder, scorer.model, engine.local.compute.form, state_of(model))
-        map_parts(cluster, work, [part.number for part in wanted], told)
+        work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model))
+        cluster.map_parts(work, [part.number for part in wanted], told)
 
     return score
 
@@ -48,8 +47,8 @@ class ScorePart:
     form: Form
     state: State
 
-    def __call__(self, number: int) -> int:
-        """Score the part of this number; returns how many rows it has."""
+    def __call__(self, number: int) -> Done:
+        """Score the part of this number."""
         part, detector = self.parts.stream.parts[number], self._detector()
         scorer = Scorer(self.model, self.encoder, detector.score, lambda scores: scores > 0)
         try:
@@ -59,7 +58,7 @@ class ScorePart:
                 f"Part {number} of the scores cannot be written to {self.parts.folder}: {error.strerror or error}. "
                 "What is finished is kept: make room, then run the same command again."
             ) from error
-        return part.n_rows
+        return Done(part.n_rows)
 
     def _detector(self) -> Detector:
         from soel.engines.ray.states import restore_detector

@@ -12,6 +12,7 @@ import numpy as np
 
 from soel.data.encoder import Encoder
 from soel.data.places import is_address
+from soel.engines.ray.cluster import Cluster, check_installed
 from soel.errors import ConfigError
 from soel.profiles import Profile
 from soel.session import Engine, SessionFolder
@@ -74,8 +75,6 @@ def engine_maker_on(
 
 def compute_on(options: ClusterOptions, place: SessionFolder, profile: Profile) -> RayCompute:
     """The heavy steps of a session, on a cluster."""
-    from soel.engines.ray.cluster import Cluster, check_installed
-
     check_installed()
     from soel.engines.ray.compute import RayCompute
     from soel.engines.ray.feature_shards import FeatureShards

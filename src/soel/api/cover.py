@@ -12,6 +12,7 @@ from soel.api.streaming import open_whole
 from soel.data.ahead import ahead
 from soel.data.encoder import Encoder
 from soel.data.streams import Stream
+from soel.engines.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.types import Floats
@@ -46,24 +47,46 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     rows = list(rows_of(session.ids, queried).values())
     points = space(np.asarray(session.folder.pool[rows]))
     pool = max(_farthest(space(block), points) for block in _blocks(session.folder.pool))
-    stream, farthest, n_seen = open_whole(session, encoder), 0.0, 0
-    for x in ahead(_encoded(stream, encoder)):
-        farthest, n_seen = max(farthest, _farthest(space(x), points)), n_seen + len(x)
-        if progress is not None:
-            progress(n_seen, stream.n_rows)
-    return Cover(len(rows), pool, farthest, n_seen)
+    stream = open_whole(session, encoder)
+    told = None if progress is None else lambda done: progress(done, stream.n_rows)
+    numbers = [part.number for part in stream.parts]
+    far = _map(getattr(session.engine, "cluster", None), FarthestIn(stream, encoder, space, points), numbers, told)
+    return Cover(len(rows), pool, max(far), stream.n_rows)
+
+
+@dataclass(frozen=True)
+class FarthestIn:
+    """The largest distance from a row of a part to the nearest point. It can be sent to other machines."""
+
+    stream: Stream
+    encoder: Encoder
+    space: Callable[[Floats], Floats]
+    points: Floats
+
+    def __call__(self, number: int) -> Done:
+        """Look at the part of this number."""
+        part = self.stream.parts[number]
+        blocks = (self.encoder.encode(block.frame) for block in self.stream.blocks(part))
+        return Done(part.n_rows, max(_farthest(self.space(x), self.points) for x in ahead(blocks)))
+
+
+def _map(cluster: Any, work: FarthestIn, numbers: list[int], told: Callable[[int], None] | None) -> list[float]:
+    """The values of all parts: from a cluster where there is one."""
+    if cluster is not None:
+        return cluster.map_parts(work, numbers, told)  # type: ignore[no-any-return]
+    found, n_rows = [], 0
+    for done in map(work, numbers):
+        found.append(done.value)
+        n_rows += done.amount
+        if told is not None:
+            told(n_rows)
+    return found
 
 
 def _space(model: Any) -> Callable[[Floats], Floats] | None:
     """What turns encoded rows into the points between which the companion measures; None without a companion."""
     companion = getattr(model, "companion", None)
     return None if companion is None else companion[1].space
-
-
-def _encoded(stream: Stream, encoder: Encoder) -> Iterator[Floats]:
-    for part in stream.parts:
-        for block in stream.blocks(part):
-            yield encoder.encode(block.frame)
 
 
 def _blocks(pool: Floats, size: int = 32_768) -> Iterator[Floats]:

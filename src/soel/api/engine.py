@@ -11,6 +11,7 @@ import numpy as np
 
 from soel.api.models import SavedDetector, load_detector, save_detector
 from soel.data.encoder import Encoder
+from soel.engines.compute import HERE
 from soel.engines.detector import Detector
 from soel.engines.local import LocalEngine
 from soel.errors import SessionError
@@ -30,8 +31,8 @@ class SessionEngine:
 
     @property
     def cluster(self) -> Any:
-        """Where it computes, if that is a cluster."""
-        return getattr(self.local.compute, "cluster", None)
+        """The heavy steps (a `RayCompute`), where they are taken on a cluster; else None."""
+        return None if self.local.compute is HERE else self.local.compute
 
     def warm_up(self, pool: Floats, progress: Progress | None = None) -> Detector:
         """Train new members on all rows as if normal."""

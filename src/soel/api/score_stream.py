@@ -151,7 +151,7 @@ def _write(draft: Path, tables: Iterator[Any]) -> Path:
 
 def _write_parquet(draft: Path, tables: Iterator[Any]) -> None:
     parquet, first = import_module("pyarrow.parquet"), next(tables)
-    with replacing(draft) as file, parquet.ParquetWriter(file, first.schema) as writer:
+    with replacing(draft) as file, parquet.ParquetWriter(file, first.schema, use_dictionary=False) as writer:
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)

@@ -49,7 +49,7 @@ class ScoredParts:
         if len(table) != part.n_rows:
             raise DataError(f"{len(table)} scores were given for the {part.n_rows} rows of part {part.number}.")
         with replacing(self._place(part)) as file:
-            import_module("pyarrow.parquet").write_table(table, file)
+            import_module("pyarrow.parquet").write_table(table, file, use_dictionary=False)
 
     def read(self, part: Part) -> Any:
         """A finished part: an Arrow table of id and score."""

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from soel.data.encoder import Encoder
-from soel.data.places import is_address
-from soel.data.streams import CSV_SUFFIXES, Stream, is_stream, open_stream
+from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import Progress, draw_rows, write_sample
 from soel.errors import ConfigError, SchemaError, SessionError
 from soel.session import Session
@@ -27,13 +26,9 @@ def find_stream(data: str | Path, id_column: str | None, label_column: str | Non
     """
     if pool_rows < 2:
         raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {pool_rows}.")
-    exclude = [label_column] if label_column else []
-    if is_address(data) or (Path(data).is_dir() and is_stream(data)):
-        return open_stream(data, id_column, exclude)
-    if not _may_be_large(Path(data), pool_rows):
+    if not _in_parts(data, pool_rows):
         return None
-    stream = open_stream(data, id_column, exclude)
-    return stream if stream.n_rows > pool_rows else None
+    return open_stream(data, id_column, [label_column] if label_column else [])
 
 
 def draw_pool(
@@ -69,11 +64,9 @@ def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream |
     config, whole = session.config, session.folder.whole
     if whole is not None:
         return _opened(data, whole.id_column, whole.label_column, encoder.categorical)
-    in_parts = is_address(data) or (Path(data).is_dir() and is_stream(data)) or _may_be_large(Path(data), POOL_ROWS)
-    if not in_parts:
+    if not _in_parts(data, POOL_ROWS):
         return None
-    stream = _opened(data, config.id_column, config.label_column, encoder.categorical)
-    return stream if Path(data).is_dir() or is_address(data) or stream.n_rows > POOL_ROWS else None
+    return _opened(data, config.id_column, config.label_column, encoder.categorical)
 
 
 def _opened(data: str | Path, id_column: str | None, label_column: str | None, categorical: Collection[str]) -> Stream:
@@ -86,8 +79,6 @@ def _opened(data: str | Path, id_column: str | None, label_column: str | None, c
     return open_stream(data, id_column, (), categorical)
 
 
-def _may_be_large(path: Path, n_rows: int) -> bool:
-    """Whether a file can be read in parts and is not certainly small: a line of CSV has two bytes or more."""
-    if not path.is_file() or not is_stream(path):
-        return False
-    return path.suffix.lower() not in CSV_SUFFIXES or path.stat().st_size > 2 * n_rows
+def _in_parts(data: str | Path, n_rows: int) -> bool:
+    """Whether data are read part by part: where they lie, or because they have more rows than this."""
+    return lies_in_files(data) or has_more_rows(Path(data), n_rows)

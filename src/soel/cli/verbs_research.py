@@ -55,9 +55,6 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     ):
         reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {what}")
     reproduce.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the artefact's own)")
-    reproduce.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
-    reproduce.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
-    reproduce.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the network for pictures")
     reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
     reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     reproduce.add_argument("--out", metavar="DIR", type=Path, default=Path("reproduced"), help="default: reproduced")
@@ -71,7 +68,15 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
         "--page", metavar="FILE.md", type=Path, default=Path("docs/results.md"), help=argparse.SUPPRESS
     )
+    _add_picture_options(reproduce)
     reproduce.set_defaults(handler=run_reproduce)
+
+
+def _add_picture_options(reproduce: argparse.ArgumentParser) -> None:
+    group = reproduce.add_argument_group("pictures and video")
+    group.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the frozen network")
+    group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
+    group.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
 
 
 def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -107,7 +112,8 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     entries = [_entry(dataset, folder.find(dataset)) for dataset in CATALOGUE.values()]
     rows = [[e["name"], e["kind"], e["protocol"], e["present"] is not None, e["licence"]] for e in entries]
     text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
-    return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.")
+    made = "".join(f"\nFeatures of {name} by {Path(args.extractor).name} are in the cache." for name in args.extract)
+    return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.{made}")
 
 
 def _extract(name: str, source: Source, progress: Bar) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import norm
 
 from soel.types import Estimate, Evidence
 
@@ -25,7 +25,7 @@ def wilson(share: float, n_labels: float) -> tuple[float, float]:
     """Wilson's interval for a share seen among so many uniform labels."""
     if n_labels <= 0:
         return 0.0, 1.0
-    z = float(norm.ppf(0.5 + COVERAGE / 2))
+    z = NormalDist().inv_cdf(0.5 + COVERAGE / 2)
     share = float(np.clip(share, 0, 1))
     middle = share + z**2 / (2 * n_labels)
     half = z * np.sqrt(share * (1 - share) / n_labels + z**2 / (4 * n_labels**2))

@@ -6,44 +6,24 @@ rows and can be sent to another process; parts can be read in any order and by a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from soel.data.blocks import Block, column_of, frame_of, ids_of, is_blank_text, is_word, row_numbers
+from soel.data.csv_lines import find_runs
 from soel.data.csv_parts import open_csv
-from soel.data.frame import Frame, as_frame
+from soel.data.frame import Frame
 from soel.data.npy_parts import open_npy
 from soel.data.parquet_parts import open_parquet
 from soel.data.parts import Format, Part
-from soel.data.places import Place, find_place, fingerprint_of, is_address
+from soel.data.places import LocalPlace, Place, find_place, fingerprint_of, is_address
 from soel.errors import DataError, SchemaError
-from soel.validation import is_missing
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (".parquet", *CSV_SUFFIXES, ".npy")
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive rows. first_row: the number of the first one in the stream. ids: an Arrow array of text (n,).
-
-    aside: the columns that are no features, as Arrow arrays (n,).
-    """
-
-    first_row: int
-    frame: Frame
-    ids: Any
-    aside: Mapping[str, Any]
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows it has."""
-        return self.frame.n_rows
 
 
 @dataclass(frozen=True)
@@ -100,11 +80,11 @@ class Stream:
         return tuple(dict.fromkeys([*([self.id_column] if self.id_column else []), *self.exclude]))
 
     def _block(self, batch: Any, first_row: int) -> Block:
-        aside = {name: _column(batch, name) for name in self._aside}
+        aside = {name: column_of(batch, name) for name in self._aside}
         try:
-            frame = _frame(batch, self._aside, self.categorical)
+            frame = frame_of(batch, self._aside, self.categorical)
             self._check(frame)
-            ids = row_numbers(first_row, len(batch)) if self.id_column is None else _as_text(self.id_column, aside)
+            ids = row_numbers(first_row, len(batch)) if self.id_column is None else ids_of(self.id_column, aside)
         except DataError as error:
             raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
         return Block(first_row, frame, ids, aside)
@@ -112,7 +92,7 @@ class Stream:
     def _check(self, frame: Frame) -> None:
         for name, column in frame.columns.items():
             if column.dtype == object and name not in self.categorical:
-                row, cell = next((row, cell) for row, cell in enumerate(column) if _is_word(cell))
+                row, cell = next((row, cell) for row, cell in enumerate(column) if is_word(cell))
                 raise SchemaError(
                     f"Column {name!r} holds numbers in the first rows and text such as {cell!r} in row {row}. "
                     "Correct it, or give the column a type of text."
@@ -140,14 +120,31 @@ def open_stream(
     return _with_categories(stream)
 
 
-def is_stream(data: str | Path) -> bool:
-    """Whether data are of a form that can be read part by part."""
-    if is_address(data):
-        return True
-    path = Path(data)
-    if path.is_dir():
-        return any(path.rglob("*.parquet"))
-    return path.suffix.lower() in SUFFIXES
+def lies_in_files(data: str | Path) -> bool:
+    """Whether data are only ever read part by part: behind an address, or in a folder of Parquet files."""
+    return is_address(data) or (Path(data).is_dir() and any(Path(data).rglob("*.parquet")))
+
+
+def has_more_rows(path: Path, n_rows: int) -> bool:
+    """Whether a file is of a form that can be read part by part, and has more rows than this; no row is looked at."""
+    if not path.is_file() or path.suffix.lower() not in SUFFIXES:
+        return False
+    if path.suffix.lower() in CSV_SUFFIXES:
+        return _has_more_lines(path, n_rows + 1)  # one holds the names
+    try:
+        return sum(part.n_rows for part in _open(LocalPlace(path.parent), [path.name], ()).parts) > n_rows
+    except DataError:
+        return False  # whoever reads it at once says what is wrong
+
+
+def _has_more_lines(path: Path, n_lines: int) -> bool:
+    n_found = 0
+    with path.open("rb") as file:
+        for run in find_runs(file, 0):
+            n_found += run.n_rows
+            if n_found > n_lines:
+                return True
+    return False
 
 
 def _open(place: Place, files: list[str], as_text: Collection[str]) -> Format:
@@ -167,72 +164,9 @@ def _open(place: Place, files: list[str], as_text: Collection[str]) -> Format:
 def _with_categories(stream: Stream) -> Stream:
     """The stream with its text columns told apart: those that spell numbers throughout the first block are numbers."""
     batch = next(batch for batch in stream.format.batches(stream.parts[0]) if len(batch))
-    frame = _frame(batch, stream._aside, stream.categorical)
-    found = [name for name, column in frame.columns.items() if column.dtype == object or _is_blank_text(batch, name)]
+    frame = frame_of(batch, stream._aside, stream.categorical)
+    found = [name for name, column in frame.columns.items() if column.dtype == object or is_blank_text(batch, name)]
     return replace(stream, categorical=tuple(dict.fromkeys([*stream.categorical, *found])))
-
-
-def _frame(batch: Any, aside: Collection[str], categorical: Collection[str]) -> Frame:
-    if isinstance(batch, np.ndarray):
-        return as_frame(batch, categorical).without(aside)
-    return as_frame(_decoded(batch.drop_columns(list(aside)), categorical), categorical)
-
-
-def _decoded(table: Any, categorical: Collection[str]) -> Any:
-    """The table with its dictionaries of categories spelled out, which is read many times faster."""
-    kinds = import_module("pyarrow").types
-    for at, field in enumerate(table.schema):
-        if field.name in categorical and kinds.is_dictionary(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
-    return table
-
-
-def _column(batch: Any, name: str) -> Any:
-    arrow = import_module("pyarrow")
-    if isinstance(batch, np.ndarray):
-        return arrow.array(batch[:, int(name.removeprefix("x"))])
-    return batch.column(name).combine_chunks()
-
-
-def _is_blank_text(batch: Any, name: str) -> bool:
-    """Whether a column of text says nothing in this block; a later one may hold any words."""
-    if isinstance(batch, np.ndarray):
-        return False
-    column = batch.column(name)
-    return bool(column.null_count == len(column)) and _is_text(column.type)
-
-
-def _is_word(cell: str | None) -> bool:
-    try:
-        float(cell or "nan")
-    except ValueError:
-        return True
-    return False
-
-
-def _is_text(kind: Any) -> bool:
-    kinds = import_module("pyarrow").types
-    return bool(kinds.is_string(kind) or kinds.is_large_string(kind))
-
-
-def row_numbers(first_row: int, n_rows: int) -> Any:
-    """Row numbers as ids."""
-    arrow = import_module("pyarrow")
-    return arrow.array(np.arange(first_row, first_row + n_rows)).cast(arrow.string())
-
-
-def _as_text(name: str, aside: Mapping[str, Any]) -> Any:
-    """The ids that a column says, as `given_ids` reads them; that none comes twice is not looked at here."""
-    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    column = aside[name]
-    if not (_is_text(column.type) or arrow.types.is_integer(column.type)):
-        column = arrow.array([None if is_missing(cell) else str(cell) for cell in column.to_pylist()], arrow.string())
-    ids = compute.utf8_trim_whitespace(column.cast(arrow.string()))
-    empty = compute.fill_null(compute.equal(ids, ""), True)
-    if compute.any(empty).as_py():
-        row = compute.index(empty, True).as_py()
-        raise DataError(f"The id column {name!r} is empty in row {row}. Give every row an id.")
-    return ids
 
 
 def _check_known(name: str, wanted: Collection[str], columns: Sequence[str]) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from soel.data.blocks import Block
 from soel.data.parts import Part
-from soel.data.streams import Block, Stream
+from soel.data.streams import Stream
 from soel.queries.draw import gumbel
 from soel.types import Rows
 

@@ -57,5 +57,5 @@ def augmented(pictures: NDArray[np.uint8], to_rows: ToRows, seed: int) -> list[D
     draws = []
     for number in range(N_DRAWS):
         rng = np.random.default_rng([seed, number, 2])
-        draws.append((to_rows(weak(pictures, rng)), to_rows(strong(pictures, rng))))
+        draws.append((np.array(to_rows(weak(pictures, rng))), np.array(to_rows(strong(pictures, rng)))))
     return draws

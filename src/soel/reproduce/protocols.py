@@ -118,5 +118,5 @@ def _taken(rows: LabelledRows, normals: Rows, anomalies: Rows, n_normals: int, n
 
 
 def _floats(x: np.ndarray) -> Floats:
-    """Rows (n, d); pictures are laid out flat."""
-    return np.ascontiguousarray(x, np.float32).reshape(len(x), -1)
+    """Rows (n, d) in memory, not mapped from a file; pictures are laid out flat."""
+    return np.array(x, np.float32, order="C").reshape(len(x), -1)

@@ -90,7 +90,7 @@ def planned(artefact: Artefact, plan: Plan) -> Artefact:
     methods = chosen(artefact.methods, plan.methods)
     budgets = plan.budgets or artefact.budgets
     if len(budgets) == 1 and artefact.columns == "budget" and "method" in artefact.rows:
-        rows = tuple(axis for axis in artefact.rows if axis != "method")
+        rows = tuple(axis for axis in artefact.rows if axis != "method") or ("dataset",)
         artefact = replace(artefact, rows=rows, columns="method", plot=None)  # nothing to see along one budget
     return replace(
         artefact,
@@ -135,8 +135,12 @@ def reproduce(
 
 
 def narrow(profile: Profile) -> Profile:
-    """The profile for feature vectors on a machine without a GPU: one member, views through a narrow middle."""
-    return replace(profile.with_parts(backbone="ntl-narrow"), name=f"{profile.name}, narrow", n_members=1)
+    """The profile for feature vectors on a machine without a GPU: one member, views through a narrow middle.
+
+    Only the default profile has a companion beside it: the others repeat what others did.
+    """
+    small = profile.without_gpu() if profile.name == "default" else profile.with_parts(backbone="ntl-narrow")
+    return replace(small, name=f"{profile.name}, narrow", n_members=1)
 
 
 def write(outcome: Outcome, out: Path) -> Outcome:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from soel.errors import ConfigError, SessionError, SoelError
+from soel.cores import n_cores
+from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
 
 Result = TypeVar("Result")
 LOOK_EVERY = 0.2  # seconds between two looks at what was computed
@@ -24,7 +25,6 @@ QUIET = {
     "RAY_TRAIN_ENABLE_STATE_ACTOR_RECONCILIATION": "0",
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 
@@ -41,7 +41,7 @@ class Plan:
 class Cluster:
     """A Ray cluster. address: of a running one, None for one of its own on this machine.
 
-    n_workers: how many processes share a training and a query; None takes one per machine.
+    n_workers: how many processes share a training and a query; None takes one per machine, with all of its cores.
     """
 
     address: str | None = None
@@ -53,6 +53,7 @@ class Cluster:
         if self._is_connected:
             return
         ray = _import_ray()
+        logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             ray.init(**self._options(), **QUIETLY, ignore_reinit_error=True)
         except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
@@ -76,7 +77,7 @@ class Cluster:
         cores = [number for number in cores if number > 0]
         if not cores:
             raise SessionError("The cluster has no cores to work with. Add machines to it, then run this again.")
-        n_workers = min(self.n_workers or len(cores), n_shards)
+        n_workers = min(self.n_workers or len(cores), n_shards, sum(cores))
         per_machine = -(-n_workers // len(cores))
         return Plan(n_workers, max(1, min(cores) // per_machine))
 
@@ -96,7 +97,7 @@ class Cluster:
             if meanwhile is not None:
                 meanwhile()
             if watch.is_lost():
-                raise SessionError(self._lost())
+                raise ClusterLostError(self._lost())
         error, result = done
         if error is not None:
             raise in_our_words(error)
@@ -120,10 +121,8 @@ class Cluster:
             os.environ.setdefault(name, value)
         if self.address is not None:
             return {"address": self.address}
-        if "RAY_AUTH_MODE" not in os.environ:
-            os.environ["RAY_AUTH_MODE"] = "token"
-            os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        return {"address": "local", "include_dashboard": False}
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        return {"address": "local", "include_dashboard": False, "num_cpus": self.n_workers or n_cores()}
 
 
 QUIETLY = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}

@@ -16,7 +16,7 @@ from soel.engines.detector import Detector
 from soel.engines.ray.cluster import Cluster
 from soel.engines.ray.crew import Crew
 from soel.engines.ray.feature_shards import FeatureShards, RowSource
-from soel.engines.ray.parts import map_parts
+from soel.engines.ray.parts import Done, Work, map_parts
 from soel.engines.ray.query import begin_query
 from soel.engines.ray.states import Form, State, model_state, state_of
 from soel.engines.ray.training import Job, run_job
@@ -54,6 +54,7 @@ class RayCompute:
 
     def warm_up(self, model: Model, pool: Floats, schedule: Schedule, progress: Progress | None) -> None:
         """Train on all rows as if normal."""
+        assert pool is self._pool
         self._train(model, schedule, None, True, progress)
 
     def fit(
@@ -66,10 +67,12 @@ class RayCompute:
         progress: Progress | None,
     ) -> None:
         """Train on labelled and unlabelled rows."""
+        assert pool is self._pool
         self._train(model, schedule, tasks, always_summed, progress)
 
     def losses(self, model: Model, pool: Floats) -> Floats:
         """L0 (S, N) of all rows."""
+        assert pool is self._pool
         return np.concatenate(self._ask("losses", model_state(model)), axis=1)
 
     def score(self, detector: Detector, x: Floats) -> Floats:
@@ -80,6 +83,7 @@ class RayCompute:
 
     def embed(self, detector: Detector, pool: Floats, suspected: np.ndarray | None, seed: int) -> Floats:
         """Embeddings (N, D), which the workers keep for a query."""
+        assert pool is self._pool
         crew, state = self._workers(), ray.put(state_of(detector))
         parts = [None if suspected is None else suspected[start:stop] for start, stop in pairwise(crew.bounds)]
         calls = [(state, part, seed) for part in parts]
@@ -97,6 +101,11 @@ class RayCompute:
             return HERE.select(strategy, view, n, rng, n_reserve, rows)
         crew = self._workers()
         return self.cluster.wait_for(lambda: self._select(crew, strategy, view, n, rng, n_reserve, rows))
+
+    def map_parts(self, work: Work, numbers: Sequence[int], progress: Callable[[int], None] | None) -> list[float]:
+        """Do parts of work on all machines."""
+        self.dismiss()
+        return map_parts(self.cluster, work, numbers, progress)
 
     def close(self) -> None:
         """Let the workers go, and leave the cluster."""
@@ -171,10 +180,10 @@ class WriteShard:
     shards: FeatureShards
     source: RowSource
 
-    def __call__(self, number: int) -> int:
-        """Write the file of this number; one file was done."""
+    def __call__(self, number: int) -> Done:
+        """Write the file of this number."""
         self.shards.write(number, self.source)
-        return 1
+        return Done(1)
 
 
 def _name_of(job: Job) -> str:

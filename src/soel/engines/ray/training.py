@@ -18,6 +18,7 @@ from torch import Tensor
 
 from soel.backbones.ranks import Ranks
 from soel.engines.ray.cluster import Cluster, Plan
+from soel.engines.ray.counter import Counter
 from soel.engines.ray.feature_shards import FeatureShards
 from soel.engines.ray.states import Form, State, model_state, read_state, restore_model, write_state
 from soel.engines.ray.storage import Storage
@@ -48,21 +49,6 @@ class Job:
     def n_epochs(self) -> int:
         """Epochs of the whole job."""
         return self.schedule.warm_up_epochs if self.tasks is None else self.schedule.epochs
-
-
-class Counter:
-    """How many epochs are done, for whoever asks."""
-
-    def __init__(self) -> None:
-        self._done = 0
-
-    def put(self, done: int) -> None:
-        """So many."""
-        self._done = done
-
-    def get(self) -> int:
-        """How many."""
-        return self._done
 
 
 class GlooRanks(Ranks):
