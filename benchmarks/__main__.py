@@ -10,7 +10,17 @@ from pathlib import Path
 
 from benchmarks.picture import draw
 
-NAMES = ("training", "deepod_ntl", "diverse_query", "features", "kill_tells", "tell_latency", "startup", "large")
+NAMES = (
+    "training",
+    "deepod_ntl",
+    "diverse_query",
+    "features",
+    "kill_tells",
+    "tell_latency",
+    "startup",
+    "large",
+    "scale",
+)
 
 
 def main() -> int:

@@ -47,7 +47,7 @@ def measure() -> dict[str, float]:
         whole = Run(place / "whole", data)
         figures = {"rows": float(N_ROWS), **whole.through()}
         sample = place / "sample.parquet"
-        write_sample(open_stream(data, "key", ["truth"]), draw_rows(N_ROWS, SAMPLE_ROWS, 1), sample)
+        write_sample(open_stream(data, "key", ["truth"]), draw_rows(N_ROWS, SAMPLE_ROWS, 0), sample)
         in_memory = Run(place / "in-memory", sample)
         in_memory.through()
         figures["auroc of the sample"] = in_memory.auroc

@@ -19,15 +19,19 @@ SETTINGS = {
     "RAY_AUTH_MODE": "disabled",  # nothing outside this machine reaches it, and no token is written anywhere
     "PYTHONPATH": str(ROOT),  # the gates of these tests are imported by the workers
     "OMP_NUM_THREADS": "1",
+    "RAY_health_check_initial_delay_ms": "0",  # a node that was killed is missed after three seconds
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_failure_threshold": "3",
 }
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """A cluster that is up. head: the process that knows all others."""
+    """A cluster that is up. head: the process that knows all others. raylets: of the nodes other than the head's."""
 
     address: str
     head: int
+    raylets: tuple[int, ...]
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +46,9 @@ def nodes() -> Iterator[Nodes]:
     for _ in range(2):
         cluster.add_node(**size)
     head = cluster.head_node.all_processes["gcs_server"][0].process.pid
-    raylets = {node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()}
+    raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]
     agents = [pid for pid in processes("Agent") if parent_of(pid) in raylets]
-    yield Nodes(cluster.address, head)
+    yield Nodes(cluster.address, head, tuple(raylets[1:]))
     ray.shutdown()
     cluster.shutdown()
     for pid in agents:  # those of a node without a head stay behind

@@ -7,7 +7,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,25 +41,35 @@ class Gate:
         (self.folder / str(os.getpid())).touch()
         wait_until((self.folder / "open").exists, "the gate was not opened")
 
-    def kill_one_who_waits(self) -> Killer:
-        """Called by a test: a real signal for the first who waits; then the gate opens."""
+    def kill_one_who_waits(self, raylets: Collection[int] = ()) -> Killer:
+        """Called by a test: a real signal for the first who waits; then the gate opens.
+
+        raylets: kill a whole node instead, one of these, as soon as somebody waits there.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        return Killer(self)
+        return Killer(self, raylets)
+
+    def who_waits(self) -> list[int]:
+        return [int(file.name) for file in self.folder.iterdir()]
 
 
 class Killer(threading.Thread):
-    """Kills one process that waits at a gate. pid: which one it was."""
+    """Kills one process that waits at a gate, or its node. pid: of that process."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, raylets: Collection[int]) -> None:
         super().__init__(daemon=True)
-        self._gate, self.pid = gate, 0
+        self._gate, self._raylets, self.pid = gate, raylets, 0
         self.start()
 
     def run(self) -> None:
-        wait_until(lambda: any(self._gate.folder.iterdir()), "nobody came to the gate")
-        self.pid = int(next(self._gate.folder.iterdir()).name)
-        kill(self.pid)
+        wait_until(self._victims, "nobody came to the gate")
+        self.pid = self._victims()[0]
+        kill(parent_of(self.pid) if self._raylets else self.pid)
+        wait_until(lambda: is_gone(self.pid), "a process lives on without its node")
         (self._gate.folder / "open").touch()
+
+    def _victims(self) -> list[int]:
+        return [pid for pid in self._gate.who_waits() if not self._raylets or parent_of(pid) in self._raylets]
 
 
 def kill(pid: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from soel.data.catalogue import CATALOGUE
-from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile
+from soel.profiles import AUTHORS, PAPER, Profile
 from soel.reproduce.artefacts import find_artefact
 from soel.reproduce.artefacts_main import TABLES
 from soel.reproduce.reproduce import Outcome, Plan, narrow, reproduce
@@ -20,7 +20,7 @@ OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
 PHOTO_CLASSES = ("cifar10-0", "cifar10-4", "cifar10-6")
 X_RAYS, CLIPS = "pneumoniamnist", "ucsd-peds1"
 BUDGETS = (5, 10, 20, 40, 80, 160)
-NARROW, NARROW_PAPER, NARROW_DEFAULT = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
+NARROW, NARROW_PAPER = narrow(AUTHORS), narrow(PAPER)
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,17 @@ KNN = (
     "a tenth of the pool, ours come near them on Ionosphere and Pima, less so on breastw, and not on satellite, where "
     "the pool holds the first anomalies of the file."
 )
+KDE = (
+    "The paper's estimate, nearly unbiased on its images, is far too high on breastw and Ionosphere and about right on "
+    "Pima. The cover is nearer on average, but single runs are far off (see its deviations), and on the CIFAR-10 "
+    "features below it fails too."
+)
 STEPS_APART = (
     "In profile `authors` this weight changes nothing: the two means are learnt in steps of their own, and Adam "
     "does not mind the scale of a loss. So the profile here is `paper`."
 )
 ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
-ONE_CLASS = "One seed, and only the healthy are normal; the paper takes the mean over both classes."
+FILES = "One seed, from the files on; [images and video](images-and-video.md) has the commands and other detectors."
 
 
 def _tables(artefact: str, profile: str = "authors", n_seeds: int = 5, note: str = "") -> Section:
@@ -63,13 +68,12 @@ SECTIONS = (
     Section("table3", Plan("default")),
     Section("table2", Plan(NARROW, (), OBJECTS, n_seeds=3)),
     Section("table2", Plan(NARROW, ("Hybr1", "Rand1", "SOEL"), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
-    Section("table2", Plan(NARROW, ("Pos2", "Hybr2", "SOEL"), (X_RAYS,), classes=(0,), n_seeds=1), ONE_CLASS),
-    Section("table2", Plan(NARROW_DEFAULT, ("SOEL",), (X_RAYS,), classes=(0,), n_seeds=1), ONE_CLASS),
-    Section("video", Plan(NARROW, ("Rand1", "SOEL"), budgets=(20, 160), n_seeds=1), ONE_SEED),
+    Section("table2", Plan(NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
+    Section("video", Plan(NARROW, ("SOEL",), budgets=(20,), n_seeds=1), FILES),
     Section("knn", Plan("authors"), KNN),
     Section("knn", Plan("default")),
     Section("knn", Plan(NARROW, datasets=OBJECTS, budgets=(20,), n_seeds=3, measures=("auroc",))),
-    Section("alpha", Plan("authors", datasets=SMALL_TABLES, n_seeds=10)),
+    Section("alpha", Plan("authors", datasets=SMALL_TABLES, n_seeds=10), KDE),
     Section("alpha", Plan("authors", datasets=("satellite",), n_seeds=3)),
     Section("alpha", Plan(NARROW, datasets=(*OBJECTS, "cifar10-0"), n_seeds=3)),
     Section("cover-radius", Plan("authors", datasets=SMALL_TABLES, budgets=(10, 20, 40), n_seeds=10)),

@@ -29,7 +29,9 @@ def read_address(where: str) -> URL:
             f"The store's address is not one; write postgresql://user@host/database. ({error})"
         ) from error
     if not is_address(where):
-        raise ConfigError(f"There is no store for {url.drivername}:// addresses; write postgresql://user@host/database.")
+        raise ConfigError(
+            f"There is no store for {url.drivername}:// addresses; write postgresql://user@host/database."
+        )
     if not url.database:
         raise ConfigError(f"{hidden(where)!r} is not the address of a database; write postgresql://user@host/database.")
     return url.set(drivername="postgresql+psycopg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import socket
@@ -31,10 +32,11 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Plan:
-    """How many workers, and how many cores each may use."""
+    """How many workers, and how many cores and how much memory each may use."""
 
     n_workers: int
     n_cores: int
+    memory: float
 
 
 @dataclass
@@ -55,12 +57,14 @@ class Cluster:
         ray = _import_ray()
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
+            if self.address not in (None, "auto"):
+                _knock(str(self.address))
             ray.init(**self._options(), **QUIETLY, ignore_reinit_error=True)
-        except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
             raise ConfigError(
-                f"There is no Ray cluster at {self.address or 'this machine'} ({reason}). Start one with `ray start`, "
-                "check --address, or leave it out to use this machine alone."
+                f"There is no Ray cluster at {self.address or 'this machine'} ({reason}). Give the HOST:PORT that "
+                "`ray start --head` has printed, or leave --address out to use this machine alone."
             ) from error
         self._is_connected = True
 
@@ -73,13 +77,15 @@ class Cluster:
     def plan(self, n_shards: int) -> Plan:
         """Workers for so many shards, on the machines that are alive now."""
         self.connect()
-        cores = [int(node["Resources"].get("CPU", 0)) for node in _import_ray().nodes() if node["Alive"]]
-        cores = [number for number in cores if number > 0]
-        if not cores:
+        alive = [node["Resources"] for node in _import_ray().nodes() if node["Alive"]]
+        able = [resources for resources in alive if resources.get("CPU", 0) >= 1]
+        if not able:
             raise SessionError("The cluster has no cores to work with. Add machines to it, then run this again.")
+        cores = [int(resources["CPU"]) for resources in able]
         n_workers = min(self.n_workers or len(cores), n_shards, sum(cores))
         per_machine = -(-n_workers // len(cores))
-        return Plan(n_workers, max(1, min(cores) // per_machine))
+        memory = min(float(resources.get("memory", math.inf)) for resources in able) / per_machine
+        return Plan(n_workers, max(1, min(cores) // per_machine), memory)
 
     def wait_for(self, work: Callable[[], Result], meanwhile: Callable[[], None] | None = None) -> Result:
         """What a piece of work on the cluster returns. A head that is lost meanwhile is an error that says so.
@@ -132,8 +138,7 @@ class _Watch:
     """Asks the head now and then whether it is there, without Ray."""
 
     def __init__(self, head: str) -> None:
-        host, _, port = head.rpartition(":")
-        self._place, self._looks, self._silent = (host, int(port)), 0, 0
+        self._head, self._looks, self._silent = head, 0, 0
 
     def is_lost(self) -> bool:
         self._looks += 1
@@ -143,10 +148,18 @@ class _Watch:
 
     def _answers(self) -> bool:
         try:
-            socket.create_connection(self._place, timeout=2).close()
+            _knock(self._head)
         except OSError:
             return False
         return True
+
+
+def _knock(address: str) -> None:
+    """Raise where nobody listens: Ray itself would wait for long."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        raise ValueError(f"{address} is not HOST:PORT")
+    socket.create_connection((host, int(port)), timeout=3).close()
 
 
 def in_our_words(error: BaseException) -> BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ from soel.training.loop import Task
 from soel.training.rows import Shard
 
 ERROR, CHECKPOINTS, FAILURES = "error.txt", 20, 3  # a training is kept about 20 times on its way
+ROWS_PER_CORE = 256  # of a batch: fewer take less time than the sums of a step
+BYTES_PER_VALUE = 16  # a value of the pool, read and kept, and the order of its row
 Progress = Callable[[int, int], None]
 
 
@@ -80,12 +83,24 @@ def run_job(cluster: Cluster, job: Job, model: Model, runs: Storage, progress: P
 def _attempt(cluster: Cluster, job: Job, n_shards: int, runs: Storage, progress: Progress | None) -> State | str:
     show, last = _shown(job, progress), None
     for _ in range(FAILURES):
-        plan = cluster.plan(n_shards)
+        plan = worthwhile(cluster.plan(n_shards), job) if cluster.n_workers is None else cluster.plan(n_shards)
         try:
             return cluster.wait_for(partial(_train, job, plan, runs), show)
         except train.TrainingFailedError as error:
             last = error
     raise SessionError(_failed(last)) from last
+
+
+def worthwhile(plan: Plan, job: Job) -> Plan:
+    """No more workers than gain by sharing a step: each must have enough rows of a batch, or wait more than it works.
+
+    But never so few that the pool does not fit into their memory.
+    """
+    n_rows, width = job.shards.n_rows, job.shards.n_features
+    batch = job.schedule.batch_size or -(-n_rows // 5)
+    gaining = batch // (ROWS_PER_CORE * plan.n_cores)
+    needed = math.ceil(n_rows * width * BYTES_PER_VALUE / plan.memory)
+    return replace(plan, n_workers=min(plan.n_workers, max(1, gaining, needed)))
 
 
 def _train(job: Job, plan: Plan, runs: Storage) -> State | str:
