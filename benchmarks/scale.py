@@ -40,7 +40,8 @@ from soel.session import Session
 from soel.types import Estimate, PoolView, Rows
 
 WIDTH, N_FILES, FILE_ROWS, POOL_ROWS, N_DRAWS, BATCH, EPOCHS = 30, 8, 32_768, 131_072, 20, 2048, 6
-PROFILE = replace(DEFAULT, name="scale", tables=replace(DEFAULT.tables, epochs=EPOCHS, batch_size=BATCH))
+TABLES = replace(DEFAULT.tables, epochs=EPOCHS, batch_size=BATCH, rows_per_epoch=POOL_ROWS)
+PROFILE = replace(DEFAULT, name="scale", tables=TABLES)
 WORKERS = (1, 2, 4)
 BARE = """import os; os.environ["OMP_NUM_THREADS"] = "1"
 import numpy; x = numpy.random.rand(400, 400).astype("float32")

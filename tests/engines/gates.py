@@ -64,8 +64,13 @@ class Killer(threading.Thread):
     def run(self) -> None:
         wait_until(self._victims, "nobody came to the gate")
         self.pid = self._victims()[0]
-        kill(parent_of(self.pid) if self._raylets else self.pid)
-        wait_until(lambda: is_gone(self.pid), "a process lives on without its node")
+        if self._raylets:  # a machine that is gone: its raylet and all that it has started
+            raylet = parent_of(self.pid)
+            children = [pid for pid in processes("") if parent_of(pid) == raylet]
+            for pid in (raylet, *children):
+                kill(pid)
+        else:
+            kill(self.pid)
         (self._gate.folder / "open").touch()
 
     def _victims(self) -> list[int]:

@@ -96,6 +96,18 @@ def test_the_page_holds_every_section(source: Source, quick: Profile, tmp_path: 
     assert (tmp_path / "results" / "00-cover-radius.svg").exists()
 
 
+def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp_path: Path) -> None:
+    one, both = (
+        Plan(quick, methods, ("breastw",), (3,), n_seeds=1) for methods in (("diverse",), ("diverse", "random"))
+    )
+    sections = [Section("cover-radius", one), Section("cover-radius", both, "Half of it.")]
+    write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections[:1])
+    write_page(tmp_path / "b.md", tmp_path / "out", source, 0, sections=sections)
+    text = (tmp_path / "b.md").read_text()
+    assert "Half of it." not in text
+    assert "## Not computed yet\n\n- How well each strategy covers the pool" in text
+
+
 def test_the_page_s_sections_can_be_planned() -> None:
     for section in SECTIONS:
         assert planned(find_artefact(section.artefact), section.plan).methods

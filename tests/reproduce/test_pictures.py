@@ -235,6 +235,7 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
 
 
 def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
-    small = narrow(DEFAULT)
-    assert (small.name, small.backbone, small.n_members) == ("default, narrow", "ntl-narrow", 1)
-    assert small.features == DEFAULT.features
+    small, ours = narrow(AUTHORS), narrow(DEFAULT)
+    assert (small.name, small.backbone, small.n_members) == ("authors, narrow", "ntl-narrow", 1)
+    assert small.features == AUTHORS.features
+    assert (ours.name, ours.n_members, ours.features) == ("default, narrow", 1, DEFAULT.without_gpu().features)

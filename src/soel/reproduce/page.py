@@ -8,6 +8,7 @@ from pathlib import Path
 
 from soel.data.catalogue import CATALOGUE
 from soel.profiles import AUTHORS, PAPER, Profile
+from soel.reproduce.artefact import Artefact
 from soel.reproduce.artefacts import find_artefact
 from soel.reproduce.artefacts_main import TABLES
 from soel.reproduce.reproduce import Outcome, Plan, narrow, reproduce
@@ -115,18 +116,37 @@ def write_page(
     keep_old: bool = False,
     sections: Sequence[Section] = SECTIONS,
 ) -> list[Outcome]:
-    """Run what is missing of every section, then write the page and its pictures beside it."""
-    outcomes, parts = [], [HEAD]
+    """Run what is missing of every section, then write the page and its pictures beside it.
+
+    A section of which a whole method is not computed is left out and named.
+    """
+    outcomes, parts, left_out = [], [HEAD], []
     for number, section in enumerate(sections):
         outcome = reproduce(find_artefact(section.artefact), section.plan, out, source, n_jobs, progress, keep_old)
         outcome = replace(outcome, verdicts=[pair for pair in outcome.verdicts if pair[1].outcome != "not run"])
+        if not _complete(outcome):
+            left_out.append(f"- {_heading(outcome)}")
+            continue
         outcomes.append(outcome)
-        if outcome.results.points:
-            parts.append(_section(section, outcome, _picture(outcome, page, number)))
+        parts.append(_section(section, outcome, _picture(outcome, page, number)))
     parts[1:1] = [_made(outcomes), _contradicted(outcomes)]
+    parts += ["\n".join(["## Not computed yet", "", *left_out])] if left_out else []
     parts.append("## The settings in force (tab:opt-param)\n\n" + settings_table())
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return outcomes
+
+
+def _complete(outcome: Outcome) -> bool:
+    """Whether every method, share and expert has a figure that can have one."""
+    artefact, shown = outcome.artefact, set(outcome.results.values("method"))
+    if any(len(outcome.results.values(axis)) < n for axis, n in _wanted(artefact).items()):
+        return False
+    excused = [why.split(",")[0] for why in outcome.results.missing]
+    return all(m.name in shown or any(why.startswith(m.name) for why in excused) for m in artefact.methods)
+
+
+def _wanted(artefact: Artefact) -> dict[str, int]:
+    return {"share": len(artefact.shares), "expert": len(artefact.experts)}
 
 
 def _picture(outcome: Outcome, page: Path, number: int) -> str:
@@ -142,7 +162,8 @@ def _picture(outcome: Outcome, page: Path, number: int) -> str:
 
 def _section(section: Section, outcome: Outcome, picture: str) -> str:
     counts = sorted({point.n for point in outcome.results.points if point.at["measure"] != "delta"})
-    seeds = f"Profile `{outcome.profile}`, {' to '.join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))} seeds."
+    number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    seeds = f"Profile `{outcome.profile}`, {number} seed{'' if number == '1' else 's'}."
     parts = [f"## {_heading(outcome)}", seeds, outcome.text, picture]
     return "\n\n".join([*[part for part in parts if part], *([section.note] if section.note else [])])
 

@@ -97,7 +97,7 @@ def worthwhile(plan: Plan, job: Job) -> Plan:
     But never so few that the pool does not fit into their memory.
     """
     n_rows, width = job.shards.n_rows, job.shards.n_features
-    batch = job.schedule.batch_size or -(-n_rows // 5)
+    batch = job.schedule.batch_size or -(-min(n_rows, job.schedule.rows_per_epoch) // 5)
     gaining = batch // (ROWS_PER_CORE * plan.n_cores)
     needed = math.ceil(n_rows * width * BYTES_PER_VALUE / plan.memory)
     return replace(plan, n_workers=min(plan.n_workers, max(1, gaining, needed)))
