@@ -1,4 +1,4 @@
-"""The benchmarks as a picture: what was reached beside what is promised, one bar each."""
+"""The benchmarks as a picture: what was reached beside the recorded floor, one bar each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS = {
     "prepared_page_limit_over_seconds": "page of a prepared session, 1 s over its time",
 }
 ROW, LEFT, WIDTH, RIGHT, TOP = 26, 400, 330, 70, 40
-LOW, HIGH = 0.5, 20.0  # of the axis, in units of what is promised
+LOW, HIGH = 0.5, 20.0  # of the axis, in units of the floor
 
 
 def draw(results: Mapping[str, Mapping[str, float]], floors: Mapping[str, Mapping[str, float]]) -> str:
@@ -34,7 +34,7 @@ def draw(results: Mapping[str, Mapping[str, float]], floors: Mapping[str, Mappin
         if figure in WORDS and figure in figures and floor > 0
     ]
     height = TOP + ROW * len(rows) + 10
-    parts = [_text(LEFT + _at(1.0), 18, "promised", "middle", 12)]
+    parts = [_text(LEFT + _at(1.0), 18, "recorded floor", "middle", 12)]
     parts += [part for number, row in enumerate(rows) for part in _bar(TOP + ROW * number, *row)]
     parts.append(f'<path d="M{LEFT + _at(1.0):.0f} 26V{height - 6}" stroke="#c23b3b" stroke-dasharray="4 3"/>')
     size = f'viewBox="0 0 {LEFT + WIDTH + RIGHT} {height}" width="{LEFT + WIDTH + RIGHT}" height="{height}"'

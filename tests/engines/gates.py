@@ -17,7 +17,7 @@ from soel.api.clusters import FeatureFile
 from soel.engines.ray.parts import Done
 from soel.types import Floats
 
-PATIENCE = 120.0  # seconds, far more than anything here takes
+PATIENCE = 240.0  # seconds, far more than anything here takes, also on a busy machine
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -104,7 +104,7 @@ def job(schedule: Schedule) -> Job:
     [
         (2048, 16, 64e9, 1),  # one machine is faster than waiting for others
         (2048, 1, 64e9, 8),
-        (None, 16, 64e9, 100),  # a fifth of ten million rows is enough for everybody
+        (None, 16, 64e9, 9),  # a fifth of an epoch of 200,000 rows
         (2048, 16, 1e9, 5),  # 4.8 GB have to go somewhere
     ],
 )
