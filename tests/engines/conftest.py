@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from soel.engines.ray.cluster import QUIET
-from tests.engines.gates import is_gone, kill, parent_of, processes
+from tests.engines.gates import is_gone, kill, processes
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {
@@ -19,6 +19,7 @@ SETTINGS = {
     "RAY_AUTH_MODE": "disabled",  # nothing outside this machine reaches it, and no token is written anywhere
     "PYTHONPATH": str(ROOT),  # the gates of these tests are imported by the workers
     "OMP_NUM_THREADS": "1",
+    "RAY_worker_niceness": "0",  # at Ray's usual 15 other work on this machine would make these tests wait
     "RAY_health_check_initial_delay_ms": "0",  # a node that was killed is missed after three seconds
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_failure_threshold": "3",
@@ -27,11 +28,15 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Nodes:
-    """A cluster that is up. head: the process that knows all others. raylets: of the nodes other than the head's."""
+    """A cluster that is up. head: the process that knows all others. raylets: of the nodes other than the head's.
+
+    everyone: the raylets of all nodes; other clusters may run on this machine.
+    """
 
     address: str
     head: int
     raylets: tuple[int, ...]
+    everyone: tuple[int, ...]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,7 @@ def nodes() -> Iterator[Nodes]:
     head = cluster.head_node.all_processes["gcs_server"][0].process.pid
     raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]
     agents = [pid for pid in processes("Agent") if parent_of(pid) in raylets]
-    yield Nodes(cluster.address, head, tuple(raylets[1:]))
+    yield Nodes(cluster.address, head, tuple(raylets[1:]), tuple(raylets))
     ray.shutdown()
     cluster.shutdown()
     for pid in agents:  # those of a node without a head stay behind

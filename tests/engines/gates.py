@@ -66,7 +66,7 @@ class Killer(threading.Thread):
         self.pid = self._victims()[0]
         if self._raylets:  # a machine that is gone: its raylet and all that it has started
             raylet = parent_of(self.pid)
-            children = [pid for pid in processes("") if parent_of(pid) == raylet]
+            children = processes("ray::", [raylet])
             for pid in (raylet, *children):
                 kill(pid)
         else:
@@ -98,16 +98,17 @@ def _state_of(pid: int) -> list[str]:
         return ["Z", "0"]
 
 
-def processes(title: str) -> list[int]:
-    """The ids of Ray's workers with this in their title."""
+def processes(title: str, raylets: Collection[int]) -> list[int]:
+    """The ids of the workers with this in their title that these raylets have started; others' are left alone."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             line = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if line.startswith(b"ray::") and title.encode() in line and not is_gone(int(folder.name)):
-            found.append(int(folder.name))
+        pid = int(folder.name)
+        if line.startswith(b"ray::") and title.encode() in line and parent_of(pid) in raylets and not is_gone(pid):
+            found.append(pid)
     return sorted(found)
 
 

@@ -35,10 +35,12 @@ from tests.engines.gates import (
     GatedScorePart,
     ScorePartOnFullDisk,
     kill,
+    parent_of,
     processes,
     wait_until,
 )
 
+pytestmark = pytest.mark.xdist_group("ray")  # one cluster at a time: these tests kill its processes
 N_FILES, FILE_ROWS, N_ANOMALIES, POOL_ROWS, N_ASKED = 4, 6_000, 400, 18_000, 6
 # A small rate: at 1e-3 the last digit of an input changes scores by 0.02 in as many steps, on one machine too.
 SCHEDULE = replace(DEFAULT.tables, epochs=12, warm_up_epochs=12, batch_size=2048, learning_rate=1e-4)
@@ -61,8 +63,8 @@ class Story:
 class Harm:
     """Kills one worker in each phase, once, by a real signal."""
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
+    def __init__(self, place: Path, raylets: Sequence[int]) -> None:
+        self._place, self._raylets = place, raylets
         self.killed: dict[str, int] = {}
 
     @contextmanager
@@ -81,7 +83,7 @@ class Harm:
         def progress(done: int, total: int) -> None:
             if phase not in self.killed:
                 assert done < total, "the training was over before anybody could be killed"
-                self.killed[phase] = processes("RayTrainWorker")[0]
+                self.killed[phase] = processes("RayTrainWorker", self._raylets)[0]
                 kill(self.killed[phase])
 
         return progress
@@ -95,7 +97,7 @@ class Harm:
             if what == "query" and given[0][0] == "farthest":
                 draws.append(what)
                 if len(draws) == 3:
-                    self.killed["query"] = processes("Worker")[0]
+                    self.killed["query"] = processes("Worker", self._raylets)[0]
                     kill(self.killed["query"])
             return ask(crew, what, given)
 
@@ -151,14 +153,14 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
 def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """On a cluster that loses a worker in every phase."""
     place = tmp_path_factory.mktemp("cluster")
-    harm, cluster = Harm(place), ClusterOptions(nodes.address, n_workers=2)
+    harm, cluster = Harm(place, nodes.raylets), ClusterOptions(nodes.address, n_workers=2)
     with harm.at_gate("drawing", cluster_drawing, "DrawPart", GatedDrawPart):
         session = create(place / "session", data, cluster)
     with harm.at_gate("features", clusters, "FeatureFile", GatedFeatureFile), harm.between_draws():
         asked = session.ask(N_ASKED, harm.after_an_epoch("warm-up")).items
     tell(session, asked)
     session.fit(harm.after_an_epoch("training"))
-    with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets):
+    with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets[1:]):
         workspace.score_file(session, None, place / "scores.csv")
     return end(session, place / "scores.csv", asked, harm.killed)
 
@@ -216,7 +218,8 @@ def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     before = workspace.open(harmed.folder).events
     command = [sys.executable, "-m", "soel.cli.main", "ask", str(harmed.folder), "--engine", "ray", "--workers", "1"]
     run = subprocess.Popen([*command, "--address", nodes.address], stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: processes("ray::Worker"), "nobody began to look at the pool")
+    own = nodes.everyone
+    wait_until(lambda: any(parent_of(pid) in own for pid in processes("ray::Worker")), "nobody looked at the pool")
     kill(nodes.head)
     _, said = run.communicate(timeout=60)
     assert run.returncode == 2, said
