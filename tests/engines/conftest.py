@@ -28,15 +28,11 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Nodes:
-    """A cluster that is up. head: the process that knows all others. raylets: of the nodes other than the head's.
-
-    everyone: the raylets of all nodes; other clusters may run on this machine.
-    """
+    """A cluster that is up. head: the process that knows all others. raylets: one per node, the head's first."""
 
     address: str
     head: int
     raylets: tuple[int, ...]
-    everyone: tuple[int, ...]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +48,8 @@ def nodes() -> Iterator[Nodes]:
         cluster.add_node(**size)
     head = cluster.head_node.all_processes["gcs_server"][0].process.pid
     raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]
-    agents = [pid for pid in processes("Agent") if parent_of(pid) in raylets]
-    yield Nodes(cluster.address, head, tuple(raylets[1:]), tuple(raylets))
+    agents = processes("Agent", raylets)
+    yield Nodes(cluster.address, head, tuple(raylets))
     ray.shutdown()
     cluster.shutdown()
     for pid in agents:  # those of a node without a head stay behind

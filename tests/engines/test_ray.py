@@ -35,17 +35,18 @@ from tests.engines.gates import (
     GatedScorePart,
     ScorePartOnFullDisk,
     kill,
-    parent_of,
     processes,
     wait_until,
 )
 
-pytestmark = pytest.mark.xdist_group("ray")  # one cluster at a time: these tests kill its processes
 N_FILES, FILE_ROWS, N_ANOMALIES, POOL_ROWS, N_ASKED = 4, 6_000, 400, 18_000, 6
 # A small rate: at 1e-3 the last digit of an input changes scores by 0.02 in as many steps, on one machine too.
 SCHEDULE = replace(DEFAULT.tables, epochs=12, warm_up_epochs=12, batch_size=2048, learning_rate=1e-4)
 PROFILE = replace(DEFAULT, name="quick", n_members=2, tables=SCHEDULE)
-pytestmark = pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*")  # Ray warns of settings of its own
+pytestmark = [
+    pytest.mark.xdist_group("ray"),  # one story is told, by one process
+    pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),  # Ray warns of settings of its own
+]
 PHASES = {"drawing", "features", "warm-up", "query", "training", "scoring"}
 
 
@@ -218,8 +219,7 @@ def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     before = workspace.open(harmed.folder).events
     command = [sys.executable, "-m", "soel.cli.main", "ask", str(harmed.folder), "--engine", "ray", "--workers", "1"]
     run = subprocess.Popen([*command, "--address", nodes.address], stderr=subprocess.PIPE, text=True)
-    own = nodes.everyone
-    wait_until(lambda: any(parent_of(pid) in own for pid in processes("ray::Worker")), "nobody looked at the pool")
+    wait_until(lambda: processes("ray::Worker", nodes.raylets), "nobody looked at the pool")
     kill(nodes.head)
     _, said = run.communicate(timeout=60)
     assert run.returncode == 2, said
