@@ -22,7 +22,7 @@ contract: $(STAMP)
 	$(BIN)/lint-imports
 
 tests: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
