@@ -82,6 +82,14 @@ def test_one_row_uses_the_running_statistics(name: str, toy: Sample) -> None:
     assert all(torch.equal(value, before[key]) for key, value in backbone.named_buffers())
 
 
+def test_batches_in_one_pass_are_as_each_alone(name: str, toy: Sample) -> None:
+    x, sizes = rows(toy), [7, len(toy.x) - 8, 1]
+    together, apart = build(name, 6).train(), build(name, 6).train()
+    for first, second in zip(together.losses_apart(x, sizes), map(apart.losses, x.split(sizes, dim=1)), strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(dict(together.named_buffers()), dict(apart.named_buffers()), rtol=1e-4, atol=1e-5)
+
+
 def test_training_changes_every_parameter_and_beats_the_untrained_network(name: str) -> None:
     toy = make_toy(seed=1, n_rows=300, n_anomalies=30)
     profile = PAPER.with_parts(backbone=name)

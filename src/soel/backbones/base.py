@@ -23,7 +23,8 @@ class Backbone(nn.Module, ABC):
     it would compute alone. L0 is small when a row looks normal, L1 is its opposite, and L0 is the score.
     `last_layer` names the parameter whose gradients the gradient-diverse strategy looks at.
     `is_divisible`: whether the rows of a batch may be spread over processes. Rows may then meet only in sums that
-    go through `ranks` (as those of `layers.BatchNorm` do), and chance must not depend on the rows.
+    go through `ranks` (as those of `layers.BatchNorm` do), and there must be no chance: so that a GPU may also
+    record a step and replay it.
     """
 
     n_members: int
@@ -34,6 +35,10 @@ class Backbone(nn.Module, ABC):
     @abstractmethod
     def losses(self, x: Tensor) -> Pair:
         """L0 and L1, each (S, B), of rows x: (S, B, d)."""
+
+    def losses_apart(self, x: Tensor, sizes: Sequence[int]) -> list[Pair]:
+        """L0 and L1 of each of the batches that x: (S, B, d) consists of; no batch's statistics see another's rows."""
+        return [self.losses(batch) for batch in x.split(list(sizes), dim=1)]
 
     @abstractmethod
     def embed(self, x: Tensor) -> Tensor:

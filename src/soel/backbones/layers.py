@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 import torch
@@ -26,8 +26,10 @@ class Linear(nn.Module):
     def __init__(self, rngs: Sequence[np.random.Generator], groups: int, n_in: int, n_out: int) -> None:
         super().__init__()
         bound = 1 / math.sqrt(n_in)
-        draws = [rng.random((groups, n_out, n_in), dtype=np.float32) for rng in rngs]
-        self.weight = nn.Parameter((torch.from_numpy(np.stack(draws)) * 2 - 1) * bound)
+        draws = np.empty((len(rngs), groups, n_out, n_in), np.float32)
+        for rng, part in zip(rngs, draws, strict=True):
+            rng.random(dtype=np.float32, out=part)
+        self.weight = nn.Parameter(torch.from_numpy(draws).mul_(2).sub_(1).mul_(bound))
 
     def forward(self, x: Tensor) -> Tensor:
         """(S, G, n_in, B) -> (S, G, n_out, B); a group axis of 1 is shared on either side."""
@@ -52,8 +54,10 @@ class BatchNorm(nn.Module):
         self.mean: Tensor
         self.variance: Tensor
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(S, G, width, B) -> the same shape."""
+    def forward(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        """(S, G, width, B) -> the same shape. sizes: of the batches in x, each with statistics of its own."""
+        if self.training and len(sizes) > 1:
+            return torch.cat([self(batch) for batch in x.split(list(sizes), dim=-1)], dim=-1)
         if self.training and self.ranks.present is not None and self.ranks.n_rows > 1:
             return self._shared(x)
         flat = x.reshape(1, -1, x.shape[-1])
@@ -79,17 +83,16 @@ class Perceptron(nn.Module):
         super().__init__()
         pairs = list(pairwise(widths))
         self.linears = nn.ModuleList(Linear(rngs, groups, n_in, n_out) for n_in, n_out in pairs)
-        self.norms = nn.ModuleList(
-            BatchNorm(len(rngs), groups, width) if batch_norm else nn.Identity() for width in widths[1:-1]
-        )
+        self.norms = nn.ModuleList(BatchNorm(len(rngs), groups, width) for width in widths[1:-1] if batch_norm)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(S, G, widths[0], B) -> (S, G, widths[-1], B)."""
-        x = self.hidden(x)
+    def forward(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        """(S, G, widths[0], B) -> (S, G, widths[-1], B). sizes: of the batches in x, which are normed apart."""
+        x = self.hidden(x, sizes)
         return self.linears[-1](x)  # type: ignore[no-any-return]
 
-    def hidden(self, x: Tensor) -> Tensor:
+    def hidden(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         """What the last linear layer gets."""
-        for linear, norm in zip(self.linears, self.norms, strict=False):
-            x = F.relu(norm(linear(x)), inplace=True)  # neither layer needs its own output again
+        for linear, norm in zip_longest(self.linears[:-1], self.norms):
+            x = linear(x) if norm is None else norm(linear(x), sizes)
+            x = F.relu(x, inplace=True)  # neither layer needs its own output again
         return x

@@ -38,14 +38,19 @@ class NTL(Backbone):
         """L0 and L1 of every row, in log space throughout."""
         return contrast(self._encode(x))
 
+    def losses_apart(self, x: Tensor, sizes: Sequence[int]) -> list[Pair]:
+        """All batches in one pass: each weight is read once, and its gradient written once."""
+        l0, l1 = contrast(self._encode(x, sizes))
+        return list(zip(l0.split(list(sizes), dim=1), l1.split(list(sizes), dim=1), strict=True))
+
     def embed(self, x: Tensor) -> Tensor:
         """The un-normalised encoder outputs of the row and all its views, concatenated."""
         return self._encode(x).flatten(-2)
 
-    def _encode(self, x: Tensor) -> Tensor:
+    def _encode(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         members, n_rows, d = x.shape
         rows = x.transpose(1, 2).unsqueeze(1)  # (S, 1, d, B)
-        views = self.views(rows)  # (S, T, d, B)
+        views = self.views(rows, sizes)  # (S, T, d, B)
         if self.residual:
             views = views.add_(rows)
         # The encoder is shared: views and rows stand side by side, so that each layer is one product per member.

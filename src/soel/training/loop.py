@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from soel.backbones.ranks import working_with
+from soel.backbones.ranks import ALONE, working_with
 from soel.profiles import Schedule
 from soel.training.model import Model
 from soel.training.pseudo_labels import Weights, ranked_weights
+from soel.training.recorded import Recorded
 from soel.training.rows import Rows, Shard, rows_of
 from soel.training.threads import precision, threads_for
 from soel.types import Floats, ItemWeights, RankedWeights
 
 Progress = Callable[[int, int], None]
+Part = tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]  # rows (S, B), and what becomes of their losses: (S,)
 Keep = Callable[[int], None]  # called with the number of finished epochs, when the model is as they left it
 
 
@@ -78,8 +81,7 @@ def fit(
     _run(model, rows_of(model, pool), tasks, schedule, epochs, always_summed, progress, keep)
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Rows of one step, all (S, .): all labelled rows (or a part, when they are many) and a part of the rest.
 
     `*_at` are positions within a task's labelled or unlabelled rows, the others are rows of the pool.
@@ -153,12 +155,15 @@ def _run(
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     summed = always_summed or schedule.step == "summed"
     history: list[Tensor] = []
+    work: Callable[..., Tensor] = partial(_work, model, rows, batches, summed)
+    if model.device.type == "cuda" and model.backbone.is_divisible and rows.ranks is ALONE and len(epochs) > 1:
+        work = Recorded(work)
     with threads_for(batch_size, n_parameters), precision(schedule.precision), working_with(model.backbone, rows.ranks):
         for epoch in epochs:
             if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
                 _refresh(model, rows, batches)
             model.backbone.train()
-            history.append(_epoch(model, rows, batches, summed))
+            history.append(_epoch(model, rows, batches, work))
             if keep is not None:
                 model.history.append(history.pop().tolist())
                 keep(epoch + 1)
@@ -168,38 +173,43 @@ def _run(
     model.backbone.eval()
 
 
-def _epoch(model: Model, rows: Rows, batches: _Batches, summed: bool) -> Tensor:
+def _epoch(model: Model, rows: Rows, batches: _Batches, work: Callable[..., Tensor]) -> Tensor:
     total, n_steps = torch.zeros(model.n_members, device=model.device), 0
     for batch in batches.epoch():
-        parts: list[Callable[[], Tensor]] = []
-        if batches.on_labelled is not None:
-            parts.append(partial(_labelled_loss, rows, batches, batch))
-        if batches.rule is not None:
-            parts.append(partial(_unlabelled_loss, rows, batches, batch))
-        for group in [parts] if summed else [[part] for part in parts]:
-            total += _step(model, rows, group)
+        total += work(*batch)
         n_steps += 1
     return rows.total(total) / max(n_steps, 1)
 
 
-def _step(model: Model, rows: Rows, parts: Sequence[Callable[[], Tensor]]) -> Tensor:
+def _work(model: Model, rows: Rows, batches: _Batches, summed: bool, *tensors: Tensor) -> Tensor:
+    """The step or steps of one batch; its losses (S,), added up."""
+    batch = Batch(*tensors)
+    parts: list[Part] = []
+    if batches.on_labelled is not None:
+        parts.append((batch.labelled, partial(_labelled_loss, batches, batch)))
+    if batches.rule is not None:
+        parts.append((batch.unlabelled, partial(_unlabelled_loss, rows, batches, batch)))
+    steps = [parts] if summed else [[part] for part in parts]
+    return torch.stack([_step(model, rows, step) for step in steps]).sum(0)
+
+
+def _step(model: Model, rows: Rows, parts: Sequence[Part]) -> Tensor:
     """One Adam step on the sum of these losses; members are independent, so their losses add up."""
     model.optimizer.zero_grad(set_to_none=True)
-    loss = torch.stack([part() for part in parts]).sum(0)  # (S,)
+    pairs = rows.losses_apart([at for at, _ in parts])
+    loss = torch.stack([weigh(*pair) for (_, weigh), pair in zip(parts, pairs, strict=True)]).sum(0)  # (S,)
     loss.sum().backward()
     rows.sum_gradients()
     model.optimizer.step()
     return loss.detach()
 
 
-def _labelled_loss(rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
+def _labelled_loss(batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
     assert batches.on_labelled is not None
-    l0, l1 = rows.losses(batch.labelled)
     return _weighted(l0, l1, _gathered(batches.on_labelled, batch.labelled_at))
 
 
-def _unlabelled_loss(rows: Rows, batches: _Batches, batch: Batch) -> Tensor:
-    l0, l1 = rows.losses(batch.unlabelled)
+def _unlabelled_loss(rows: Rows, batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
     if batches.on_unlabelled is not None:
         return _weighted(l0, l1, _gathered(batches.on_unlabelled, batch.unlabelled_at))
     assert isinstance(batches.rule, RankedWeights)
@@ -222,4 +232,8 @@ def _refresh(model: Model, rows: Rows, batches: _Batches) -> None:
     l0, l1 = rows.eval_losses()
     at = batches.unlabelled
     first, second = (torch.from_numpy(np.take_along_axis(x, at, axis=1)).to(model.device) for x in (l0, l1))
-    batches.on_unlabelled = ranked_weights(batches.rule, first, second, batches.rates)
+    found = ranked_weights(batches.rule, first, second, batches.rates)
+    if batches.on_unlabelled is None:
+        batches.on_unlabelled = found
+    for old, new in zip(batches.on_unlabelled, found, strict=True):
+        old.copy_(new)  # in its place, where a recorded step reads it

@@ -21,7 +21,8 @@ class Model:
             raise ValueError(f"A stack of {backbone.n_members} members needs as many generators, got {len(rngs)}.")
         self.backbone, self.rngs, self.learning_rate = backbone, list(rngs), learning_rate
         self.history: list[list[float]] = []  # mean loss per epoch and member
-        self.optimizer = torch.optim.Adam(backbone.parameters(), lr=learning_rate, fused=True)
+        on_gpu = self.device.type == "cuda"  # there a step may be recorded
+        self.optimizer = torch.optim.Adam(backbone.parameters(), lr=learning_rate, fused=True, capturable=on_gpu)
 
     @property
     def n_members(self) -> int:

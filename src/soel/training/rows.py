@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,13 @@ class Rows:
     def losses(self, rows: Tensor) -> Pair:
         """L0 and L1, each (S, B), of the rows (S, B); 0 for rows that are elsewhere."""
         return self._model.backbone.losses(self._take(rows))
+
+    def losses_apart(self, batches: Sequence[Tensor]) -> list[Pair]:
+        """The losses of each of these batches (S, B), which share nothing but the weights."""
+        if len(batches) == 1:
+            return [self.losses(batches[0])]
+        rows = self._take(torch.cat(list(batches), dim=1))
+        return self._model.backbone.losses_apart(rows, [batch.shape[1] for batch in batches])
 
     def eval_losses(self) -> tuple[Floats, Floats]:
         """L0 and L1, each (S, N), of all rows in eval mode."""
@@ -99,6 +107,10 @@ class SharedRows(Rows):
             loss.new_zeros(rows.shape).scatter(1, at, loss.where(present, loss.new_zeros(()))) for loss in pair
         )
         return first, second
+
+    def losses_apart(self, batches: Sequence[Tensor]) -> list[Pair]:
+        """The losses of each of these batches, one after the other."""
+        return [self.losses(batch) for batch in batches]
 
     def eval_losses(self) -> tuple[Floats, Floats]:
         """L0 and L1, each (S, N), of all rows in eval mode, those of other processes included."""
