@@ -23,7 +23,8 @@ class Schedule:
     the length of training is a number of steps, whatever the size of the pool.
     batch_size: None takes a fifth of an epoch's rows. step: 'summed' adds the labelled and the unlabelled loss,
     'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
-    'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU.
+    'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU, TF32 ('high')
+    or full float32 ('highest').
     companion: a scorer beside the deep one; its space is then the one in which rows are compared, and the deep
     score counts `deep_weight` in the sum.
     """
@@ -34,7 +35,7 @@ class Schedule:
     warm_up_epochs: int = 1
     step: StepRule = "summed"
     pseudo_labels: PseudoLabelRule = "epoch"
-    precision: Precision = "highest"
+    precision: Precision = "high"
     companion: str | None = None
     deep_weight: float = 1.0
     rows_per_epoch: int = MANY_ROWS
@@ -124,7 +125,7 @@ DEFAULT = Profile(
         deep_weight=0.25,
         rows_per_epoch=TABLE_ROWS,
     ),
-    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", precision="high"),
+    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch"),
     strategy="k-center",
     strategy_options={"first": "central"},
     contamination="kriging",

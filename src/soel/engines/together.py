@@ -15,6 +15,8 @@ from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 def warm_up_together(engines: Sequence[LocalEngine], pools: Sequence[Floats]) -> list[Detector]:
     """What `engine.warm_up(pool)` gives for each run, up to rounding. Pools: (N, d) each, one shape."""
+    if len(engines) == 1:
+        return [engines[0].warm_up(pools[0])]
     stack = _Stack(engines, pools)
     model = stack.join([engine.new_model(stack.n_features) for engine in engines])
     warm_up(model, stack.pool, stack.schedule)
@@ -31,6 +33,8 @@ def learn_together(
     estimates: Sequence[Estimate],
 ) -> list[Detector]:
     """What `engine.learn(...)` gives for each run, up to rounding. All with the same number of labels."""
+    if len(engines) == 1:
+        return [engines[0].learn(warm[0], pools[0], labels[0], estimates[0])]
     stack = _Stack(engines, pools)
     runs = list(zip(engines, warm, pools, labels, estimates, strict=True))
     each = [engine.task(start, pool, known, share) for engine, start, pool, known, share in runs]
