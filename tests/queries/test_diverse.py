@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 from soel.metrics import cover_radius
-from soel.queries.distances import EXACT_ROWS, Space
+from soel.queries.distances import BLOCK_ROWS, EXACT_ROWS, Space
 from soel.queries.diverse import Diverse
-from soel.queries.draw import draw_among, gumbel, softmax_draw
-from soel.types import PoolView
+from soel.queries.draw import draw_among, draw_any, gumbel, joined
+from soel.types import Floats, PoolView
 
 
 def line(positions: list[float], labels: list[int] | None = None) -> PoolView:
     x = np.array(positions, np.float32)[:, None]
     known = np.full(len(x), -1, np.int8) if labels is None else np.array(labels, np.int8)
     return PoolView(np.zeros(len(x)), x, known)
+
+
+def drawn_row(logits: Floats, seed: int, draw: int) -> int:
+    return joined([draw_among(logits, seed, draw)]).row
 
 
 def test_odds_worked_by_hand() -> None:
@@ -30,7 +34,7 @@ def test_odds_worked_by_hand() -> None:
 
 def test_draws_follow_the_softmax() -> None:
     logits = np.log(np.array([0.5, 0.3, 0.2]))
-    counts = np.bincount([softmax_draw(logits, seed, 0)[0] for seed in range(4000)], minlength=3) / 4000
+    counts = np.bincount([drawn_row(logits, seed, 0) for seed in range(4000)], minlength=3) / 4000
     np.testing.assert_allclose(counts, [0.5, 0.3, 0.2], atol=0.03)
 
 
@@ -84,20 +88,44 @@ def test_the_diameter_is_exact_for_small_pools_and_a_close_bound_for_large_ones(
 
 
 def test_leaving_out_hopeless_rows_does_not_change_a_draw() -> None:
-    for spread in (0.0, 1.0, 5.0, 30.0):
+    for spread in (0.0, 0.1, 1.0, 5.0, 30.0, 300.0):
         logits = np.random.default_rng(0).normal(0, spread, size=3000).astype(np.float32)
+        logits[::7] = -np.inf
         for seed in range(20):
             full = int(np.argmax(logits + gumbel(seed, 1, np.arange(3000))))
-            assert softmax_draw(logits, seed, 1)[0] == full
+            assert drawn_row(logits, seed, 1) == full
 
 
 def test_a_draw_over_shards_is_the_draw_over_all() -> None:
     logits = np.random.default_rng(0).normal(0, 3, size=3000).astype(np.float32)
+    logits[700:1400] = -np.inf
+    chances = np.exp(logits.astype(np.float64)) / np.exp(logits.astype(np.float64)).sum()
     for seed in range(20):
-        parts = [draw_among(logits[at : at + 700], seed, 4, at) for at in range(0, 3000, 700)]
-        best = max(((part.key, at * 700 + part.row) for at, part in enumerate(parts) if part is not None))
-        assert best[1] == softmax_draw(logits, seed, 4)[0]
+        drawn = joined(draw_among(logits[at : at + 700], seed, 4, at) for at in range(0, 3000, 700))
+        assert drawn.row == drawn_row(logits, seed, 4)
+        assert drawn.odds == pytest.approx(chances[drawn.row], rel=1e-5)
     assert draw_among(np.full(5, -np.inf), 0, 0) is None
+
+
+def test_a_draw_that_knows_nothing_takes_the_row_with_the_most_noise() -> None:
+    for seed in range(20):
+        drawn = draw_any(1000, seed, start=40)
+        assert drawn.row == 40 + int(gumbel(seed, 0, np.arange(40, 1040)).argmax())
+        assert drawn.odds == pytest.approx(1 / 1000)
+
+
+def test_odds_over_several_blocks_are_those_of_all_distances() -> None:
+    x = np.random.default_rng(0).normal(size=(5 * BLOCK_ROWS + 7, 3)).astype(np.float32)
+    labels = np.full(len(x), -1, np.int8)
+    labels[[5, 3 * BLOCK_ROWS]] = [0, 1]
+    selection = Diverse(temperature=0.1).select(PoolView(np.zeros(len(x)), x, labels), 3, np.random.default_rng(0))
+    unit, taken = 0.1 * Space(x).diameter(), [5, 3 * BLOCK_ROWS]
+    for row, odds in zip(selection.rows, selection.odds, strict=True):
+        away = np.min([np.linalg.norm(x.astype(np.float64) - x[other], axis=1) for other in taken], axis=0)
+        chances = np.exp(away / unit)
+        chances[taken] = 0
+        assert odds == pytest.approx(chances[row] / chances.sum(), rel=1e-4)
+        taken.append(int(row))
 
 
 def test_a_pool_near_the_origin_is_not_copied() -> None:

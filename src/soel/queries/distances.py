@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from soel.cores import n_cores, side_by_side
+from soel.cores import n_cores
 from soel.types import Floats, Rows
 
 BLOCK_ROWS = 8192  # blocks start at multiples of this, so that sharding cannot change a rounding
-SMALL_ROWS = 256  # where rows are copied, these many at a time stay in the cache
+SMALL_ROWS = 1024  # where rows are copied, these many at a time stay in the cache, and threads seldom meet
 MANY_BLOCKS = 4  # fewer are not worth a second thread
 FAR = 100.0  # squared distance of the mean from 0, in units of the rows' variance
 EXACT_ROWS = 5000  # up to this many rows all pairs are looked at; beyond it, bounds and samples
 
+Result = TypeVar("Result")
+Measure = Callable[[slice], Floats]  # the distances of a block of rows to some point
+
 
 @dataclass(frozen=True)
 class Origin:
-    """The mean (D,) of the rows, and whether it lies so far from 0 that the rows themselves are moved."""
+    """The mean (D,) of the rows, or of a sample of many, and whether it is so far from 0 that the rows are moved."""
 
     mean: Floats
     is_far: bool
@@ -36,13 +41,14 @@ class Space:
     def __init__(self, points: Floats, origin: Origin | None = None) -> None:
         points = np.ascontiguousarray(points, np.float32)
         if origin is None:
-            origin = find_origin(block_sums(points), len(points), points[:: origin_step(len(points))])
+            origin = find_origin(points[:: sample_step(len(points))])
         mean = origin.mean
         if origin.is_far:
             points, mean = points - mean, np.zeros_like(mean)
         self.points, self.mean = points, mean
         self.squares = np.empty(len(points), np.float32)  # of the distances to the mean
-        side_by_side(self._measure_squares, self._runs())
+        self._threads = ThreadPoolExecutor(n_cores())  # kept: new ones for every pass take a tenth of its time
+        self._side_by_side(self._measure_squares)
         self._everyone = np.arange(len(points))
 
     def __len__(self) -> int:
@@ -50,34 +56,50 @@ class Space:
 
     def distances(self, row: int) -> Floats:
         """Distances (N,) of all rows to one."""
-        distances = self.distances_to(self.points[row], self.squares[row])
-        distances[row] = 0
-        return distances
-
-    def distances_to(self, point: Floats, square: np.float32) -> Floats:
-        """Distances (N,) of all rows to a point (D,) of this space whose squared distance to the mean is known."""
-        arm = point - self.mean
-        distances = np.empty(len(self), np.float32)
-        offset = square + 2 * (self.mean @ arm)
-
-        def measure(run: slice) -> None:
-            for block in _blocks(run):
-                # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
-                part = np.einsum("ij,j->i", self.points[block], arm, out=distances[block])
-                part *= -2
-                part += self.squares[block]
-                part += offset
-                np.sqrt(np.maximum(part, 0, out=part), out=part)
-
-        side_by_side(measure, self._runs())
-        return distances
+        return self.nearest(np.array([row]))
 
     def nearest(self, rows: Rows) -> Floats:
         """Distances (N,) of all rows to the nearest of these; infinite where there are none."""
         closest = np.full(len(self), np.inf, np.float32)
-        for row in rows:
-            np.minimum(closest, self.distances(int(row)), out=closest)
+        self.shrink(closest, [self.measure_row(int(row)) for row in rows])
+        closest[rows] = 0
         return closest
+
+    def measure_row(self, row: int) -> Measure:
+        """What measures the distances to a row; its own is 0 but for rounding."""
+        return self.measure(self.points[row], self.squares[row])
+
+    def measure(self, point: Floats, square: np.float32) -> Measure:
+        """What measures the distances to a point (D,) of this space whose squared distance to the mean is known."""
+        arm = point - self.mean
+        less, offset = -2 * arm, square + 2 * (self.mean @ arm)
+
+        def measure(block: slice) -> Floats:
+            # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
+            part = np.einsum("ij,j->i", self.points[block], less)
+            part += self.squares[block]
+            part += offset
+            return np.asarray(np.sqrt(np.maximum(part, 0, out=part), out=part))
+
+        return measure
+
+    def shrink(self, closest: Floats, measures: Sequence[Measure]) -> None:
+        """Make distances (N,) to the nearest of some points those to the nearest of these as well."""
+        self.each_shrunk(closest, measures, lambda block: None)
+
+    def each_shrunk(
+        self, closest: Floats, measures: Sequence[Measure], look: Callable[[slice], Result]
+    ) -> list[Result]:
+        """The same, with a look at each block while it is in the cache: what was seen, in the order of the rows."""
+
+        def shrink(block: slice) -> Result:
+            part = closest[block]
+            for measure in measures:
+                np.minimum(part, measure(block), out=part)
+            return look(block)
+
+        seen = self._side_by_side(lambda run: [shrink(block) for block in _blocks(run)])
+        return [result for part in seen for result in part]
 
     def pairs(self) -> Iterator[tuple[slice, Floats]]:
         """Distances between blocks of rows and a sample of at most EXACT_ROWS of them: (block, (b, m))."""
@@ -94,15 +116,12 @@ class Space:
     def diameter(self) -> float:
         """The largest distance between two rows: exact up to EXACT_ROWS rows, else a double-sweep bound.
 
-        The bound lies between the diameter over root 3 and the diameter, and in practice within a few percent.
+        The sweeps are from the mean to the row farthest from it, and from there. All rows lie in both balls, so the
+        bound lies between the diameter over root 3 and the diameter, and in practice within a few percent.
         """
         if len(self) <= EXACT_ROWS:
             return float(max(part.max() for _, part in self.pairs()))
-        far = int(self.squares.argmax())
-        for _ in range(3):
-            distances = self.distances(far)
-            far, widest = int(distances.argmax()), float(distances.max())
-        return widest
+        return float(self.distances(int(self.squares.argmax())).max())
 
     def shortest(self) -> float:
         """The smallest distance between two different rows of the (sampled) pool."""
@@ -123,6 +142,10 @@ class Space:
             at = np.subtract(self.points[part], self.mean, out=moved[: part.stop - start])
             np.einsum("ij,ij->i", at, at, out=self.squares[part])
 
+    def _side_by_side(self, work: Callable[[slice], Result]) -> list[Result]:
+        runs = self._runs()
+        return list(self._threads.map(work, runs)) if len(runs) > 1 else [work(run) for run in runs]
+
     def _runs(self) -> list[slice]:
         """The rows in runs of whole blocks, one for each core where there are enough of them."""
         n_blocks = -(-len(self) // BLOCK_ROWS)
@@ -135,25 +158,14 @@ def _blocks(run: slice) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK_ROWS, run.stop))
 
 
-def block_sums(points: Floats) -> Floats:
-    """The sum of each block of rows: (blocks, D). Added up in this order, however the rows are spread."""
-    blocks = list(_blocks(slice(0, len(points))))
-    return np.stack(side_by_side(lambda block: points[block].sum(axis=0), blocks)).astype(np.float64)
-
-
 def sample_step(n_rows: int) -> int:
-    """Every how many rows one stands for the others where all pairs would be too many."""
+    """Every how many rows one stands for the others where all of them, or all pairs, would be too many."""
     return max(1, -(-n_rows // EXACT_ROWS))
 
 
-def origin_step(n_rows: int) -> int:
-    """Every how many rows one is looked at to find the spread."""
-    return max(1, n_rows // 1000)
-
-
-def find_origin(sums: Floats, n_rows: int, sample: Floats) -> Origin:
-    """The origin of rows with these sums by block; sample: every `origin_step`-th of them."""
-    mean = np.asarray(sums.sum(axis=0) / n_rows, np.float32)
+def find_origin(sample: Floats) -> Origin:
+    """The origin of rows of which this is every `sample_step`-th: it serves rounding, so a sample does."""
+    mean = sample.mean(axis=0, dtype=np.float64)
     square = float(mean @ mean)
-    spread = float((sample**2).mean(axis=0, dtype=np.float64).sum()) - square
-    return Origin(mean, square > FAR * spread)
+    spread = float(np.einsum("ij,ij->i", sample, sample).mean(dtype=np.float64)) - square
+    return Origin(mean.astype(np.float32), square > FAR * spread)

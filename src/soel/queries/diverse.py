@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from scipy.special import logsumexp
 
 from soel.queries.base import Strategy
-from soel.queries.distances import Space
-from soel.queries.draw import softmax_draw
+from soel.queries.distances import Measure, Space
+from soel.queries.draw import Drawn, draw_among, draw_any, joined
 from soel.types import Floats, PoolView, Selection
 
 
@@ -34,18 +35,18 @@ class Diverse(Strategy):
             if not len(view.labelled) and not rows:
                 row, chance = self._first(space, unit, seed)
             else:
-                row, chance = softmax_draw(as_logits(closest, unit), seed, draw)
+                placed = [space.measure_row(row) for row in rows[-1:]]
+                drawn = joined(draw_in_blocks(space, closest, placed, unit, seed, draw))
+                row, chance = drawn.row, drawn.odds
             rows.append(row)
             odds.append(chance)
-            if len(rows) < n_rows:  # nobody asks for the distances after the last draw
-                np.minimum(closest, space.distances(row), out=closest)
-                closest[row] = -np.inf
+            closest[row] = -np.inf
         return Selection(np.array(rows, np.int64), np.array(odds))
 
     def _first(self, space: Space, unit: float, seed: int) -> tuple[int, float]:
         if self.first == "central":
             return most_central(space, unit), 1.0
-        return softmax_draw(np.zeros(len(space)), seed, 0)
+        return draw_any(len(space), seed).row, 1 / len(space)
 
 
 class GradientDiverse(Diverse):
@@ -55,9 +56,18 @@ class GradientDiverse(Diverse):
     needs_contamination = True
 
 
-def as_logits(closest: Floats, unit: float) -> Floats:
-    """Distances (N,) in float32 as logits; the ranges of h and of the temperature leave its digits to spare."""
-    return np.asarray(closest * np.float32(1 / unit))
+def draw_in_blocks(
+    space: Space, closest: Floats, placed: Sequence[Measure], unit: float, seed: int, draw: int, start: int = 0
+) -> list[Drawn | None]:
+    """A draw from softmax(distance / unit) in each block, once distances (N,) have shrunk to those to what is placed.
+
+    Logits are in float32: the ranges of h and of the temperature leave its digits to spare. start: of the space's rows
+    in the pool.
+    """
+    scale = np.float32(1 / unit)
+    return space.each_shrunk(
+        closest, placed, lambda block: draw_among(closest[block] * scale, seed, draw, start + block.start)
+    )
 
 
 def most_central(space: Space, unit: float) -> int:

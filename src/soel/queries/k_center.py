@@ -8,33 +8,36 @@ import numpy as np
 
 from soel.queries.base import Strategy, certain
 from soel.queries.distances import Space
-from soel.queries.draw import softmax_draw
-from soel.types import UNLABELLED, PoolView, Selection
+from soel.queries.draw import draw_any
+from soel.types import PoolView, Selection
 
 
 class KCenter(Strategy):
     """Always the row farthest from everything queried.
 
-    first: 'uniform' draws the first row, 'central' takes the one nearest to the pool's mean.
+    first: 'uniform' draws the first row, 'central' takes the one nearest to the mean of the pool (of a sample of it,
+    where it is large).
     """
 
     def __init__(self, first: Literal["uniform", "central"] = "uniform") -> None:
         self.first = first
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
-        space, free = Space(view.embeddings), view.labels == UNLABELLED
+        space = Space(view.embeddings)
         closest = space.nearest(view.labelled)
+        closest[view.labelled] = -np.inf  # never taken; no distance is smaller
         rows: list[int] = []
         for _ in range(n_rows):
-            farthest = np.where(free, closest, -np.inf)
-            row = self._first(space, rng) if np.isinf(closest[0]) else int(farthest.argmax())
+            if not len(view.labelled) and not rows:
+                row = self._first(space, rng)
+            else:
+                space.shrink(closest, [space.measure_row(row) for row in rows[-1:]])
+                row = int(closest.argmax())
             rows.append(row)
-            free[row] = False
-            if len(rows) < n_rows:  # nobody asks for the distances after the last draw
-                np.minimum(closest, space.distances(row), out=closest)
+            closest[row] = -np.inf
         return certain(rows)
 
     def _first(self, space: Space, rng: np.random.Generator) -> int:
         if self.first == "central":
             return int(space.squares.argmin())  # the space is centred on the mean
-        return softmax_draw(np.zeros(len(space)), int(rng.integers(2**63)), 0)[0]
+        return draw_any(len(space), int(rng.integers(2**63))).row

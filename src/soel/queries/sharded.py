@@ -11,10 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from soel.queries.base import Strategy
-from soel.queries.distances import BLOCK_ROWS, find_origin, origin_step, sample_step
+from soel.queries.distances import BLOCK_ROWS, find_origin, sample_step
 from soel.queries.diverse import Diverse
+from soel.queries.draw import Drawn, joined
 from soel.queries.k_center import KCenter
-from soel.queries.shards import Best, Point
+from soel.queries.shards import Point
 from soel.types import UNLABELLED, Labels, Rows, Selection
 
 
@@ -81,8 +82,7 @@ def _k_center(
         if not placed and not rows:
             point = _first_centre(strategy, shards, rng)
         else:
-            found: list[Best] = shards.ask("farthest", placed)
-            point = _largest([best.point for best in found if best.point is not None])
+            point = _largest([found for found in shards.ask("farthest", placed) if found is not None])
         rows.append(point.row)
         placed = [point]
     return Selection(np.array(rows, np.int64), np.ones(len(rows)))
@@ -95,9 +95,7 @@ def _first_centre(strategy: KCenter, shards: Shards, rng: np.random.Generator) -
 
 
 def _origin(shards: Shards) -> Any:
-    n_rows = shards.n_rows
-    sums, sample = shards.ask("sums"), shards.ask("every", origin_step(n_rows))
-    return find_origin(np.concatenate(sums), n_rows, np.concatenate(sample))
+    return find_origin(np.concatenate(shards.ask("every", sample_step(shards.n_rows))))
 
 
 def _points_of(shards: Shards, rows: Rows) -> list[Point]:
@@ -107,19 +105,14 @@ def _points_of(shards: Shards, rows: Rows) -> list[Point]:
 def _diameter(shards: Shards) -> float:
     """The double sweep of `Space.diameter`; a pool that has shards is larger than what is looked at in pairs."""
     far = _largest(shards.ask("extreme", False))
-    for _ in range(3):
-        far = _largest(shards.ask("farthest_from", far))
-    return far.value
+    return _largest(shards.ask("farthest_from", far)).value
 
 
-def _joined(found: Sequence[Best]) -> tuple[Point, float]:
+def _joined(found: Sequence[tuple[Point, Drawn] | None]) -> tuple[Point, float]:
     """The winner of a draw among the shards' own, and the probability it had."""
-    able = [best for best in found if best.point is not None]
-    winner = max(able, key=lambda best: best.point.value if best.point else -np.inf)  # the first of equal ones
-    top = max(best.top for best in able)
-    mass = sum(best.mass * np.exp(best.top - top) for best in able)
-    assert winner.point is not None
-    return winner.point, float(np.exp(winner.logit - top) / mass)
+    able = [each for each in found if each is not None]
+    drawn = joined(own for _, own in able)
+    return next(point for point, own in able if own.row == drawn.row), drawn.odds
 
 
 def _largest(points: Sequence[Point]) -> Point:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from soel.queries.distances import Origin, Space, block_sums
-from soel.queries.diverse import as_logits
-from soel.queries.draw import draw_among
+from soel.queries.distances import Measure, Origin, Space
+from soel.queries.diverse import draw_in_blocks
+from soel.queries.draw import Drawn, draw_any, joined
 from soel.types import Floats, Rows
 
 
@@ -23,16 +23,6 @@ class Point:
     value: float = 0.0
 
 
-@dataclass(frozen=True)
-class Best:
-    """A shard's candidate for a draw, and what the draw's odds need: the largest logit and the mass below it."""
-
-    point: Point | None
-    top: float = -np.inf
-    mass: float = 0.0
-    logit: float = -np.inf
-
-
 class Shard:
     """Rows `start` to `start + n` of the pool as points (n, D); `start` is a multiple of the space's block.
 
@@ -42,18 +32,14 @@ class Shard:
     def __init__(self, points: Floats, start: int) -> None:
         self._raw, self.start = np.ascontiguousarray(points, np.float32), start
 
-    def sums(self) -> Floats:
-        """Sums by block, for the origin."""
-        return block_sums(self._raw)
-
     def every(self, step: int) -> Floats:
         """Every `step`-th row of the pool that is here, before the origin is known."""
         return self._raw[-self.start % step :: step]
 
     def settle(self, origin: Origin, free: np.ndarray) -> None:
         """Take the origin; free: (n,), which rows may be drawn."""
-        self._space, self._free = Space(self._raw, origin), free.copy()
-        self._closest = np.full(len(self._raw), np.inf, np.float32)
+        self._space = Space(self._raw, origin)
+        self._closest = np.where(free, np.float32(np.inf), np.float32(-np.inf))  # no distance is smaller
 
     def samples(self, step: int) -> tuple[Floats, Floats]:
         """Every `step`-th row as an arm from the mean, and their squares."""
@@ -73,7 +59,8 @@ class Shard:
 
     def farthest_from(self, point: Point) -> Point:
         """The row farthest from a point."""
-        distances = self._distances(point)
+        distances = np.full(len(self._raw), np.inf, np.float32)
+        self._space.shrink(distances, self._measures([point]))
         row = int(distances.argmax())
         return self._point(row, float(distances[row]))
 
@@ -87,39 +74,36 @@ class Shard:
 
     def place(self, points: list[Point]) -> None:
         """Rows are known or drawn from now on: distances to the nearest of them shrink."""
-        for point in points:
-            np.minimum(self._closest, self._distances(point), out=self._closest)
-            if 0 <= point.row - self.start < len(self._free):
-                self._free[point.row - self.start] = False
+        self._take(points)
+        self._space.shrink(self._closest, self._measures(points))
 
-    def farthest(self, placed: list[Point]) -> Best:
+    def farthest(self, placed: list[Point]) -> Point | None:
         """Place these, then name the free row farthest from all that were placed."""
         self.place(placed)
-        values = np.where(self._free, self._closest, -np.inf)
-        row = int(values.argmax())
-        return Best(self._point(row, float(values[row])) if self._free[row] else None)
+        row = int(self._closest.argmax())
+        value = float(self._closest[row])
+        return self._point(row, value) if value > -np.inf else None
 
-    def draw(self, placed: list[Point], unit: float, seed: int, number: int) -> Best:
+    def draw(self, placed: list[Point], unit: float, seed: int, number: int) -> tuple[Point, Drawn] | None:
         """Place these, then draw from softmax(distance / unit) over the free rows."""
-        self.place(placed)
-        free = np.where(self._free, self._closest, np.float32(-np.inf))
-        return self._drawn(as_logits(free, unit), seed, number)
+        self._take(placed)
+        parts = draw_in_blocks(self._space, self._closest, self._measures(placed), unit, seed, number, self.start)
+        return self._found(joined(parts)) if any(parts) else None
 
-    def draw_any(self, seed: int) -> Best:
+    def draw_any(self, seed: int) -> tuple[Point, Drawn]:
         """The first draw where nothing is known: every row is as likely."""
-        return self._drawn(np.zeros(len(self._raw)), seed, 0)
+        return self._found(draw_any(len(self._raw), seed, self.start))
 
-    def _drawn(self, logits: Floats, seed: int, number: int) -> Best:
-        drawn = draw_among(logits, seed, number, self.start)
-        if drawn is None:
-            return Best(None)
-        return Best(self._point(drawn.row, drawn.key), drawn.top, drawn.mass, drawn.logit)
+    def _found(self, drawn: Drawn) -> tuple[Point, Drawn]:
+        return self._point(drawn.row - self.start), drawn
 
-    def _distances(self, point: Point) -> Floats:
-        distances = self._space.distances_to(point.at, point.square)
-        if 0 <= point.row - self.start < len(distances):
-            distances[point.row - self.start] = 0
-        return distances
+    def _take(self, points: list[Point]) -> None:
+        for point in points:
+            if 0 <= point.row - self.start < len(self._raw):
+                self._closest[point.row - self.start] = -np.inf
+
+    def _measures(self, points: list[Point]) -> list[Measure]:
+        return [self._space.measure(point.at, point.square) for point in points]
 
     def _point(self, row: int, value: float = 0.0) -> Point:
         return Point(row + self.start, self._space.points[row].copy(), self._space.squares[row], value)
