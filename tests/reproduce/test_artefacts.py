@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,25 @@ def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp
     text = (tmp_path / "b.md").read_text()
     assert "Half of it." not in text
     assert "## Not computed yet\n\n- How well each strategy covers the pool" in text
+
+
+@pytest.mark.parametrize("has_gpu", [False, True])
+def test_what_needs_a_gpu_is_computed_only_there(
+    source: Source, quick: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
+) -> None:
+    monkeypatch.setattr("soel.reproduce.page._has_gpu", lambda: has_gpu)
+    plan = Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1)
+    sections = [Section("cover-radius", plan), Section("cover-radius", replace(plan, budgets=(4,)), on_gpu=True)]
+    outcomes = write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)
+    assert len(outcomes) == 1 + has_gpu
+    assert ("one H200" in (tmp_path / "a.md").read_text()) is has_gpu
+
+
+def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Profile, tmp_path: Path) -> None:
+    near = Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1))
+    far = Section("table2", Plan("authors", ("SOEL",), ("cifar10",)), on_gpu=True)
+    write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=[near, far])
+    assert "## Not computed yet\n\n- Detection on images with 20 labels" in (tmp_path / "a.md").read_text()
 
 
 def test_the_page_s_sections_can_be_planned() -> None:
