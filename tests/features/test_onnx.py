@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soel.errors import ConfigError, ModelFileError
+from soel.features import onnx_extractor, torch_onnx
 from soel.features.onnx_extractor import OnnxExtractor
 from soel.features.onnx_file import read_graph
 from soel.features.torch_resnet import load_onnx_resnet
@@ -124,3 +125,24 @@ def test_torch_says_what_it_does_not_know(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "other.onnx")
     with pytest.raises(ModelFileError, match="Gelu"):
         load_onnx_resnet(tmp_path / "other.onnx", "cpu")
+
+
+@pytest.mark.parametrize("normalises", [False, True])
+def test_a_gpu_gives_what_onnxruntime_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, normalises: bool) -> None:
+    path, pictures = residual_network(tmp_path / "net.onnx", normalises), squares(5)
+    without = OnnxExtractor(path)
+    monkeypatch.setattr(onnx_extractor, "has_gpu", lambda: True)  # torch then computes on what there is
+    monkeypatch.setattr(onnx_extractor, "_session", None)  # onnxruntime is not called
+    on_gpu = OnnxExtractor(path)
+    assert on_gpu.fingerprint == without.fingerprint
+    pictures.setflags(write=False)
+    np.testing.assert_allclose(on_gpu.features(pictures), without.features(pictures), rtol=1e-4, atol=1e-4)
+
+
+def test_a_network_that_torch_does_not_know_runs_without_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: Path
+) -> None:
+    monkeypatch.setattr(onnx_extractor, "has_gpu", lambda: True)
+    monkeypatch.setitem(torch_onnx._OPERATIONS, "Relu", None)
+    del torch_onnx._OPERATIONS["Relu"]
+    assert OnnxExtractor(network).features(squares(2)).shape == (2, 8)

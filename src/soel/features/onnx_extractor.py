@@ -1,9 +1,9 @@
-"""Any ONNX file with a picture as input, run by onnxruntime."""
+"""Any ONNX file with a picture as input, run by onnxruntime, or by torch where there is a GPU."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from soel.features.items import reason
 from soel.features.onnx_file import Graph, feature_output, normalises, read_graph, with_output
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.types import Floats
+
+if TYPE_CHECKING:
+    from soel.features.torch_resnet import TorchResNet
 
 MOST_TOGETHER = 8  # batches at once
 SIZE = 224  # where the file leaves it open
@@ -52,12 +55,15 @@ class OnnxExtractor:
         self._batch = shape[0]
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
-        self._session = _session(path, self._output, graph)
-        self.n_together = min(n_cores(), MOST_TOGETHER)
-        self._bytes = self._session.get_inputs()[0].type == "tensor(uint8)"
+        self._on_gpu = _in_torch(path, self.size) if pixels is None and has_gpu() else None
+        self._session: Any = None if self._on_gpu else _session(path, self._output, graph)
+        self.n_together = 1 if self._on_gpu else min(n_cores(), MOST_TOGETHER)
+        self._bytes = self._session is not None and self._session.get_inputs()[0].type == "tensor(uint8)"
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
+        if self._on_gpu is not None:
+            return self._vectors(self._on_gpu.features(pictures))
         values = self.prepare(pictures)
         step = self._batch or len(values)
         parts = [self._run(values[start : start + step], step) for start in range(0, len(values), step)]
@@ -82,11 +88,30 @@ class OnnxExtractor:
             (output,) = self._session.run([self._output], {self._name: values})
         except Exception as error:
             raise ModelFileError(f"{self.name} cannot be run on pictures: {reason(error)}.") from error
-        found: Floats = np.asarray(output[:n_rows], np.float32)
+        return self._vectors(np.asarray(output[:n_rows], np.float32))
+
+    def _vectors(self, found: Floats) -> Floats:
         found = found.mean(axis=(2, 3)) if found.ndim == 4 else found
         if found.ndim != 2:
             raise DataError(f"{self.name} gives an array of shape {found.shape}, not one vector per picture.")
         return found
+
+
+def has_gpu() -> bool:
+    """Whether torch sees a GPU."""
+    import torch  # loading it takes a second
+
+    return bool(torch.cuda.is_available())
+
+
+def _in_torch(path: Path, size: int) -> TorchResNet | None:
+    """The network in torch; None where torch does not know what it is made of."""
+    from soel.features.torch_resnet import load_onnx_resnet
+
+    try:
+        return load_onnx_resnet(path, size=size)
+    except ModelFileError:
+        return None
 
 
 def _session(path: Path, output: str, graph: Graph) -> Any:

@@ -30,7 +30,9 @@ class TorchResNet:
         parts: list[Tensor] = []
         with torch.inference_mode(), _exact():
             for start in range(0, len(images), batch_size):
-                block = torch.from_numpy(np.ascontiguousarray(images[start : start + batch_size]))
+                block = torch.from_numpy(
+                    images[start : start + batch_size].copy()
+                )  # a mapped file cannot be written to
                 parts.append(self.module(self._scaled(prepare(block.to(self.device), self.size))))
             return torch.cat(parts).cpu().numpy()
 
