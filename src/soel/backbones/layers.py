@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -74,6 +74,14 @@ class BatchNorm(nn.Module):
         return normed  # type: ignore[no-any-return]
 
 
+class NoNorm(nn.Module):
+    """Stands where there is no batch-norm."""
+
+    def forward(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        """What it is given."""
+        return x
+
+
 class Perceptron(nn.Module):
     """Linear layers with ReLU, and batch-norm where asked, between them."""
 
@@ -83,7 +91,9 @@ class Perceptron(nn.Module):
         super().__init__()
         pairs = list(pairwise(widths))
         self.linears = nn.ModuleList(Linear(rngs, groups, n_in, n_out) for n_in, n_out in pairs)
-        self.norms = nn.ModuleList(BatchNorm(len(rngs), groups, width) for width in widths[1:-1] if batch_norm)
+        self.norms = nn.ModuleList(
+            BatchNorm(len(rngs), groups, width) if batch_norm else NoNorm() for width in widths[1:-1]
+        )
 
     def forward(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         """(S, G, widths[0], B) -> (S, G, widths[-1], B). sizes: of the batches in x, which are normed apart."""
@@ -92,7 +102,6 @@ class Perceptron(nn.Module):
 
     def hidden(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         """What the last linear layer gets."""
-        for linear, norm in zip_longest(self.linears[:-1], self.norms):
-            x = linear(x) if norm is None else norm(linear(x), sizes)
-            x = F.relu(x, inplace=True)  # neither layer needs its own output again
+        for linear, norm in zip(self.linears, self.norms, strict=False):
+            x = F.relu(norm(linear(x), sizes), inplace=True)  # neither layer needs its own output again
         return x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -190,14 +190,14 @@ def _work(model: Model, rows: Rows, batches: _Batches, summed: bool, *tensors: T
     if batches.rule is not None:
         parts.append((batch.unlabelled, partial(_unlabelled_loss, rows, batches, batch)))
     steps = [parts] if summed else [[part] for part in parts]
-    return torch.stack([_step(model, rows, step) for step in steps]).sum(0)
+    return reduce(torch.add, [_step(model, rows, step) for step in steps])
 
 
 def _step(model: Model, rows: Rows, parts: Sequence[Part]) -> Tensor:
     """One Adam step on the sum of these losses; members are independent, so their losses add up."""
     model.optimizer.zero_grad(set_to_none=True)
     pairs = rows.losses_apart([at for at, _ in parts])
-    loss = torch.stack([weigh(*pair) for (_, weigh), pair in zip(parts, pairs, strict=True)]).sum(0)  # (S,)
+    loss = reduce(torch.add, [weigh(*pair) for (_, weigh), pair in zip(parts, pairs, strict=True)])  # (S,)
     loss.sum().backward()
     rows.sum_gradients()
     model.optimizer.step()
