@@ -49,7 +49,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     strategy, objective : str or None
         How rows are picked and what is trained, by name; None for the profile's.
     contamination : float, str or None
-        A share you know, in (0, 0.5]; an estimator by name ('kde', 'cover'); None for the profile's estimator.
+        A share you know, in (0, 0.5]; an estimator by name ('kriging', 'kde', 'cover'); None for the profile's.
     threshold : str
         'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50' or
         'false-alarms=0.01'.
@@ -61,7 +61,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     contamination_, contamination_interval_ : float, (float, float)
         The estimated share of anomalies and its 80 % interval.
     cover_radius_ : float
-        The largest distance of any row to its nearest labelled row, in embedding space; NaN without labels.
+        The largest distance of any row to its nearest labelled row, in the space in which
+        rows are compared; NaN without labels.
     threshold_, offset_ : float
         Scores above `threshold_` are alarms; `offset_` is its negative, as scikit-learn has it.
     backbone_ : str

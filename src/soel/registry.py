@@ -13,11 +13,11 @@ from soel.errors import ConfigError
 class Registry:
     """Maps a part's name to 'module:attribute', imported only when it is asked for.
 
-    Other packages add parts under the entry-point group `soel.<role>`.
+    Other packages add parts under the entry-point group `soel.<role>`, or `soel.<group>` where that is given.
     """
 
-    def __init__(self, role: str, parts: dict[str, str]) -> None:
-        self.role = role
+    def __init__(self, role: str, parts: dict[str, str], group: str | None = None) -> None:
+        self.role, self.group = role, f"soel.{group or role}"
         self._parts = parts
 
     def __iter__(self) -> Iterator[str]:
@@ -48,4 +48,4 @@ class Registry:
             raise ConfigError(f"The {self.role} {name!r} does not take these options: {error}.") from error
 
     def _plug_ins(self) -> Any:
-        return entry_points(group=f"soel.{self.role}")
+        return entry_points(group=self.group)

@@ -89,6 +89,13 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Storage(str(tmp_path / "file" / "inside")).write("x", b"content")
 
 
+def test_shards_of_others_that_cannot_be_removed_are_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SessionError, match=r"file cannot be removed: .* by hand"):
+        Storage(str(tmp_path / "file")).clear()
+    Storage(str(tmp_path / "nothing")).clear()
+
+
 def test_features_that_a_machine_cannot_reach_are_named() -> None:
     with pytest.raises(ConfigError, match=r"nowhere\.npy cannot be read on a machine of the cluster.*--shared"):
         FeatureFile("nowhere.npy").read(0, 1)

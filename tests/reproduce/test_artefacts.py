@@ -90,11 +90,13 @@ def test_absent_data_is_named(source: Source, tmp_path: Path) -> None:
 
 def test_the_page_holds_every_section(source: Source, quick: Profile, tmp_path: Path) -> None:
     page = tmp_path / "results.md"
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "07-gone.svg").touch()
     small = [Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3, 5), n_seeds=1), "A note.")]
     write_page(page, tmp_path / "out", source, 1, sections=small)
     text = page.read_text()
     assert all(part in text for part in ("fig:thm1-delta", "A note.", "tab:opt-param", "results/00-cover-radius.svg"))
-    assert (tmp_path / "results" / "00-cover-radius.svg").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["00-cover-radius.svg"]
 
 
 def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from soel.profiles import Profile
 from soel.reproduce.cells import Cell, Setting
 from soel.reproduce.methods import NINE
-from soel.reproduce.runner import SEEDS_TOGETHER, pending, run
+from soel.reproduce.runner import QUIET, SEEDS_TOGETHER, _pool, pending, run
 from soel.reproduce.sources import Source
 from soel.reproduce.store import CellStore
 
@@ -98,3 +99,20 @@ def test_workers_end_with_a_killed_parent(data_dir: Path, tmp_path: Path) -> Non
     n_done = len(finished(out))
     time.sleep(0.5)
     assert len(finished(out)) == n_done
+
+
+def test_an_error_ends_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in QUIET:
+        monkeypatch.delenv(name, raising=False)
+    futures: list[Future[None]] = []
+
+    def begin_and_fail() -> None:
+        with _pool(1) as pool:
+            assert os.environ["OMP_NUM_THREADS"] == "1"
+            futures.extend(pool.submit(time.sleep, 0.3) for _ in range(9))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        begin_and_fail()
+    assert futures[-1].cancelled()
+    assert not QUIET.keys() & os.environ.keys()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from soel.reproduce.sources import Source
 
 EXTRACTOR = "efficientnet-lite2"
+GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
     "page": "the page of results, docs/results.md by default",
     "toy": "fig:toy-data, score maps on 2-D toy data",
@@ -176,6 +177,9 @@ def run_compare(args: argparse.Namespace) -> Reply:
 
 def _special(args: argparse.Namespace) -> Reply:
     """Artefacts that are no grid of cells."""
+    given = [option for option in GRID if getattr(args, option)]
+    if given:
+        raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
     from soel.report.progress import progress_bar
     from soel.reproduce import page, settings, sources, toy
 

@@ -31,7 +31,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     status = verbs.add_parser("status", parents=[common], help="say where a session stands")
     add_place(status)
     status.set_defaults(handler=run_status)
-    demo = verbs.add_parser("demo", parents=[common], help="run the whole loop on made-up data")
+    demo = verbs.add_parser("demo", parents=[common], help="run the whole loop on a table that comes with scikit-learn")
     demo.add_argument("--out", type=Path, default=Path("demo"), help="where to put it (default: demo)")
     demo.set_defaults(handler=run_demo)
 

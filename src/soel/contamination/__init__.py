@@ -10,4 +10,5 @@ ESTIMATORS = Registry(
         "cover": "soel.contamination.cover:Cover",
         "fixed": "soel.contamination.fixed:Fixed",
     },
+    group="contamination",
 )

@@ -121,6 +121,6 @@ def _alone(folder: Path) -> Iterator[None]:
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:  # a system without such locks: two runs at once would do the work twice
+        except ImportError:  # a system without such locks: do not start two runs at once
             pass
         yield

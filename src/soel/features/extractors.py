@@ -62,7 +62,7 @@ REMOTE: Mapping[str, RemoteModel] = {"resnet152": RESNET152}
 NAMES: Mapping[str, str] = {
     DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
     "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
-    "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime",
+    "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
 }
 
 

@@ -45,7 +45,8 @@ class OnnxExtractor:
             raise ModelFileError(f"There is no model file {path}. Check the path.")
         graph = read_graph(path)
         self.name = name or path.name
-        self.pixels = pixels or ("bytes" if normalises(graph) else "imagenet")
+        usual = "bytes" if normalises(graph) else "imagenet"
+        self.pixels = pixels or usual
         if self.pixels not in INPUTS:
             raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {self.pixels!r}.")
         self._name, shape = _picture_input(path, graph)
@@ -55,7 +56,7 @@ class OnnxExtractor:
         self._batch = shape[0]
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
-        self._on_gpu = _in_torch(path, self.size) if pixels is None and has_gpu() else None
+        self._on_gpu = _in_torch(path, self.size) if self.pixels == usual and has_gpu() else None
         self._session: Any = None if self._on_gpu else _session(path, self._output, graph)
         self.n_together = 1 if self._on_gpu else min(n_cores(), MOST_TOGETHER)
         self._bytes = self._session is not None and self._session.get_inputs()[0].type == "tensor(uint8)"

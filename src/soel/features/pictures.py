@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,6 @@ def check_header(path: Path) -> None:
 def load_picture(path: Path) -> Picture:
     """The picture (H, W, 3): upright, grey repeated, transparency on white, 16 bits brought to 8."""
     return _decode(path, path.stat().st_size)
-
-
-def picture_from_bytes(content: bytes) -> Picture:
-    """The same from memory."""
-    return _decode(io.BytesIO(content), len(content))
 
 
 def _decode(source: Any, size: int) -> Picture:

@@ -90,7 +90,7 @@ def _compare(shown: Results, method: str, rival: str, lowest: bool = False) -> V
     ours, theirs = shown.mean(method=method), shown.mean(method=rival)
     error = math.hypot(shown.error(method=method), shown.error(method=rival))
     gain = theirs - ours if lowest else ours - theirs
-    why = _both(method, ours, rival, theirs, error)
+    why = _both(method, ours, rival, theirs, error) + (", in % of the mean of all methods" if lowest else "")
     if not abs(gain) > TWO_ERRORS * error:  # an error that is not known decides nothing
         return Verdict("undecided", why)
     return Verdict("holds" if gain > 0 else "fails", why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from soel.reproduce.artefacts_main import MEDICAL, PHOTOS, TABLES
 from soel.reproduce.reproduce import Outcome, Plan, narrow, planned, reproduce
 from soel.reproduce.settings import settings_table
 from soel.reproduce.sources import Source
+from soel.session.files import write_whole
 
 Progress = Callable[[int, int], None]
 SMALL_TABLES = TABLES[:3]
@@ -55,11 +57,10 @@ STEPS_APART = (
 )
 ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
 NOT_ABOVE = (
-    "We had hoped for more of the default profile here (k-center queries, four members): on the same splits it is not "
-    "above profile `authors`. Which of 5,555 rows are asked decides several points on a class: one class lost 5 points "
-    "against `authors`, and another won 5."
+    "The default profile (k-center queries, four members) is not above profile `authors` here, on the same splits. "
+    "Which of 5,555 rows are asked decides several points on a class: one lost 5 against `authors`, and another won 5."
 )
-SOME_CLASSES = "Only the classes named above: the machine was not at hand for longer."
+SOME_CLASSES = "Only the classes named above were computed."
 FILES = "One seed, from the files on; [images and video](images-and-video.md) has the commands and other detectors."
 
 
@@ -169,12 +170,16 @@ def write_page(
     parts[1:1] = [_made(outcomes), _contradicted(outcomes)]
     parts += ["\n".join(["## Not computed yet", "", *left_out])] if left_out else []
     parts.append("## The settings in force (tab:opt-param)\n\n" + settings_table())
-    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    write_whole(page, ("\n\n".join(parts) + "\n").encode())
+    shown = {part.rpartition("/")[2] for part in re.findall(r"\]\(([^)]+\.svg)\)", "\n".join(parts))}
+    for old in page.with_suffix("").glob("*.svg"):
+        if old.name not in shown:
+            old.unlink()
     return outcomes
 
 
 def _has_gpu() -> bool:
-    import torch  # a page of finished results is written without it
+    import torch  # loading it takes a second
 
     return bool(torch.cuda.is_available())
 
@@ -199,7 +204,7 @@ def _picture(outcome: Outcome, page: Path, number: int) -> str:
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)
     name = f"{number:02d}-{outcome.artefact.name}.svg"
-    (folder / name).write_text(Path(outcome.files["picture"]).read_text(encoding="utf-8"), encoding="utf-8")
+    write_whole(folder / name, Path(outcome.files["picture"]).read_bytes())
     return f"![{outcome.artefact.title}]({folder.name}/{name})"
 
 

@@ -22,6 +22,7 @@ from soel.reproduce.results import Results, collect
 from soel.reproduce.runner import run
 from soel.reproduce.sources import Source, local_source
 from soel.reproduce.store import CellStore
+from soel.session.files import write_whole
 
 Progress = Callable[[int, int], None]
 CELLS = "cells"
@@ -150,11 +151,11 @@ def write(outcome: Outcome, out: Path) -> Outcome:
     if outcome.artefact.plot is not None and outcome.results.points:
         files["picture"] = str(out / f"{name}.svg")
         axis = outcome.artefact.plot
-        Path(files["picture"]).write_text(draw(panels(outcome.results, axis), X_TITLES[axis]), encoding="utf-8")
+        write_whole(Path(files["picture"]), draw(panels(outcome.results, axis), X_TITLES[axis]).encode())
     finished = replace(outcome, files=files)
     heading = f"# {outcome.artefact.title}\n\nProfile `{outcome.profile}`. {outcome.made}\n\n"
-    Path(files["markdown"]).write_text(heading + finished.text + "\n", encoding="utf-8")
-    Path(files["json"]).write_text(json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(Path(files["markdown"]), (heading + finished.text + "\n").encode())
+    write_whole(Path(files["json"]), (json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n").encode())
     return finished
 
 

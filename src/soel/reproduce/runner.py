@@ -7,8 +7,9 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from itertools import groupby
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -18,6 +19,7 @@ from soel.reproduce.sources import Source
 from soel.reproduce.store import CellStore
 
 Progress = Callable[[int, int], None]
+QUIET = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 SEEDS_TOGETHER = 5  # more members than this no longer fit the cache, and a kill would cost more
 
 
@@ -98,12 +100,24 @@ def _impossible(cell: Cell) -> bool:
     return missing_package(cell.method.peer) is not None
 
 
-def _pool(n_jobs: int) -> ProcessPoolExecutor:
-    """Fresh processes with one thread each; threads that wait do not spin."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_end_with_parent)
+@contextmanager
+def _pool(n_jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Fresh processes with one thread each; threads that wait do not spin. An error ends what has not begun."""
+    before = dict(os.environ)
+    os.environ.update(QUIET | before)
+    try:
+        pool = ProcessPoolExecutor(
+            n_jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
+        )
+        with pool:
+            try:
+                yield pool
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    finally:
+        for name in QUIET.keys() - before.keys():
+            del os.environ[name]
 
 
 def _end_with_parent() -> None:

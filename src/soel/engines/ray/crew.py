@@ -34,8 +34,8 @@ class Crew:
 
     def ask(self, what: str, given: Sequence[tuple[Any, ...]]) -> list[Any]:
         """The workers' answers, in row order. given: each one's arguments; fewer than workers asks the first ones."""
-        references = [self._call(number, what, each) for number, each in enumerate(given)]
-        return [self._answer(number, reference, (what, given[number])) for number, reference in enumerate(references)]
+        asked = [[self._call(number, what, each)] for number, each in enumerate(given)]
+        return [self._answer(number, references, (what, given[number])) for number, references in enumerate(asked)]
 
     def ask_all(self, what: str, *given: Any) -> list[Any]:
         """The answers of all to the same question."""
@@ -60,21 +60,20 @@ class Crew:
     def _call(self, number: int, what: str, given: tuple[Any, ...]) -> Any:
         return getattr(self._actors[number], what).remote(*given)
 
-    def _answer(self, number: int, reference: Any, call: Call) -> Any:
+    def _answer(self, number: int, references: list[Any], call: Call) -> Any:
+        """The last of these answers; an error in any of them counts."""
         for _ in range(PATIENCE):
             try:
-                return ray.get(reference)
+                return ray.get(references)[-1]
             except RayActorError:
-                reference = self._replaced(number, call)
+                references = self._replaced(number, call)
         raise SessionError(
             f"A worker of the cluster died {PATIENCE} times at the same step ({call[0]}). Its machine may lack memory: "
             "see Ray's logs, then run the same command again."
         )
 
-    def _replaced(self, number: int, call: Call) -> Any:
+    def _replaced(self, number: int, call: Call) -> list[Any]:
         """The same question to a new worker. It asks for no cores: those of a machine that is gone are gone, too."""
         ray.kill(self._actors[number])
         self._actors[number] = self._start(number, 0)
-        for what, given in self._told[number]:
-            self._call(number, what, given)  # an actor answers in order, so nobody waits for these
-        return self._call(number, *call)
+        return [self._call(number, *each) for each in (*self._told[number], call)]  # an actor answers in order

@@ -60,9 +60,19 @@ class Storage:
     def clear(self) -> None:
         """Remove the folder and all that is in it."""
         if self._is_path:
-            shutil.rmtree(self.root, ignore_errors=True)
+            self._remove()
         elif self._system.exists(self._inside("")):
             self._system.rm(self._inside(""), recursive=True)
+
+    def _remove(self) -> None:
+        try:
+            shutil.rmtree(self.root)
+        except FileNotFoundError:
+            return
+        except OSError as error:  # what is left would be taken for ours
+            raise SessionError(
+                f"{self.root} cannot be removed: {error.strerror or error}. Remove it by hand."
+            ) from error
 
     def where(self, name: str) -> str:
         """The file's full name, for people and for others who read it."""
