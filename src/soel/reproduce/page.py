@@ -24,6 +24,7 @@ PHOTO_CLASSES = ("cifar10-0", "cifar10-4", "cifar10-6")
 RIVALS = ("Pos2", "Rand2", "SOEL")  # the two best of the others on CIFAR-10
 X_RAYS = "pneumoniamnist"
 BUDGETS = (5, 10, 20, 40, 80, 160)
+MOST_NAMED = 2  # data sets in a heading
 NARROW, NARROW_PAPER = narrow(AUTHORS), narrow(PAPER)
 
 
@@ -221,7 +222,8 @@ def _section(section: Section, outcome: Outcome, picture: str) -> str:
 
 def _heading(artefact: Artefact, profile: str) -> str:
     kinds = {CATALOGUE[name].kind for name in artefact.datasets}
-    kind = "tables" if kinds == {"table"} else "video" if kinds == {"video"} else "image features"
+    few = " and ".join(CATALOGUE[name].title for name in artefact.datasets)
+    kind = "tables" if kinds == {"table"} else few if len(artefact.datasets) <= MOST_NAMED else "image features"
     where = f" ({artefact.label})" if artefact.label else ""
     return f"{artefact.title}{where}: {kind}, `{profile}`"
 
@@ -253,9 +255,9 @@ Written by `soel reproduce page`; do not edit by hand. Every figure is ours, mea
 with the paper's in brackets where it printed one. A verdict *holds* or *fails* by two standard errors, else it is
 *undecided*. In profile `authors` the anomalies of a table's pool are the first of the file, as in the authors' code;
 elsewhere they are drawn. Features of MVTec-AD objects and of single classes of CIFAR-10 are ResNet-18 vectors of 512
-values; X-rays and frames are ResNet-50 vectors of 2048 values. Neither is the paper's ResNet-152, so compare with the
-figures in brackets with care. 'Narrow' is one member whose views go through 64 units, which a small machine can train.
-A dash was not computed, or is a budget above half of the pool.
+values; X-rays, frames and everything computed on a GPU are ResNet-50 vectors of 2048 values. Neither is the paper's
+ResNet-152, so compare with the figures in brackets with care. 'Narrow' is one member whose views go through 64 units,
+which a small machine can train. A dash was not computed, or is a budget above half of the pool.
 
 Read the verdicts with care: they are one comparison each, against the best rival found afterwards, with seeds as the
 only source of error; sections with one to three seeds can hardly decide anything. 'Our figures are the paper's' is
