@@ -62,9 +62,9 @@ NOT_ABOVE = (
     "Which of 5,555 rows are asked decides several points on a class: one lost 5 against `authors`, and another won 5."
 )
 TOO_SHORT = (
-    "Below the paper's figures, Hybr2 far below. What is missing is training: on held-out training pictures (four classes "
-    "of CIFAR-10, pools of 1,777) a learning rate of 1e-3 instead of 1e-4 raises SOEL from 84.5 to 89.4 and Hybr2 from "
-    "75.3 to 90.1, and four times as many epochs raise SOEL to 87.4; Hybr1 stays at 79."
+    "Below the paper's figures, Hybr2 far below. What is missing is training: on held-out training pictures (four "
+    "classes of CIFAR-10, pools of 1,777) a learning rate of 1e-3 instead of 1e-4 raises SOEL from 84.5 to 89.4 and "
+    "Hybr2 from 75.3 to 90.1, and four times as many epochs raise SOEL to 87.4; Hybr1 stays at 79."
 )
 SOME_CLASSES = "Only the classes named above were computed."
 FILES = "One seed, from the files on; [images and video](images-and-video.md) has the commands and other detectors."
