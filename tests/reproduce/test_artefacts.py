@@ -115,7 +115,7 @@ def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp
 def test_what_needs_a_gpu_is_computed_only_there(
     source: Source, quick: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
 ) -> None:
-    monkeypatch.setattr("soel.reproduce.page._has_gpu", lambda: has_gpu)
+    monkeypatch.setattr("soel.reproduce.page.has_gpu", lambda: has_gpu)
     plan = Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1)
     sections = [Section("cover-radius", plan), Section("cover-radius", replace(plan, budgets=(4,)), on_gpu=True)]
     outcomes = write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from soel.data.catalogue import CATALOGUE
+from soel.features.onnx_extractor import has_gpu
 from soel.profiles import AUTHORS, PAPER, Profile, find_profile
 from soel.reproduce.artefact import Artefact
 from soel.reproduce.artefacts import find_artefact
@@ -162,7 +163,7 @@ def write_page(
     """
     outcomes, parts, left_out = [], [HEAD], []
     for number, section in enumerate(sections):
-        artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not _has_gpu() else n_jobs
+        artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not has_gpu() else n_jobs
         if section.on_gpu and not all(map(source.present, section.plan.datasets)):
             left_out.append(f"- {_heading(planned(artefact, section.plan), find_profile(section.plan.profile).name)}")
             continue
@@ -182,12 +183,6 @@ def write_page(
         if old.name not in shown:
             old.unlink()
     return outcomes
-
-
-def _has_gpu() -> bool:
-    import torch  # loading it takes a second
-
-    return bool(torch.cuda.is_available())
 
 
 def _complete(outcome: Outcome) -> bool:
