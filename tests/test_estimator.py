@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from soel import PROFILES, SOEL, ConfigError, DataError, LabelError, ModelFileError, SchemaError
+from soel.api.machine import for_machine
 from soel.metrics import auroc
 from tests.backbones.test_own_module import TinyAutoencoder
 from tests.conftest import Sample, make_toy
@@ -247,7 +248,8 @@ def test_profiles_differ_where_they_should() -> None:
 
     assert differences("paper", "authors") == {"tables", "features", "pictures", "strategy_options"}
     ours = {"tables", "features", "contamination", "scaling", "n_members", "strategy"}
-    assert differences("default", "paper") == ours | {"strategy_options"}
+    ours |= {"strategy_options"}
+    assert differences("default", "paper") == ours
     assert differences("default", "authors") == ours | {"pictures"}
     assert PROFILES["authors"].tables.step == "split"
     assert PROFILES["paper"].tables.step == "summed"
@@ -256,3 +258,12 @@ def test_profiles_differ_where_they_should() -> None:
 def test_importing_soel_is_light() -> None:
     code = "import soel, sys; assert not {'torch', 'sklearn', 'scipy', 'plotly'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
+
+
+def test_the_default_strategy_follows_the_width_of_the_rows() -> None:
+    ours = PROFILES["default"]
+    assert ours.strategy_for(300)[0] == "k-center"
+    assert ours.strategy_for(301) == ("medoids", {})
+    assert ours.with_parts(strategy="margin").strategy_for(301) == ("margin", {})
+    assert for_machine(ours, 2048).strategy == "medoids"
+    assert for_machine(ours, 8).strategy_options == {"first": "central"}

@@ -221,7 +221,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._encoder.encode(frame)
 
     def _pick(self, engine: LocalEngine, warm: Detector, pool: Floats, labels: Labels, n_queries: int) -> Rows:
-        strategy = STRATEGIES.create(engine.profile.strategy, **engine.profile.strategy_options)
+        name, options = engine.profile.strategy_for(pool.shape[1])
+        strategy = STRATEGIES.create(name, **options)
         rate = engine.contamination
         scores, embeddings = engine.look(warm, pool, rate if strategy.space == "gradient" else None)
         view = PoolView(scores, embeddings, labels, rate)

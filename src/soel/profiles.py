@@ -12,6 +12,7 @@ from soel.types import Precision, PseudoLabelRule, StepRule
 WIDE = 300  # more columns than this are feature vectors, not a table
 MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
+NARROW_WEIGHT = 1.0  # of the narrow network's score beside its companion's
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
 
 
@@ -79,8 +80,8 @@ class Profile:
         return replace(self, **changes)
 
     def without_gpu(self) -> Profile:
-        """The form for feature vectors on a machine without a GPU: one narrow member beside the angles to the pool."""
-        features = replace(self.features, companion="angles", deep_weight=0.5)
+        """The form for feature vectors on a machine without a GPU: one narrow member, which counts for less."""
+        features = replace(self.features, deep_weight=NARROW_WEIGHT)
         return replace(self.with_parts(backbone="ntl-narrow"), n_members=1, features=features)
 
     def schedule(self, n_features: int) -> Schedule:
@@ -92,6 +93,12 @@ class Profile:
     def scaling_for(self, n_columns: int) -> str:
         """How columns are scaled; feature vectors are taken as they come, since their scale carries meaning."""
         return self.scaling if n_columns <= WIDE else "none"
+
+    def strategy_for(self, n_features: int) -> tuple[str, Mapping[str, Any]]:
+        """The strategy's name and options, with 'auto' decided by the width of the rows."""
+        if self.strategy != "auto":
+            return self.strategy, self.strategy_options
+        return ("k-center", {"first": "central"}) if n_features <= WIDE else ("medoids", {})
 
     def backbone_for(self, n_features: int) -> str:
         """The backbone's name, with 'auto' decided by the width of the rows."""
@@ -125,9 +132,10 @@ DEFAULT = Profile(
         deep_weight=0.25,
         rows_per_epoch=TABLE_ROWS,
     ),
-    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch"),
-    strategy="k-center",
-    strategy_options={"first": "central"},
+    features=Schedule(
+        epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", companion="angles", deep_weight=16.0
+    ),
+    strategy="auto",
     contamination="kriging",
     n_members=4,
     scaling="standard",

@@ -75,6 +75,13 @@ def smallest(values: Floats, k: int) -> Floats:
     return np.partition(candidates, k - 1, axis=1)[:, :k]
 
 
+def unit(x: Floats) -> Floats:
+    """Rows (n, d) at length 1; a row of zeros stays as it is."""
+    x = np.asarray(x, np.float32)
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray(x / np.where(length > 0, length, 1))
+
+
 class _Target:
     """Others (m, d) made ready: the squared distance to them is their square, less two products, plus one's own."""
 

@@ -41,8 +41,8 @@ class Surroundings:
     middle: Floats  # (1,) the pool's mean score before it is moved to 0
 
     @classmethod
-    def fit(cls, pool: Floats, labels: Labels, seed: int) -> Surroundings:
-        """From scaled rows (N, d) and their labels (N,); all chance comes from the seed."""
+    def fit(cls, pool: Floats, labels: Labels, seed: int, share: float | None = None) -> Surroundings:
+        """From scaled rows (N, d) and their labels (N,); the share is not looked at. All chance is from the seed."""
         rng, x = np.random.default_rng(seed), clipped(pool)
         suspects, is_normal = around_anomalies(x, labels), labels == NORMAL
         isolation = _isolation(x, rng)

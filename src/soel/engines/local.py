@@ -60,15 +60,17 @@ class LocalEngine:
         self.compute.warm_up(model, pool, self.profile.schedule(pool.shape[1]), progress)
         return self.dressed(model, pool, np.full(len(pool), UNLABELLED, np.int8))
 
-    def dressed(self, model: Model, pool: Floats, labels: Labels) -> Detector:
+    def dressed(self, model: Model, pool: Floats, labels: Labels, share: float | None = None) -> Detector:
         """A detector from trained members: with its standardisation, and its companion where the profile has one.
+
+        share: of anomalies, as the labels let it be estimated; None before any.
 
         Without a label the companion speaks alone: a deep score that nobody has corrected takes away from it.
         """
         schedule = self.profile.schedule(pool.shape[1])
         detector = standardised(model, self.compute.losses(model, pool))
         if schedule.companion is not None:
-            companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed)
+            companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed, share)
             weight = schedule.deep_weight if (labels != UNLABELLED).any() else 0.0
             detector = replace(detector, companion=(schedule.companion, companion), deep_weight=weight)
         return replace(detector, pool_scores=self.compute.score(detector, pool))
@@ -107,7 +109,7 @@ class LocalEngine:
         schedule = self.profile.schedule(pool.shape[1])
         tasks = [task] * model.n_members
         self.compute.fit(model, pool, tasks, schedule, self.objective.always_summed, progress)
-        return self.decide(self.dressed(model, pool, labels), labels, estimate)
+        return self.decide(self.dressed(model, pool, labels, estimate.value), labels, estimate)
 
     def score(self, detector: Detector, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows."""

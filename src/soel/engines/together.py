@@ -43,7 +43,7 @@ def learn_together(
     fit(model, stack.pool, tasks, stack.schedule, engines[0].objective.always_summed)
     trained = zip(stack.split(model), runs, strict=True)
     return [
-        engine.decide(engine.dressed(part, pool, known), known, share)
+        engine.decide(engine.dressed(part, pool, known, share.value), known, share)
         for part, (engine, _, pool, known, share) in trained
     ]
 

@@ -14,6 +14,7 @@ STRATEGIES = Registry(
         "margin": "soel.queries.margin:Margin",
         "margin-diverse": "soel.queries.margin_diverse:MarginDiverse",
         "k-center": "soel.queries.k_center:KCenter",
+        "medoids": "soel.queries.medoids:Medoids",
         "k-means-parallel": "soel.queries.k_means_parallel:KMeansParallel",
     },
 )

@@ -18,7 +18,7 @@ from soel.backbones import BACKBONES
 from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
 from soel.objectives import OBJECTIVES
-from soel.profiles import Profile
+from soel.profiles import WIDE, Profile
 from soel.queries import STRATEGIES
 from soel.registry import Registry
 from soel.reproduce.cells import Cell
@@ -80,7 +80,8 @@ def bare(source: str) -> str:
 def _parts(profile: Profile) -> Iterator[str]:
     """The modules of the parts that the profile names; every estimator, since cells show them all."""
     backbone = "ntl" if profile.backbone == "auto" else profile.backbone
-    named = [(BACKBONES, backbone), (OBJECTIVES, profile.objective), (STRATEGIES, profile.strategy)]
+    named = [(BACKBONES, backbone), (OBJECTIVES, profile.objective)]
+    named += [(STRATEGIES, name) for name in sorted({profile.strategy_for(width)[0] for width in (WIDE, WIDE + 1)})]
     named += [(ESTIMATORS, name) for name in ESTIMATORS]
     companions = {profile.tables.companion, profile.features.companion} - {None}
     named += [(COMPANIONS, str(name)) for name in sorted(map(str, companions))]

@@ -19,6 +19,7 @@ from soel.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f
 from soel.oracle import SimulatedExpert
 from soel.profiles import WIDE, Profile
 from soel.queries import STRATEGIES
+from soel.queries.base import Strategy
 from soel.reproduce.assumptions import assumption_measures
 from soel.reproduce.cells import Cell
 from soel.reproduce.fixmatch import augmented, learn_fixmatch
@@ -47,8 +48,13 @@ class Run:
     @property
     def strategy_share(self) -> float | None:
         """The true share, for those strategies that the paper gives it to."""
-        given = STRATEGIES.get(self.engine.profile.strategy).needs_contamination
-        return self.split.share if given else None
+        return self.split.share if self.strategy.needs_contamination else None
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy of the profile for rows of this width."""
+        name, options = self.engine.profile.strategy_for(self.pool.shape[1])
+        return STRATEGIES.create(name, **options)  # type: ignore[no-any-return]
 
 
 def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Measures]:
@@ -132,8 +138,7 @@ def _ask(run: Run, model: Detector, n_queries: int) -> None:
 
 
 def _select(run: Run, model: Detector, scores: Floats, embeddings: Floats, n_queries: int) -> Selection:
-    profile, share = run.engine.profile, run.strategy_share
-    strategy = STRATEGIES.create(profile.strategy, **profile.strategy_options)
+    strategy, share = run.strategy, run.strategy_share
     if strategy.space == "gradient":
         embeddings = run.engine.look(model, run.pool, share)[1]
     rng = np.random.default_rng([run.cell.seed, len(run.rounds)])
@@ -230,7 +235,6 @@ def _peer(run: Run, labels: Labels) -> Measures:
 
 def _assumptions(run: Run, model: Detector) -> Measures:
     scores, embeddings = run.engine.look(model, run.pool)
-    profile, truth = run.engine.profile, run.split.pool_truth
-    strategy = STRATEGIES.create(profile.strategy, **profile.strategy_options)
+    strategy, truth = run.strategy, run.split.pool_truth
     view = PoolView(scores, embeddings, run.labels, run.strategy_share)
     return _finite(assumption_measures(strategy, view, truth, run.cell.setting.budget, run.cell.seed))

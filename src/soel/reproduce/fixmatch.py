@@ -42,7 +42,7 @@ def learn_fixmatch(
         task = Task(view.labelled, answered(view), view.unlabelled, confident(scores))
         rows = np.where((labels != UNLABELLED)[:, None], slight, heavy)
         fit(model, rows, [task] * model.n_members, replace(schedule, epochs=1))
-    return engine.decide(engine.dressed(model, pool, labels), labels, estimate)
+    return engine.decide(engine.dressed(model, pool, labels, estimate.value), labels, estimate)
 
 
 def confident(scores: Floats) -> ItemWeights:

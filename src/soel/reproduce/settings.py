@@ -29,7 +29,8 @@ def _rows(profile: Profile) -> Sequence[list[str]]:
 
 
 def _row(profile: Profile, kind: str, width: int, schedule: Schedule) -> list[str]:
-    options = ", ".join(f"{name} {value}" for name, value in profile.strategy_options.items())
+    strategy, chosen = profile.strategy_for(width)
+    options = ", ".join(f"{name} {value}" for name, value in chosen.items())
     return [
         profile.name,
         kind,
@@ -38,7 +39,7 @@ def _row(profile: Profile, kind: str, width: int, schedule: Schedule) -> list[st
         str(schedule.epochs),
         "N/5" if schedule.batch_size is None else str(schedule.batch_size),
         str(profile.n_members),
-        f"{profile.strategy} ({options})" if options else profile.strategy,
+        f"{strategy} ({options})" if options else strategy,
         f"{profile.objective}, {schedule.step} step, labels by {schedule.pseudo_labels}",
         profile.contamination,
         profile.scaling_for(width),

@@ -1,0 +1,91 @@
+"""The rows in the middle of the pool's groups: each answer speaks for many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soel.queries.base import Strategy, certain
+from soel.types import Floats, PoolView, Rows, Selection
+
+AXES = 64  # along which directions differ most; groups are looked for there
+POWER = 4  # of a row's rank by its distance from the middle, as its weight
+STARTS, STEPS = 3, 50
+SAMPLE_ROWS = 20_000  # a larger pool is grouped by a random sample of this size
+
+
+class Medoids(Strategy):
+    """k-means among directions from the middle of the pool; rows far from the middle weigh most.
+
+    Rows that were labelled before are groups of their own that do not move. Of each new group the row nearest to its
+    middle is asked, the heaviest group first; the reserve holds the next nearest. Where the diverse strategies take
+    the outermost rows, these stand for many others, and so do their answers. Time O(K N D), memory O(N D).
+    """
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        points, weights = _directions(view.embeddings, rng)
+        free = view.unlabelled
+        sample = free if len(free) <= SAMPLE_ROWS else np.sort(rng.choice(free, SAMPLE_ROWS, replace=False))
+        fixed = points[view.labelled]
+        starts = [_grouped(points[sample], weights[sample], fixed, n_queries, rng) for _ in range(STARTS)]
+        centres = min(starts, key=lambda start: start[1])[0]
+        return certain(_middles(points, weights, free, centres, len(fixed), n_rows))
+
+
+def _directions(embeddings: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Unit vectors (N, p) from the middle of the pool, and weights (N,) that grow with the distance from it."""
+    from sklearn.utils.extmath import randomized_svd  # takes a second to import
+
+    arms = np.asarray(embeddings, np.float32) - embeddings.mean(axis=0, dtype=np.float64).astype(np.float32)
+    lengths = np.linalg.norm(arms, axis=1)
+    ranks = np.empty(len(arms))
+    ranks[np.argsort(lengths, kind="stable")] = np.arange(len(arms)) + 0.5
+    arms /= np.where(lengths > 0, lengths, 1)[:, None]
+    if min(arms.shape) > AXES:
+        part = arms if len(arms) <= SAMPLE_ROWS else arms[rng.choice(len(arms), SAMPLE_ROWS, replace=False)]
+        _, _, axes = randomized_svd(part - part.mean(axis=0), AXES, random_state=int(rng.integers(2**31)))
+        arms = arms @ axes.T
+    return arms, (ranks / len(arms)) ** POWER
+
+
+def _grouped(
+    points: Floats, weights: Floats, fixed: Floats, n_groups: int, rng: np.random.Generator
+) -> tuple[Floats, float]:
+    """Centres (f + k, p), the fixed ones first, and the weighted sum of squares: Lloyd's steps after k-means++."""
+    centres = fixed
+    for _ in range(n_groups):
+        mass = weights * _nearest(points, centres)[1] if len(centres) else weights
+        mass = mass if mass.sum() > 0 else np.ones(len(points))
+        centres = np.vstack([centres, points[rng.choice(len(points), p=mass / mass.sum())]])
+    cost = np.inf
+    for _ in range(STEPS):
+        owner, squares = _nearest(points, centres)
+        before, cost = cost, float(weights @ squares)
+        if not cost < before * (1 - 1e-6):
+            break
+        total = np.bincount(owner, weights, len(centres))
+        moved = np.flatnonzero(total[len(fixed) :] > 0) + len(fixed)  # an empty group stays where it is
+        for group in moved:
+            mine = owner == group
+            centres[group] = weights[mine] @ points[mine] / total[group]
+    return centres, cost
+
+
+def _nearest(points: Floats, centres: Floats) -> tuple[Rows, Floats]:
+    """The centre nearest to each point (n,), and the squared distance to it."""
+    squares = np.einsum("ij,ij->i", centres, centres) - 2 * points @ centres.T
+    owner = squares.argmin(axis=1)
+    own = np.einsum("ij,ij->i", points, points)
+    return owner, np.maximum(np.take_along_axis(squares, owner[:, None], axis=1)[:, 0] + own, 0).astype(np.float64)
+
+
+def _middles(points: Floats, weights: Floats, free: Rows, centres: Floats, n_fixed: int, n_rows: int) -> Rows:
+    """`n_rows` of the free rows: the nearest to each new centre, the heaviest group first; then the next nearest."""
+    owner, squares = _nearest(points[free], centres)
+    heavy = np.bincount(owner, weights[free], len(centres))
+    order = np.lexsort((squares, owner))
+    place = np.empty(len(free), np.int64)  # of a row among those of its group
+    starts = np.searchsorted(owner[order], np.arange(len(centres)))
+    place[order] = np.arange(len(free)) - starts[owner[order]]
+    is_old = owner < n_fixed  # rows that an earlier answer speaks for come last
+    ranked = np.lexsort((squares, -heavy[owner], place, is_old))
+    return free[ranked[:n_rows]]
