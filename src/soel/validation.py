@@ -78,15 +78,17 @@ def _read_numbers(cells: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _read_cells(cells: NDArray[Any]) -> NDArray[np.int8]:
+    # A number of numpy's cannot be compared with a Decimal; one of Python's can.
+    plain = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells.tolist()]
     try:
-        codes = {cell: _code(cell) for cell in set(cells.tolist())}
+        codes = {cell: _code(cell) for cell in set(plain)}
     except TypeError as error:
         raise LabelError(f"y holds things that are not labels: {error}. Use {LABEL_CODES}.") from error
     strange = [cell for cell, code in codes.items() if code is None]
     if strange:
-        n_unknown = sum(codes[cell] is None for cell in cells.tolist())
+        n_unknown = sum(codes[cell] is None for cell in plain)
         raise _unknown_labels(sorted(strange, key=repr), n_unknown)
-    return np.array([codes[cell] for cell in cells.tolist()], np.int8)
+    return np.array([codes[cell] for cell in plain], np.int8)
 
 
 def _code(cell: Any) -> int | None:
@@ -115,7 +117,7 @@ def _check_direction(cells: NDArray[Any], labels: NDArray[np.int8]) -> None:
     if 2 * n_ones <= len(labels) or (labels == 0).any() or not (labels == -1).any():
         return
     # Words and missing values cannot be scikit-learn's codes, so only literal -1 and 1 are suspicious.
-    if {str(cell).strip() for cell in set(cells.tolist())} <= _TURNED_ROUND:
+    if {str(cell).strip() for cell in cells.tolist()} <= _TURNED_ROUND:
         raise LabelError(
             f"y holds only -1 and 1, and {n_ones} of {len(labels)} are 1: these look like scikit-learn's "
             "outlier codes, where -1 is the outlier. Here 1 is an anomaly, 0 normal and -1 not labelled: "
