@@ -69,6 +69,22 @@ def test_a_large_pool_is_represented_by_a_sample() -> None:
     assert fitted.reference.shape == (REFERENCE_ROWS, AXES)
 
 
+def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, is_anomaly = features()
+    asked: list[int] = []
+    fit = Linear.fit
+
+    def counted(points: Floats, labels: np.ndarray, share: float) -> Linear:
+        asked.append(int((labels != -1).sum()))
+        return fit(points, labels, share)
+
+    monkeypatch.setattr("soel.companions.angles.MOST_LABELS", 200)
+    monkeypatch.setattr(Linear, "fit", counted)
+    fitted = Angles.fit(x, is_anomaly.astype(np.int8), 0, 0.1)
+    assert asked == [200]
+    assert auroc(is_anomaly, fitted.score(x)) > 0.95
+
+
 @pytest.mark.parametrize("rows", [np.zeros((8, 310)), np.ones((8, 310)), np.eye(8, 310)], ids=["zero", "same", "apart"])
 def test_degenerate_pools_give_finite_scores(rows: Floats) -> None:
     labels = np.array([0, 1, -1, -1, -1, -1, -1, -1], np.int8)

@@ -10,12 +10,13 @@ import numpy as np
 from soel.companions.distances import mean_of_nearest, nearest, unit
 from soel.companions.linear import Linear
 from soel.errors import ModelFileError
-from soel.types import ANOMALY, UNLABELLED, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows
 
 AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 REFERENCE_ROWS = 10_000  # a larger pool is represented by a random sample of this size
 ANOMALY_WEIGHT = 0.5
+MOST_LABELS = 1000  # that the linear part listens to
 LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
 SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors, before its logarithm is taken
 
@@ -58,8 +59,7 @@ class Angles:
         learnt["unit_of_distance"] = np.array([distances.std() or 1.0])
         scores = distances / learnt["unit_of_distance"]
         if share is not None:
-            taught = np.union1d(rows, np.flatnonzero(labels != UNLABELLED))
-            linear = Linear.fit(points[taught], labels[taught], share)
+            linear = _taught(points, rows, labels, share, rng)
             weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
             learnt["direction"] = linear.direction * (weight / ((points @ linear.direction).std() or 1.0))
             scores = scores + points @ learnt["direction"]
@@ -98,6 +98,16 @@ class Angles:
         if len(self.anomalies):
             score -= ANOMALY_WEIGHT * np.log(nearest(points, self.anomalies) + SMALLEST_TO_ANOMALY)
         return np.asarray(score)
+
+
+def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:
+    """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
+    known = np.flatnonzero(labels != UNLABELLED)
+    known = known if len(known) <= MOST_LABELS else rng.choice(known, MOST_LABELS, replace=False)
+    told = np.full_like(labels, UNLABELLED)
+    told[known] = labels[known]
+    seen = np.union1d(rows, known)
+    return Linear.fit(points[seen], told[seen], share)
 
 
 def _view(directions: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

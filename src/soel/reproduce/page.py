@@ -9,7 +9,7 @@ from pathlib import Path
 
 from soel.data.catalogue import CATALOGUE
 from soel.features.onnx_extractor import has_gpu
-from soel.profiles import AUTHORS, PAPER, Profile, find_profile
+from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, find_profile
 from soel.reproduce.artefact import Artefact
 from soel.reproduce.artefacts import find_artefact
 from soel.reproduce.artefacts_main import MEDICAL, PHOTOS, TABLES
@@ -22,11 +22,12 @@ Progress = Callable[[int, int], None]
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
 PHOTO_CLASSES = ("cifar10-0", "cifar10-4", "cifar10-6")
-RIVALS = ("Pos2", "Rand2", "SOEL")  # the two best of the others on CIFAR-10
+RIVALS = ("Pos2", "Rand2", "SOEL")  # the two best of the others on CIFAR-10 in a first draw of the pools
 X_RAYS = "pneumoniamnist"
 BUDGETS = (5, 10, 20, 40, 80, 160)
 MOST_NAMED = 2  # data sets in a heading
-NARROW, NARROW_PAPER = narrow(AUTHORS), narrow(PAPER)
+NARROW, NARROW_PAPER, OURS_NARROW = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
+FRAMES_SET = "ucsd-peds1"
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,16 @@ STEPS_APART = (
     "does not mind the scale of a loss. So the profile here is `paper`."
 )
 ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
-NOT_ABOVE = (
-    "The default profile (k-center queries, four members) is not above profile `authors` here, on the same splits. "
-    "Which of 5,555 rows are asked decides several points on a class: one lost 5 against `authors`, and another won 5."
+OURS = (
+    "Fashion-MNIST gains 1.3 points over profile `authors` on the same splits; CIFAR-10 does not gain. There the "
+    "medoids hit few of the anomalies that look like the normal class (birds: 88.6 against 94.2), and which rows are "
+    "asked decides more than what is learnt from them."
 )
+LAPTOP = (
+    "What a machine without a GPU trains in a minute or two, here on the same features: it costs 0.2 points on "
+    "CIFAR-10 and nothing on Fashion-MNIST, since most of the score is that of the companion, which needs no training."
+)
+FRAMES = "One seed, so differences of a point or two say little. SOEL is ahead at every budget but 40."
 TOO_SHORT = (
     "Below the paper's figures, Hybr2 far below. What is missing is training: on held-out training pictures (four "
     "classes of CIFAR-10, pools of 1,777) a learning rate of 1e-3 instead of 1e-4 raises SOEL from 84.5 to 89.4 and "
@@ -75,7 +82,7 @@ def _on_gpu(
     artefact: str,
     methods: tuple[str, ...],
     datasets: tuple[str, ...],
-    profile: str = "authors",
+    profile: str | Profile = "authors",
     classes: tuple[int, ...] = (),
     budgets: tuple[int, ...] = (),
     note: str = "",
@@ -103,6 +110,10 @@ SECTIONS = (
     Section("table2", Plan(NARROW, ("Hybr1", "Rand1", "SOEL"), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
     Section("table2", Plan(NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
     Section("video", Plan(NARROW, ("SOEL",), budgets=(20,), n_seeds=1), FILES),
+    Section("table2", Plan(OURS_NARROW, ("SOEL",), OBJECTS, n_seeds=3)),
+    Section("table2", Plan(OURS_NARROW, ("SOEL",), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
+    Section("table2", Plan(OURS_NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
+    Section("video", Plan(OURS_NARROW, ("SOEL",), budgets=(20,), n_seeds=1), FILES),
     Section("knn", Plan("authors"), KNN),
     Section("knn", Plan("default")),
     Section("knn", Plan(NARROW, datasets=OBJECTS, budgets=(20,), n_seeds=3, measures=("auroc",))),
@@ -133,12 +144,12 @@ SECTIONS = (
     Section("robust-ratio", Plan("authors", datasets=SMALL_TABLES, budgets=(10,), measures=("f1",))),
     _objects("deep-svdd"),
     Section("assumptions", Plan("authors", datasets=SMALL_TABLES)),
-    _on_gpu("table2", ("SOEL",), PHOTOS),
-    _on_gpu("table2", ("SOEL",), PHOTOS[:1], "default", note=NOT_ABOVE),
-    _on_gpu("table2", (), PHOTOS[1:], classes=tuple(range(7)), note=SOME_CLASSES),
-    _on_gpu("table2", RIVALS, MEDICAL[:1]),
-    _on_gpu("table2", RIVALS, MEDICAL[1:2], classes=(1, 3, 5, 9), note=SOME_CLASSES),
-    _on_gpu("table2", ("Rand2", "SOEL"), (X_RAYS,)),
+    _on_gpu("table2", (), PHOTOS),
+    _on_gpu("table2", ("SOEL",), PHOTOS, "default", note=OURS),
+    _on_gpu("table2", ("SOEL",), PHOTOS, OURS_NARROW, note=LAPTOP),
+    _on_gpu("table2", RIVALS, (*MEDICAL[:2], X_RAYS)),
+    _on_gpu("budgets", RIVALS, PHOTOS, classes=(2, 4, 6), budgets=(20, 40), note=SOME_CLASSES),
+    _on_gpu("video", ("Hybr2", "Mar", "Rand2", "SOEL"), (FRAMES_SET,), budgets=(20, 40, 80, 160), note=FRAMES),
     _on_gpu("deep-svdd", (), PHOTOS, note=TOO_SHORT),
     _on_gpu("robust-ratio", (), PHOTOS[:1], budgets=(20,)),
     _on_gpu("alpha", (), PHOTOS[:1]),
