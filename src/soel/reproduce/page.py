@@ -226,7 +226,8 @@ def _section(section: Section, outcome: Outcome, picture: str) -> str:
     seeds = f"Profile `{outcome.profile}`, {number} seed{'' if number == '1' else 's'}."
     classes = ", ".join(map(str, section.plan.classes))
     seeds += f" Normal classes: {classes}." if classes else ""
-    seeds += " ResNet-50 features, the full network, one H200." if section.on_gpu else ""
+    network = "" if "narrow" in outcome.profile else " the full network,"
+    seeds += f" ResNet-50 features,{network} one H200." if section.on_gpu else ""
     parts = [f"## {_heading(outcome.artefact, outcome.profile)}", seeds, outcome.text, picture]
     return "\n\n".join([*[part for part in parts if part], *([section.note] if section.note else [])])
 
