@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from soel.errors import ConfigError, ModelFileError
 from soel.features import onnx_extractor, torch_onnx
+from soel.features.extractors import find_extractor
 from soel.features.onnx_extractor import OnnxExtractor
 from soel.features.onnx_file import read_graph
 from soel.features.torch_resnet import load_onnx_resnet
@@ -78,6 +79,20 @@ def test_how_pixels_are_given_follows_the_file(tmp_path: Path) -> None:
     lite = OnnxExtractor(tmp_path / "plain.onnx", pixels="lite")
     np.testing.assert_allclose(lite.prepare(pictures)[:, 0], (pictures[..., 0] - 127.0) / 128, rtol=1e-6)
     assert lite.fingerprint != plain.fingerprint
+
+
+def test_the_name_of_a_file_may_say_how_it_wants_pixels(tmp_path: Path, network: Path) -> None:
+    def found(which: str) -> OnnxExtractor:
+        extractor = find_extractor(which, tmp_path, fetch=lambda *_: network)
+        assert isinstance(extractor, OnnxExtractor)
+        return extractor
+
+    assert found(str(network)).pixels == "imagenet"
+    assert found(f"{network}?pixels=unit").pixels == "unit"
+    assert found(f"{network}?pixels=unit").name == network.name
+    for wrong in ("", "dots"):
+        with pytest.raises(ConfigError, match=f"bytes, unit.*got '{wrong}'"):
+            found(f"{network}?pixels={wrong}")
 
 
 def test_a_network_of_a_fixed_batch_gives_the_same(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from soel.queries.medoids import AXES, Medoids
@@ -71,3 +73,14 @@ def test_a_pool_larger_than_the_sample_is_asked_about_as_a_whole() -> None:
     x, group = grouped((12_000, 8_000, 4_000, 1_000))
     rows = Medoids().select(view(x), 4, np.random.default_rng(0)).rows
     assert sorted(group[rows]) == [0, 1, 2, 3]
+
+
+def test_many_labels_cost_little_memory() -> None:
+    x = np.random.default_rng(0).normal(size=(20_000, 16)).astype(np.float32)
+    known = view(x, tuple(range(6000)))
+    tracemalloc.start()
+    rows = Medoids().select(known, 5, np.random.default_rng(0)).rows
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (rows >= 6000).all()
+    assert peak < 200e6  # all distances at once are 336 MB

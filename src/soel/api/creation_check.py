@@ -13,7 +13,7 @@ from soel.data.arrow_files import guess_layout
 from soel.data.tables import SUFFIXES, read_table
 from soel.errors import DataError, SchemaError, SessionError
 from soel.features import pictures, video
-from soel.features.extractors import DEFAULT, REMOTE
+from soel.features.extractors import DEFAULT, REMOTE, onnx_file
 from soel.features.image_arrays import is_idx
 from soel.features.source import is_media, open_source
 from soel.profiles import find_profile
@@ -105,8 +105,9 @@ def _check_folder(folder: Path) -> None:
 
 def _check_extractor(which: str) -> None:
     """A known name is not opened: that takes a while. Another one has to be a file."""
-    if Path(which).suffix.lower() == ".onnx":
-        if not Path(which).is_file():
-            raise DataError(f"There is no network {which}. Give the path of an ONNX file.")
+    path, _ = onnx_file(which)
+    if path is not None:
+        if not path.is_file():
+            raise DataError(f"There is no network {path}. Give the path of an ONNX file.")
     elif which not in (DEFAULT, *REMOTE):
         open_extractor(which)  # says which names there are

@@ -19,13 +19,13 @@ GRID = (np.arange(2000) + 0.5) / 2000
 
 
 class Kriging(ContaminationEstimator):
-    """Block kriging of the labels around their trend with the score, then a Beta posterior for the unlabelled rest.
+    """Block kriging of the labels around their trend, then a Beta posterior for the unlabelled rest.
 
-    Labels vary around P(anomaly | score) and resemble one another the more, the nearer their rows are. The best
-    linear unbiased predictor of the pool's mean label has weights w and an error variance v: the labels are worth
-    1 / v uniform draws. The odds of the draws do not enter: given features, scores and past labels, how a row was
-    picked says nothing about its own label. All labels are used with the newest scores and embeddings.
-    Time O(K N D), memory O(N).
+    Labels vary around P(anomaly | score, distance from the middle of the pool), since strategies ask by both, and
+    resemble one another the more, the nearer their rows are. The best linear unbiased predictor of the pool's mean
+    label has weights w and an error variance v: the labels are worth 1 / v uniform draws. The odds of the draws do not
+    enter: given features, scores and past labels, how a row was picked says nothing about its own label. All labels
+    are used with the newest scores and embeddings. Time O(K N D), memory O(N).
     """
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
@@ -56,7 +56,7 @@ class _Pool:
         """Weights (K,) on the labels and the error variance, in units of share * (1 - share)."""
         x = np.asarray(self.embeddings, np.float64)
         x = x - x.mean(axis=0)
-        chances = trend(np.asarray(self.scores, np.float64), self.rows, self.is_anomaly)
+        chances = trend(np.asarray(self.scores, np.float64), np.linalg.norm(x, axis=1), self.rows, self.is_anomaly)
         mean = chances.mean()
         rise, size = chances / mean, np.sqrt(chances * (1 - chances) / (mean * (1 - mean)))
         sample = self._stand_ins()

@@ -18,6 +18,8 @@ from soel.types import Floats
 Pictures = NDArray[np.uint8]
 Fetch = Callable[["RemoteModel", Path], Path]
 DEFAULT = "efficientnet-lite2"
+PIXELS = "?pixels="  # after an ONNX file's name: how it wants them
+INPUTS = ("bytes", "unit", "imagenet", "lite")
 
 
 class Extractor(Protocol):
@@ -63,6 +65,7 @@ NAMES: Mapping[str, str] = {
     DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
     "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
     "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
+    "MODEL.onnx?pixels=unit": "the same, saying how it wants pixels: bytes (0 to 255), unit (0 to 1), imagenet or lite",
 }
 
 
@@ -81,9 +84,26 @@ def find_extractor(which: str | Path | Extractor | Callable[[Picture], Any], cac
     if str(which) in REMOTE:
         model = REMOTE[str(which)]
         return OnnxExtractor(fetch(model, cache / "models"), str(which), model.pixels)
-    if Path(which).suffix.lower() == ".onnx":
-        return OnnxExtractor(Path(which))
+    path, pixels = onnx_file(which)
+    if path is not None:
+        return OnnxExtractor(path, pixels=pixels)
     raise ConfigError(f"There is no extractor called {str(which)!r}. Choose one of: {', '.join(NAMES)}.")
+
+
+def onnx_file(which: str | Path) -> tuple[Path | None, str | None]:
+    """The file that 'MODEL.onnx' or 'MODEL.onnx?pixels=unit' names, and how it wants its pixels; None if neither."""
+    name, asked, pixels = str(which).partition(PIXELS)
+    path = Path(name)
+    if path.suffix.lower() != ".onnx":
+        return None, None
+    return path, checked_pixels(pixels) if asked else None
+
+
+def checked_pixels(pixels: str) -> str:
+    """A way to give pixels, or a ConfigError that says which there are."""
+    if pixels not in INPUTS:
+        raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {pixels!r}.")
+    return pixels
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from soel.cores import n_cores
 from soel.errors import ConfigError, DataError, ModelFileError
-from soel.features.extractors import Pictures, file_digest
+from soel.features.extractors import Pictures, checked_pixels, file_digest
 from soel.features.items import reason
 from soel.features.onnx_file import Graph, feature_output, normalises, read_graph, with_output
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST_TOGETHER = 8  # batches at once
 SIZE = 224  # where the file leaves it open
-INPUTS = ("bytes", "unit", "imagenet", "lite")
 _ONE = np.ones(3, np.float32)
 _SCALES = {  # pixels p become (p - centre) / width
     "bytes": (0 * _ONE, _ONE),
@@ -46,9 +45,7 @@ class OnnxExtractor:
         graph = read_graph(path)
         self.name = name or path.name
         usual = "bytes" if normalises(graph) else "imagenet"
-        self.pixels = pixels or usual
-        if self.pixels not in INPUTS:
-            raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {self.pixels!r}.")
+        self.pixels = usual if pixels is None else checked_pixels(pixels)
         self._name, shape = _picture_input(path, graph)
         self._channels_first = shape[1] in (1, 3)
         side = shape[2]

@@ -11,6 +11,7 @@ AXES = 64  # along which directions differ most; groups are looked for there
 POWER = 4  # of a row's rank by its distance from the middle, as its weight
 STARTS, STEPS = 3, 50
 SAMPLE_ROWS = 20_000  # a larger pool is grouped by a random sample of this size
+BLOCK = 2**24  # distances to labelled rows at once
 
 
 class Medoids(Strategy):
@@ -18,17 +19,18 @@ class Medoids(Strategy):
 
     Rows that were labelled before are groups of their own that do not move. Of each new group the row nearest to its
     middle is asked, the heaviest group first; the reserve holds the next nearest. Where the diverse strategies take
-    the outermost rows, these stand for many others, and so do their answers. Time O(K N D), memory O(N D).
+    the outermost rows, these stand for many others, and so do their answers. Time O((K + labels) N D), memory O(N D).
     """
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         points, weights = _directions(view.embeddings, rng)
         free = view.unlabelled
         sample = free if len(free) <= SAMPLE_ROWS else np.sort(rng.choice(free, SAMPLE_ROWS, replace=False))
-        fixed = points[view.labelled]
-        starts = [_grouped(points[sample], weights[sample], fixed, n_queries, rng) for _ in range(STARTS)]
+        taken = _to_labelled(points[free], points[view.labelled])
+        near = taken[np.searchsorted(free, sample)]
+        starts = [_grouped(points[sample], weights[sample], near, n_queries, rng) for _ in range(STARTS)]
         centres = min(starts, key=lambda start: start[1])[0]
-        return certain(_middles(points, weights, free, centres, len(fixed), n_rows))
+        return certain(free[_middles(points[free], weights[free], taken, centres)[:n_rows]])
 
 
 def _directions(embeddings: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -47,24 +49,36 @@ def _directions(embeddings: Floats, rng: np.random.Generator) -> tuple[Floats, F
     return arms, (ranks / len(arms)) ** POWER
 
 
+def _to_labelled(points: Floats, labelled: Floats) -> Floats:
+    """Squared distances (n,) to the nearest labelled point; infinite without one."""
+    if not len(labelled):
+        return np.full(len(points), np.inf)
+    step = max(1, BLOCK // len(labelled))
+    return np.concatenate([_nearest(points[at : at + step], labelled)[1] for at in range(0, len(points), step)])
+
+
 def _grouped(
-    points: Floats, weights: Floats, fixed: Floats, n_groups: int, rng: np.random.Generator
+    points: Floats, weights: Floats, taken: Floats, n_groups: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
-    """Centres (f + k, p), the fixed ones first, and the weighted sum of squares: Lloyd's steps after k-means++."""
-    centres = fixed
+    """Centres (k, p) and the weighted sum of squares: Lloyd's steps after k-means++.
+
+    taken: (n,) squared distances to the nearest labelled point. Those nearer to one than to a centre are in no group.
+    """
+    centres, squares = points[:0], taken
     for _ in range(n_groups):
-        mass = weights * _nearest(points, centres)[1] if len(centres) else weights
+        mass = weights * squares if np.isfinite(squares).all() else weights
         mass = mass if mass.sum() > 0 else np.ones(len(points))
         centres = np.vstack([centres, points[rng.choice(len(points), p=mass / mass.sum())]])
+        squares = np.minimum(squares, _nearest(points, centres[-1:])[1])
     cost = np.inf
     for _ in range(STEPS):
         owner, squares = _nearest(points, centres)
-        before, cost = cost, float(weights @ squares)
+        before, cost = cost, float(weights @ np.minimum(squares, taken))
         if not cost < before * (1 - 1e-6):
             break
-        total = np.bincount(owner, weights, len(centres))
-        moved = np.flatnonzero(total[len(fixed) :] > 0) + len(fixed)  # an empty group stays where it is
-        for group in moved:
+        owner[taken <= squares] = n_groups
+        total = np.bincount(owner, weights, n_groups + 1)
+        for group in np.flatnonzero(total[:n_groups] > 0):  # an empty group stays where it is
             mine = owner == group
             centres[group] = weights[mine] @ points[mine] / total[group]
     return centres, cost
@@ -78,14 +92,17 @@ def _nearest(points: Floats, centres: Floats) -> tuple[Rows, Floats]:
     return owner, np.maximum(np.take_along_axis(squares, owner[:, None], axis=1)[:, 0] + own, 0).astype(np.float64)
 
 
-def _middles(points: Floats, weights: Floats, free: Rows, centres: Floats, n_fixed: int, n_rows: int) -> Rows:
-    """`n_rows` of the free rows: the nearest to each new centre, the heaviest group first; then the next nearest."""
-    owner, squares = _nearest(points[free], centres)
-    heavy = np.bincount(owner, weights[free], len(centres))
+def _middles(points: Floats, weights: Floats, taken: Floats, centres: Floats) -> Rows:
+    """Rows in the order they are asked: the nearest to each centre, the heaviest group first; then the next nearest.
+
+    Those that an earlier answer speaks for come last.
+    """
+    owner, squares = _nearest(points, centres)
+    is_taken = taken <= squares
+    squares, owner = np.minimum(squares, taken), np.where(is_taken, len(centres), owner)
+    heavy = np.bincount(owner, weights, len(centres) + 1)
     order = np.lexsort((squares, owner))
-    place = np.empty(len(free), np.int64)  # of a row among those of its group
-    starts = np.searchsorted(owner[order], np.arange(len(centres)))
-    place[order] = np.arange(len(free)) - starts[owner[order]]
-    is_old = owner < n_fixed  # rows that an earlier answer speaks for come last
-    ranked = np.lexsort((squares, -heavy[owner], place, is_old))
-    return free[ranked[:n_rows]]
+    place = np.empty(len(points), np.int64)  # of a row among those of its group
+    starts = np.searchsorted(owner[order], np.arange(len(centres) + 1))
+    place[order] = np.arange(len(points)) - starts[owner[order]]
+    return np.lexsort((squares, -heavy[owner], place, is_taken))

@@ -86,6 +86,14 @@ class Cell:
         """The profile with the method's parts, and with what the paper sets for the data set."""
         return settled(self.method.applied_to(self.profile), self.dataset)
 
+    @property
+    def kind(self) -> str | None:
+        """What its rows are: 'table', 'features', 'video' or 'pixels'; None for a file that the catalogue lacks."""
+        kind = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
+        if kind == "images":
+            return "pixels" if self.settled.backbone in PICTURE_BACKBONES else "features"
+        return kind
+
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the result."""
         return {
@@ -101,12 +109,8 @@ class Cell:
 
     def _profile(self) -> dict[str, Any]:
         """The settings that matter: schedules for other kinds of data do not."""
-        profile = self.settled
-        settings = told(profile)
-        kind: str | None = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
-        if kind == "images":
-            kind = "pixels" if profile.backbone in PICTURE_BACKBONES else "features"
-        return {name: value for name, value in settings.items() if name not in OTHER_SCHEDULES.get(kind, ())}
+        settings, others = told(self.settled), OTHER_SCHEDULES.get(self.kind, ())
+        return {name: value for name, value in settings.items() if name not in others}
 
     @property
     def _setting(self) -> Setting:

@@ -18,7 +18,7 @@ from soel.backbones import BACKBONES
 from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
 from soel.objectives import OBJECTIVES
-from soel.profiles import WIDE, Profile
+from soel.profiles import WIDE
 from soel.queries import STRATEGIES
 from soel.registry import Registry
 from soel.reproduce.cells import Cell
@@ -40,9 +40,9 @@ DESCRIBING = frozenset(
 
 def code_of(cell: Cell) -> str:
     """The state of the code that this cell's figures depend on."""
-    method, profile = cell.method, cell.settled
+    method = cell.method
     extra = [(method.peer, PEERS), (method.augmented, AUGMENTED), (cell.setting.stage == "assumptions", ASSUMPTIONS)]
-    return digest_of((EXPERIMENT, *_parts(profile), *(module for needed, module in extra if needed)))
+    return digest_of((EXPERIMENT, *_parts(cell), *(module for needed, module in extra if needed)))
 
 
 def whole_code() -> str:
@@ -77,14 +77,16 @@ def bare(source: str) -> str:
     return ast.unparse(_Bare().visit(ast.parse(source)))
 
 
-def _parts(profile: Profile) -> Iterator[str]:
-    """The modules of the parts that the profile names; every estimator, since cells show them all."""
+def _parts(cell: Cell) -> Iterator[str]:
+    """The modules of the parts that the cell's profile names for its kind of rows; every estimator: cells show all."""
+    profile = cell.settled
+    widths = {"table": (WIDE,), None: (WIDE, WIDE + 1)}.get(cell.kind, (WIDE + 1,))
+    strategies = {profile.strategy_for(width)[0] for width in widths}
+    companions = {profile.schedule(width).companion for width in widths} - {None}
     backbone = "ntl" if profile.backbone == "auto" else profile.backbone
-    named = [(BACKBONES, backbone), (OBJECTIVES, profile.objective)]
-    named += [(STRATEGIES, name) for name in sorted({profile.strategy_for(width)[0] for width in (WIDE, WIDE + 1)})]
-    named += [(ESTIMATORS, name) for name in ESTIMATORS]
-    companions = {profile.tables.companion, profile.features.companion} - {None}
-    named += [(COMPANIONS, str(name)) for name in sorted(map(str, companions))]
+    named = [(BACKBONES, backbone), (OBJECTIVES, profile.objective), *((ESTIMATORS, name) for name in ESTIMATORS)]
+    named += [(STRATEGIES, name) for name in sorted(strategies)]
+    named += [(COMPANIONS, name) for name in sorted(map(str, companions))]
     for registry, name in named:
         module = _module_of(registry, name)
         if module is not None:
