@@ -43,7 +43,7 @@ def trend(scores: Floats, distances: Floats, rows: np.ndarray, is_anomaly: np.nd
 def _surfaces(ranks: Floats) -> Floats:
     """Log-odds (intercept, slope, slope, n) of every surface of the grid at these places (2, n)."""
     by_score, by_distance = (np.multiply.outer(SLOPES, rank) for rank in ranks)
-    return INTERCEPTS[:, None, None, None] + by_score[:, None] + by_distance
+    return np.asarray(INTERCEPTS[:, None, None, None] + by_score[:, None] + by_distance)
 
 
 def _log_prior(shares: Floats) -> Floats:
