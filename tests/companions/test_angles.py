@@ -63,6 +63,30 @@ def test_scores_have_the_unit_of_their_spread_over_the_pool() -> None:
     assert 0.8 < scores[labels == -1].std() < 1.2
 
 
+def test_rows_that_leave_the_normal_shape_stand_out() -> None:
+    rng = np.random.default_rng(0)
+    spreads = np.r_[np.full(20, 1.0), np.full(300, 0.02)]
+    x = 5 + rng.normal(size=(NONE.size, 320)) * spreads
+    is_anomaly = np.arange(NONE.size) < 40
+    x[is_anomaly, 20:] += 0.08 * np.sign(
+        rng.normal(size=300)
+    )  # small beside what varies most, large where nothing does
+    fitted = Angles.fit(x.astype(np.float32), NONE, 0)
+    by_distance, by_score = (
+        auroc(is_anomaly, np.linalg.norm(fitted.space(x), axis=1)),
+        auroc(is_anomaly, fitted.score(x)),
+    )
+    assert by_score > by_distance + 0.1
+
+
+def test_suspected_rows_do_not_shape_what_is_normal() -> None:
+    x, is_anomaly = features()
+    fitted = Angles.fit(x, some_labels(is_anomaly, 6), 0, 0.1)
+    normal, rest = (fitted.space(x[rows]).mean(axis=0) for rows in (~is_anomaly, is_anomaly))
+    away = np.linalg.norm(rest - normal)
+    assert np.linalg.norm(fitted.core - normal) < 0.1 * away
+
+
 def test_a_large_pool_is_represented_by_a_sample() -> None:
     x = np.abs(np.random.default_rng(0).normal(size=(REFERENCE_ROWS + 500, 310))).astype(np.float32)
     fitted = Angles.fit(x, np.full(len(x), -1, np.int8), 0)

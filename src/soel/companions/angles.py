@@ -10,14 +10,16 @@ import numpy as np
 from soel.companions.distances import mean_of_nearest, nearest, unit
 from soel.companions.linear import Linear
 from soel.errors import ModelFileError
-from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 REFERENCE_ROWS = 10_000  # a larger pool is represented by a random sample of this size
 ANOMALY_WEIGHT = 0.5
-MOST_LABELS = 1000  # that the linear part listens to
+MOST_LABELS = 1000  # that axes and the linear part listen to
 LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
+SHAPE_WEIGHT = 0.5  # of the second part beside the first
+SHRINKAGE = 0.1  # of the normal rows' covariance towards equal variances, as a share of their mean
 SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors, before its logarithm is taken
 
 
@@ -25,10 +27,11 @@ SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors
 class Angles:
     """Rows as unit vectors, seen from the middle of the pool, along the axes in which these differ most.
 
-    The score is the logarithm of the mean distance to the nearest of the pool, less half that of the distance to the
-    nearest labelled anomaly, plus a linear part (`Linear`) that counts as much as it foretells of the labels. All in
-    units of their spread over the pool. Labelled anomalies are no part of the reference. The length of a feature
-    vector says little; its direction much.
+    The score adds two parts in units of their spread over the pool. Neighbours: the logarithm of the mean distance
+    to the nearest of the pool, less half that of the distance to the nearest labelled anomaly, plus a linear part
+    (`Linear`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of Mahalanobis'
+    distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the reference.
+    The length of a feature vector says little; its direction much.
     """
 
     centre: Floats  # (d,) the mean of the pool's unit vectors
@@ -36,7 +39,10 @@ class Angles:
     reference: Floats  # (m, p) points of the pool without labelled anomalies
     anomalies: Floats  # (a, p) labelled anomalies
     direction: Floats  # (p,) of the linear part, times its weight
-    unit_of_distance: Floats  # (1,) spread of the logarithms over the pool
+    unit_of_distance: Floats  # (1,) of the neighbours' logarithms
+    core: Floats  # (p,) the mean of the unsuspected points
+    whitening: Floats  # (p, p) makes their spread the same in every direction
+    unit_of_shape: Floats  # (1,) of the shape's logarithms
     middle: Floats  # (1,) the pool's mean score before it is moved to 0
     spread: Floats  # (1,) and its standard deviation
 
@@ -47,39 +53,30 @@ class Angles:
         rows = np.flatnonzero(~is_anomaly) if (labels != ANOMALY).sum() > 1 else np.arange(len(pool))
         if len(rows) > REFERENCE_ROWS:
             rows = np.sort(rng.choice(rows, REFERENCE_ROWS, replace=False))
-        centre, axes = _view(unit(pool[rows]), rng)
-        nothing, one = np.zeros(axes.shape[1], np.float32), np.ones(1)
-        bare = cls(centre, axes, nothing[None], nothing[None][:0], nothing, one, np.zeros(1), one)
-        points = bare.space(pool)
-        learnt = {"reference": points[rows], "anomalies": points[is_anomaly]}
-        plain = cls.from_arrays(bare.arrays() | learnt)
-        own = np.full(len(points), -1)
-        own[rows] = np.arange(len(rows))
-        distances = plain._logarithms(points, own)
-        learnt["unit_of_distance"] = np.array([distances.std() or 1.0])
-        scores = distances / learnt["unit_of_distance"]
-        if share is not None:
-            linear = _taught(points, rows, labels, share, rng)
-            weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
-            learnt["direction"] = linear.direction * (weight / ((points @ linear.direction).std() or 1.0))
-            scores = scores + points @ learnt["direction"]
+        centre, axes = _view(unit(pool[np.union1d(rows, _some(np.flatnonzero(is_anomaly), rng))]), rng)
+        points = _seen(pool, centre, axes)
+        neighbours, learnt = _neighbours(points, rows, labels, share, rng)
+        normal = _unsuspected(neighbours, rows, labels, share)
+        core, whitening = _shape(points[normal])
+        shape = _logarithms_of_shape(points, core, whitening)
+        learnt |= {"centre": centre, "axes": axes, "core": core, "whitening": whitening}
+        learnt["unit_of_shape"] = _spread(shape) / SHAPE_WEIGHT
+        scores = neighbours + shape / learnt["unit_of_shape"]
         free = labels == UNLABELLED
-        learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([scores[free].std() if free.any() else 0])}
-        if not learnt["spread"] > 0:
-            learnt["spread"] = np.array([scores.std() or 1.0])
-        return cls.from_arrays(plain.arrays() | learnt)
+        spread = scores[free].std() if free.any() else 0.0
+        learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([spread]) if spread > 0 else _spread(scores)}
+        return cls.from_arrays(learnt)
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of features (n, d)."""
         points = self.space(x)
-        raw = self._logarithms(points) / self.unit_of_distance + points @ self.direction
+        raw = _logarithms(points, self.reference, self.anomalies) / self.unit_of_distance + points @ self.direction
+        raw += _logarithms_of_shape(points, self.core, self.whitening) / self.unit_of_shape
         return np.asarray((raw - self.middle) / self.spread)
 
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances are measured."""
-        x = np.asarray(x, np.float32)
-        lengths = np.linalg.norm(x, axis=1, keepdims=True)
-        return np.asarray((x @ self.axes) / np.where(lengths > 0, lengths, 1) - self.centre @ self.axes)
+        return _seen(x, self.centre, self.axes)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything it has learnt, by name."""
@@ -88,26 +85,81 @@ class Angles:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Angles:
         """The scorer back from its arrays."""
-        if "axes" not in arrays:
-            raise ModelFileError("This model was saved before angles were measured along axes; fit it again.")
+        if "whitening" not in arrays:
+            raise ModelFileError("This model was saved before angles had a shape; fit it again.")
         return cls(**{field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)})
 
-    def _logarithms(self, points: Floats, own: np.ndarray | None = None) -> Floats:
-        n_neighbours = max(FEWEST_NEIGHBOURS, int(NEIGHBOUR_SHARE * len(self.reference)))
-        score = np.log(mean_of_nearest(points, self.reference, n_neighbours, own).astype(np.float64) + SMALLEST)
-        if len(self.anomalies):
-            score -= ANOMALY_WEIGHT * np.log(nearest(points, self.anomalies) + SMALLEST_TO_ANOMALY)
-        return np.asarray(score)
+
+def _seen(x: Floats, centre: Floats, axes: Floats) -> Floats:
+    """Rows (n, d) as unit vectors from the centre, along the axes: (n, p)."""
+    x = np.asarray(x, np.float32)
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray((x @ axes) / np.where(lengths > 0, lengths, 1) - centre @ axes)
+
+
+def _neighbours(
+    points: Floats, rows: Rows, labels: Labels, share: float | None, rng: np.random.Generator
+) -> tuple[Floats, dict[str, np.ndarray]]:
+    """The first part of the score (N,) in units of its spread, and what is needed to compute it again."""
+    anomalies = points[labels == ANOMALY]
+    own = np.full(len(points), -1)
+    own[rows] = np.arange(len(rows))
+    distances = _logarithms(points, points[rows], anomalies, own)
+    unit_of_distance, direction = _spread(distances), np.zeros(points.shape[1])
+    if share is not None:
+        linear = _taught(points, rows, labels, share, rng)
+        weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
+        direction = linear.direction * (weight / _spread(points @ linear.direction))
+    scores = distances / unit_of_distance + points @ direction
+    whole = _spread(scores)
+    learnt = {"reference": points[rows], "anomalies": anomalies}
+    return scores / whole, learnt | {"direction": direction / whole, "unit_of_distance": unit_of_distance * whole}
+
+
+def _unsuspected(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
+    """Of the reference rows, those that the share leaves unsuspected; labelled normal ones in any case."""
+    below = scores[rows] <= np.quantile(scores, 1 - min(share or 0.0, 0.5))
+    normal = rows[below | (labels[rows] == NORMAL)]
+    return normal if len(normal) > 1 else rows
+
+
+def _shape(points: Floats) -> tuple[Floats, Floats]:
+    """The mean (p,) of points (n, p), and what makes their spread the same in every direction (p, p)."""
+    core = points.mean(axis=0, dtype=np.float64)
+    arms = points - core
+    covariance = arms.T @ arms / len(arms)
+    covariance += (SHRINKAGE * np.trace(covariance) / len(covariance) + 1e-12) * np.eye(len(covariance))
+    return core, np.linalg.cholesky(np.linalg.inv(covariance))
+
+
+def _logarithms_of_shape(points: Floats, core: Floats, whitening: Floats) -> Floats:
+    lengths = np.square((points - core) @ whitening).sum(axis=1, dtype=np.float64)
+    return np.asarray(np.log(lengths + SMALLEST))
+
+
+def _logarithms(points: Floats, reference: Floats, anomalies: Floats, own: np.ndarray | None = None) -> Floats:
+    n_neighbours = max(FEWEST_NEIGHBOURS, int(NEIGHBOUR_SHARE * len(reference)))
+    score = np.log(mean_of_nearest(points, reference, n_neighbours, own).astype(np.float64) + SMALLEST)
+    if len(anomalies):
+        score -= ANOMALY_WEIGHT * np.log(nearest(points, anomalies) + SMALLEST_TO_ANOMALY)
+    return np.asarray(score)
+
+
+def _spread(values: Floats) -> np.ndarray:
+    return np.array([values.std() or 1.0])
 
 
 def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:
     """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
-    known = np.flatnonzero(labels != UNLABELLED)
-    known = known if len(known) <= MOST_LABELS else rng.choice(known, MOST_LABELS, replace=False)
+    known = _some(np.flatnonzero(labels != UNLABELLED), rng)
     told = np.full_like(labels, UNLABELLED)
     told[known] = labels[known]
     seen = np.union1d(rows, known)
     return Linear.fit(points[seen], told[seen], share)
+
+
+def _some(known: Rows, rng: np.random.Generator) -> Rows:
+    return known if len(known) <= MOST_LABELS else rng.choice(known, MOST_LABELS, replace=False)
 
 
 def _view(directions: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
