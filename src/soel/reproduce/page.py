@@ -66,14 +66,15 @@ STEPS_APART = (
 ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
 OURS = (
     "Against profile `authors` on the same splits: 0.3 points more, with a standard error of 0.8 over the classes. On "
-    "the unlabelled rest of the pools the ranking is better by more than two points."
+    "the unlabelled rest of the pools the ranking is better by more than two points. Computed before the companion had a "
+    "shape."
 )
-FOUR_CLASSES = "Only these classes were computed by this code; the narrow form below has all ten and comes out level."
+FOUR_CLASSES = "Only these classes were computed with this weight of the members; the narrow form below has all ten."
 LAPTOP = (
     "What a machine without a GPU trains, here on the same features and splits. Against profile `authors` over three "
     "seeds: 2.2 points more on Fashion-MNIST (standard error over the classes 0.6) and 0.2 on CIFAR-10 (0.4, without "
     "two cells of seed 41). The full network of the default is 0.4 points better on 16 cells of CIFAR-10 and 0.2 worse "
-    "on 8 of Fashion-MNIST."
+    "on 8 of Fashion-MNIST. Computed before the companion had a shape."
 )
 FEW_PICTURES = "One class of each, as far as time allowed: with so few pictures MHRot lies far below the features."
 PRECISION = (
