@@ -66,8 +66,8 @@ STEPS_APART = (
 ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
 OURS = (
     "Against profile `authors` on the same splits: 0.3 points more, with a standard error of 0.8 over the classes. On "
-    "the unlabelled rest of the pools the ranking is better by more than two points. Computed before the companion had a "
-    "shape."
+    "the unlabelled rest of the pools the ranking is better by more than two points. Computed before the companion had "
+    "a shape."
 )
 FOUR_CLASSES = "Only these classes were computed with this weight of the members; the narrow form below has all ten."
 LAPTOP = (
