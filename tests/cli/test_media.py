@@ -48,6 +48,7 @@ def test_the_extractors_are_listed(run: Run) -> None:
         "efficientnet-lite2",
         "resnet152",
         "MODEL.onnx",
+        "MODEL.onnx?pixels=unit",
     }
 
 
