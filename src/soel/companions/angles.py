@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from soel.companions.distances import mean_of_nearest, nearest, unit
+from soel.companions.distances import gaussian, mahalanobis, mean_of_nearest, nearest, unit
 from soel.companions.linear import Linear
 from soel.errors import ModelFileError
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
@@ -19,7 +19,6 @@ ANOMALY_WEIGHT = 0.5
 MOST_LABELS = 1000  # that axes and the linear part listen to
 LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
 SHAPE_WEIGHT = 0.5  # of the second part beside the first
-SHRINKAGE = 0.1  # of the normal rows' covariance towards equal variances, as a share of their mean
 SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors, before its logarithm is taken
 
 
@@ -57,8 +56,8 @@ class Angles:
         points = _seen(pool, centre, axes)
         neighbours, learnt = _neighbours(points, rows, labels, share, rng)
         normal = _unsuspected(neighbours, rows, labels, share)
-        core, whitening = _shape(points[normal])
-        shape = _logarithms_of_shape(points, core, whitening)
+        core, whitening = gaussian(points[normal])
+        shape = np.log(mahalanobis(points, core, whitening) + SMALLEST)
         learnt |= {"centre": centre, "axes": axes, "core": core, "whitening": whitening}
         learnt["unit_of_shape"] = _spread(shape) / SHAPE_WEIGHT
         scores = neighbours + shape / learnt["unit_of_shape"]
@@ -71,7 +70,7 @@ class Angles:
         """Anomaly scores (n,) of features (n, d)."""
         points = self.space(x)
         raw = _logarithms(points, self.reference, self.anomalies) / self.unit_of_distance + points @ self.direction
-        raw += _logarithms_of_shape(points, self.core, self.whitening) / self.unit_of_shape
+        raw += np.log(mahalanobis(points, self.core, self.whitening) + SMALLEST) / self.unit_of_shape
         return np.asarray((raw - self.middle) / self.spread)
 
     def space(self, x: Floats) -> Floats:
@@ -121,20 +120,6 @@ def _unsuspected(scores: Floats, rows: Rows, labels: Labels, share: float | None
     below = scores[rows] <= np.quantile(scores, 1 - min(share or 0.0, 0.5))
     normal = rows[below | (labels[rows] == NORMAL)]
     return normal if len(normal) > 1 else rows
-
-
-def _shape(points: Floats) -> tuple[Floats, Floats]:
-    """The mean (p,) of points (n, p), and what makes their spread the same in every direction (p, p)."""
-    core = points.mean(axis=0, dtype=np.float64)
-    arms = points - core
-    covariance = arms.T @ arms / len(arms)
-    covariance += (SHRINKAGE * np.trace(covariance) / len(covariance) + 1e-12) * np.eye(len(covariance))
-    return core, np.linalg.cholesky(np.linalg.inv(covariance))
-
-
-def _logarithms_of_shape(points: Floats, core: Floats, whitening: Floats) -> Floats:
-    lengths = np.square((points - core) @ whitening).sum(axis=1, dtype=np.float64)
-    return np.asarray(np.log(lengths + SMALLEST))
 
 
 def _logarithms(points: Floats, reference: Floats, anomalies: Floats, own: np.ndarray | None = None) -> Floats:

@@ -12,6 +12,7 @@ from soel.types import Floats, Rows
 
 BLOCK_ROWS = 512
 MANY_BLOCKS = 8  # fewer are not worth a second thread
+RIDGE, SMALLEST_RIDGE = 0.1, 1e-6  # added to a covariance: as a share of its mean variance, and at least
 
 
 def blocks(x: Floats, others: Floats) -> Iterator[tuple[slice, Floats]]:
@@ -110,3 +111,17 @@ def _for_each_block(n_rows: int, measure: Callable[[slice], None]) -> None:
         return
     with threadpool_limits(1, user_api="blas"):
         side_by_side(measure, parts)
+
+
+def gaussian(x: Floats) -> tuple[Floats, Floats]:
+    """Centre (d,) of rows (n, d), and a matrix (d, d) that makes their covariance one."""
+    covariance = np.atleast_2d(np.cov(x.T.astype(np.float64)))
+    width = len(covariance)
+    ridge = RIDGE * np.trace(covariance) / width + SMALLEST_RIDGE
+    return x.mean(axis=0), np.linalg.cholesky(np.linalg.inv(covariance + ridge * np.eye(width)))
+
+
+def mahalanobis(x: Floats, centre: Floats, whitening: Floats) -> Floats:
+    """Distances (n,) of rows from the centre, in units of the spread in their direction."""
+    white = (x - centre) @ whitening
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", white, white)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from soel.companions.distances import blocks, mean_of_nearest, nearest
+from soel.companions.distances import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 CLIP = 3.0  # in scaled units: one wild column must not decide alone
@@ -16,7 +16,6 @@ REFERENCE_ROWS = 4000  # a larger pool is represented by a random sample of this
 DROPPED_SHARE = 0.1  # the most isolated rows are no reference for what is normal
 GROWN_SHARE = 0.05  # rows around labelled anomalies that are taken for anomalies, as a share of the pool
 ANOMALY_NEIGHBOURS = 10
-RIDGE = 0.1  # added to the covariance, as a share of its mean variance
 TINY = 1e-6
 
 
@@ -53,7 +52,7 @@ class Surroundings:
         rows = _sample(np.flatnonzero(kept), rng)
         anomalies = x[_sample(np.flatnonzero(suspects), rng)]
         nothing, one, zero = np.zeros(int(is_normal.sum())), np.ones(1), np.zeros(1)
-        plain = cls(x[rows], *_gaussian(x[kept]), anomalies, x[is_normal], nothing, one, one, zero)
+        plain = cls(x[rows], *gaussian(x[kept]), anomalies, x[is_normal], nothing, one, one, zero)
         distance = plain._distance(x, _positions(len(x), rows))
         excess = np.maximum(distance[is_normal] - np.median(distance), 0)
         reach = np.median(nearest(x, x[labels != UNLABELLED])) if is_normal.any() else 1.0
@@ -93,8 +92,7 @@ class Surroundings:
     def _distance(self, x: Floats, own: Rows | None = None) -> Floats:
         """The mean logarithm (n,) of the two distances to the cleaned pool."""
         near = mean_of_nearest(x, self.reference, _neighbours(len(self.reference)), own)
-        white = (x - self.centre) @ self.whitening
-        far = np.sqrt(np.einsum("ij,ij->i", white, white))
+        far = mahalanobis(x, self.centre, self.whitening)
         return np.asarray(0.5 * (np.log(near + TINY) + np.log(far + TINY)), np.float64)
 
 
@@ -123,14 +121,6 @@ def _isolation(x: Floats, rng: np.random.Generator) -> Floats:
     """Mean distance (N,) to the nearest rows of the pool, labels unseen."""
     rows = _sample(np.arange(len(x)), rng)
     return mean_of_nearest(x, x[rows], _neighbours(len(rows)), _positions(len(x), rows))
-
-
-def _gaussian(x: Floats) -> tuple[Floats, Floats]:
-    """Centre (d,) and a matrix (d, d) that makes the rows' covariance one."""
-    covariance = np.atleast_2d(np.cov(x.T.astype(np.float64)))
-    width = len(covariance)
-    ridge = RIDGE * np.trace(covariance) / width + TINY
-    return x.mean(axis=0), np.linalg.cholesky(np.linalg.inv(covariance + ridge * np.eye(width)))
 
 
 def _neighbours(n_rows: int) -> int:
