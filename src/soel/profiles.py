@@ -133,7 +133,7 @@ DEFAULT = Profile(
         rows_per_epoch=TABLE_ROWS,
     ),
     features=Schedule(
-        epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", companion="angles", deep_weight=32.0
+        epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", companion="angles", deep_weight=8.0
     ),
     strategy="auto",
     contamination="kriging",

@@ -61,6 +61,14 @@ def test_a_group_far_from_the_middle_is_not_lost_among_many_near_it() -> None:
     assert (rows >= 2000).any()
 
 
+def test_a_group_that_differs_along_a_narrow_axis_is_asked_about() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2030, 16)) * np.array([3.0] * 8 + [1.0] * 8)
+    x[2000:, 15] += 7  # nearer to the middle than most of the others are
+    for seed in range(5):
+        assert (Medoids().select(view(x.astype(np.float32)), 10, np.random.default_rng(seed)).rows >= 2000).any()
+
+
 def test_wide_rows_are_grouped_along_their_main_axes() -> None:
     rng = np.random.default_rng(0)
     group = np.arange(300) % 3

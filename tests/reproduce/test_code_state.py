@@ -105,6 +105,14 @@ def test_a_docstring_makes_nothing_old(copy: Path) -> None:
     assert whole_code() == before
 
 
+def test_the_values_of_a_profile_make_nothing_old_but_what_it_does_with_them_does(copy: Path) -> None:
+    before = whole_code()
+    edit(copy / "profiles.py", 'name="authors"', 'name="authors, once more"')
+    assert whole_code() == before
+    edit(copy / "profiles.py", "n_features <= WIDE", "n_features < WIDE")
+    assert whole_code() != before
+
+
 def test_peers_and_augmentations_count_where_they_are_used(copy: Path) -> None:
     cells = [CELL, replace(CELL, method=knn(1)), replace(CELL, method=FIXMATCH[0])]
     before = [code_of(cell) for cell in cells]

@@ -15,7 +15,7 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 REFERENCE_ROWS = 10_000  # a larger pool is represented by a random sample of this size
-ANOMALY_WEIGHT = 0.5
+ANOMALY_WEIGHT = 0.7  # of the distance to the nearest labelled anomaly beside that to the pool
 MOST_LABELS = 1000  # that axes and the linear part listen to
 LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
 SHAPE_WEIGHT = 0.5  # of the second part beside the first
@@ -27,7 +27,7 @@ class Angles:
     """Rows as unit vectors, seen from the middle of the pool, along the axes in which these differ most.
 
     The score adds two parts in units of their spread over the pool. Neighbours: the logarithm of the mean distance
-    to the nearest of the pool, less half that of the distance to the nearest labelled anomaly, plus a linear part
+    to the nearest of the pool, less 0.7 times that of the distance to the nearest labelled anomaly, plus a linear part
     (`Linear`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of Mahalanobis'
     distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the reference.
     The length of a feature vector says little; its direction much.

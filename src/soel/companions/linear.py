@@ -11,7 +11,7 @@ from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows
 
 ROUNDS = 3  # of suspecting anew
 FOLDS = 20
-RIDGE = 1.0  # added to the covariance, as a share of its mean variance
+RIDGE = 0.3  # added to the covariance, as a share of its mean variance; more where rows are few
 LABEL_WEIGHT = 3.0  # of a labelled row beside one that is only suspected
 WARMTH = 0.1  # how fast a label's word fades with the angle, in units of a cosine
 SOFTNESS = 0.3  # of the border between suspected and not, in spreads of the score
@@ -62,7 +62,9 @@ class _Columns:
         self.mean = (weights @ points) / weights.sum()
         arms = points - self.mean
         covariance = (arms * weights[:, None]).T @ arms / weights.sum()
-        covariance += (RIDGE * np.trace(covariance) / len(covariance) + 1e-12) * np.eye(len(covariance))
+        width = len(covariance)
+        ridge = (RIDGE + width / len(points)) * np.trace(covariance) / width
+        covariance += (ridge + 1e-12) * np.eye(width)
         self._arms, self._covariance = arms, covariance
         self.directions = np.zeros((points.shape[1], heard.shape[1]))
         self.chances = self._by_direction()

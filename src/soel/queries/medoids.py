@@ -7,8 +7,9 @@ import numpy as np
 from soel.queries.base import Strategy, certain
 from soel.types import Floats, PoolView, Rows, Selection
 
-AXES = 64  # along which directions differ most; groups are looked for there
-POWER = 4  # of a row's rank by its distance from the middle, as its weight
+AXES = 64  # along which rows differ most; groups are looked for there
+EVEN = 0.3  # of the axes' mean variance, added to each before it is made one; more where rows are few
+POWER = 3  # of a row's rank by its distance from the middle, as its weight
 STARTS, STEPS = 3, 50
 SAMPLE_ROWS = 20_000  # a larger pool is grouped by a random sample of this size
 BLOCK = 2**24  # distances to labelled rows at once
@@ -17,9 +18,11 @@ BLOCK = 2**24  # distances to labelled rows at once
 class Medoids(Strategy):
     """k-means among directions from the middle of the pool; rows far from the middle weigh most.
 
-    Rows that were labelled before are groups of their own that do not move. Of each new group the row nearest to its
-    middle is asked, the heaviest group first; the reserve holds the next nearest. Where the diverse strategies take
-    the outermost rows, these stand for many others, and so do their answers. Time O((K + labels) N D), memory O(N D).
+    Distances are measured along axes that are made about equally wide: most of the pool's variety is that of normal
+    rows, and anomalies that resemble them differ from them along its narrow axes. Rows that were labelled before are
+    groups of their own that do not move. Of each new group the row nearest to its middle is asked, the heaviest group
+    first; the reserve holds the next nearest. Where the diverse strategies take the outermost rows, these stand for
+    many others, and so do their answers. Time O((K + labels) N D), memory O(N D).
     """
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
@@ -35,18 +38,23 @@ class Medoids(Strategy):
 
 def _directions(embeddings: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Unit vectors (N, p) from the middle of the pool, and weights (N,) that grow with the distance from it."""
-    from sklearn.utils.extmath import randomized_svd  # takes a second to import
-
     arms = np.asarray(embeddings, np.float32) - embeddings.mean(axis=0, dtype=np.float64).astype(np.float32)
+    part = arms if len(arms) <= SAMPLE_ROWS else arms[rng.choice(len(arms), SAMPLE_ROWS, replace=False)]
+    arms = arms @ _widened(part, rng)
     lengths = np.linalg.norm(arms, axis=1)
     ranks = np.empty(len(arms))
     ranks[np.argsort(lengths, kind="stable")] = np.arange(len(arms)) + 0.5
-    arms /= np.where(lengths > 0, lengths, 1)[:, None]
-    if min(arms.shape) > AXES:
-        part = arms if len(arms) <= SAMPLE_ROWS else arms[rng.choice(len(arms), SAMPLE_ROWS, replace=False)]
-        _, _, axes = randomized_svd(part - part.mean(axis=0), AXES, random_state=int(rng.integers(2**31)))
-        arms = arms @ axes.T
-    return arms, (ranks / len(arms)) ** POWER
+    return arms / np.where(lengths > 0, lengths, 1)[:, None], (ranks / len(arms)) ** POWER
+
+
+def _widened(arms: Floats, rng: np.random.Generator) -> Floats:
+    """Axes (d, p) along which centred rows (n, d) differ most, scaled so that all are about equally wide."""
+    from sklearn.utils.extmath import randomized_svd  # takes a second to import
+
+    _, widths, axes = randomized_svd(arms, min(AXES, *arms.shape), random_state=int(rng.integers(2**31)))
+    variances = widths**2 / len(arms)
+    scales = np.sqrt(variances + (EVEN + len(variances) / len(arms)) * variances.mean())
+    return np.asarray(axes.T / np.where(scales > 0, scales, 1), np.float32)
 
 
 def _to_labelled(points: Floats, labelled: Floats) -> Floats:

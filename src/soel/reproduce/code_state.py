@@ -2,8 +2,8 @@
 
 A cell depends on what `experiment` imports, directly or not, and on the parts that its own method names. So a change
 to one strategy makes the cells of that strategy old and no others. Docstrings, comments, layout and the words of
-errors do not count. Neither do modules that only describe (`DESCRIBING`): what they say is in a cell's key, or in the
-key of the features' cache.
+errors do not count. Neither do profiles and modules that only describe (`DESCRIBING`): what they say is in a cell's
+key, or in the key of the features' cache.
 """
 
 from __future__ import annotations
@@ -131,7 +131,12 @@ def _file(module: str) -> Path | None:
 
 
 class _Bare(ast.NodeTransformer):
-    """Drops docstrings, and what is said when something is raised."""
+    """Drops docstrings, what is said when something is raised, and the values of a module's profiles."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        """A profile is in the key of every cell computed with it."""
+        node.body = [statement for statement in node.body if not _names_profile(statement)]
+        return self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Only that it is raised counts."""
@@ -145,3 +150,9 @@ class _Bare(ast.NodeTransformer):
             assert isinstance(body, list)
             node.body = body[1:] or [ast.Pass()]
         return node
+
+
+def _names_profile(statement: ast.stmt) -> bool:
+    """Whether it is of the form `NAME = Profile(...)`."""
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "Profile"
