@@ -20,6 +20,7 @@ NAMES = (
     "startup",
     "large",
     "scale",
+    "gpu_epoch",
 )
 
 

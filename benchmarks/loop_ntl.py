@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,39 +21,47 @@ def perceptron(widths: list[int], batch_norm: bool) -> nn.Sequential:
 
 
 class LoopNTL(nn.Module):
-    """The table form with T modules in a Python loop."""
+    """The table form with T modules in a Python loop; `for_features` has the form for feature vectors."""
 
-    def __init__(self, n_features: int, n_views: int = 9) -> None:
+    def __init__(self, views: list[nn.Sequential], encoder: nn.Sequential, adds_input: bool) -> None:
         super().__init__()
-        d = n_features
+        self.views, self.encoder, self.adds_input = nn.ModuleList(views), encoder, adds_input
+
+    @classmethod
+    def for_table(cls, d: int, n_views: int = 9) -> LoopNTL:
         hidden, code = (2 * d, 2 * d) if d < 32 else (64, 32)
-        self.views = nn.ModuleList(perceptron([d, d, d, d], True) for _ in range(n_views))
-        self.encoder = perceptron([d, hidden, hidden, code], False)
+        views = [perceptron([d, d, d, d], True) for _ in range(n_views)]
+        return cls(views, perceptron([d, hidden, hidden, code], False), adds_input=True)
+
+    @classmethod
+    def for_features(cls, d: int, n_views: int = 15) -> LoopNTL:
+        views = [perceptron([d, d, d, d], True) for _ in range(n_views)]
+        return cls(views, perceptron([d, 512, 128], False), adds_input=False)
 
     def losses(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        codes = [self.encoder(x)] + [self.encoder(x + view(x)) for view in self.views]
+        codes = [self.encoder(x)] + [self.encoder(x + view(x) if self.adds_input else view(x)) for view in self.views]
         l0, l1 = contrast(torch.stack(codes, dim=1)[None])
         return l0[0], l1[0]
 
 
 def train_loop(
-    model: LoopNTL, pool: np.ndarray, labelled: np.ndarray, is_anomaly: np.ndarray, rate: float, epochs: int
+    model: LoopNTL, pool: Tensor, is_anomaly: Tensor, share: float, epochs: int, batch_size: int, rate: float = 1e-3
 ) -> None:
-    """The steps of profile `authors`: all labelled rows, then a batch of the others, pseudo-labels per batch."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    rows = torch.from_numpy(pool.astype(np.float32))
-    others = np.setdiff1d(np.arange(len(pool)), labelled)
-    known, y = rows[labelled], torch.from_numpy(is_anomaly.astype(np.float32))
-    batch_size = -(-len(pool) // 5)
-    rng = np.random.default_rng(0)
+    """The steps of profile `authors`: all labelled rows, then a batch of the others, pseudo-labels per batch.
+
+    The first rows of the pool (n, d) are the labelled ones, is_anomaly: (k,) their labels as numbers.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    n_known = len(is_anomaly)
+    known, y = pool[:n_known], is_anomaly
     model.train()
     for _ in range(epochs):
-        for batch in torch.from_numpy(rng.permutation(others)).split(batch_size):
+        for batch in (torch.randperm(len(pool) - n_known, device=pool.device) + n_known).split(batch_size):
             l0, l1 = model.losses(known)
             _step(optimizer, (y * l1 + (1 - y) * l0).mean())
-            l0, l1 = model.losses(rows[batch])
-            suspected = torch.zeros(len(batch))
-            suspected[(l0 - l1).topk(round(rate * len(batch))).indices] = 0.5
+            l0, l1 = model.losses(pool[batch])
+            suspected = torch.zeros(len(batch), device=pool.device)
+            suspected[(l0 - l1).topk(round(share * len(batch))).indices] = 0.5
             _step(optimizer, (suspected * l1 + (1 - suspected) * l0).mean())
 
 

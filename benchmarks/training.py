@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.engines.local import LocalEngine
@@ -31,7 +32,8 @@ def measure() -> dict[str, float]:
 
     def loop() -> None:
         with threads_for(1, 1):
-            train_loop(LoopNTL(N_COLUMNS), pools[0], np.arange(10), labels[:10] == 1, 0.1, EPOCHS)
+            y = torch.from_numpy((labels[:10] == 1).astype(np.float32))
+            train_loop(LoopNTL.for_table(N_COLUMNS), torch.from_numpy(pools[0]), y, 0.1, EPOCHS, -(-N_ROWS // 5))
 
     def one() -> None:
         engines[0].learn(warm[0], pools[0], labels, SHARE)

@@ -74,7 +74,9 @@ LAPTOP = (
     "more on CIFAR-10 (standard error over the classes 0.4) and 2.2 on Fashion-MNIST (0.6). Beside it the full network "
     "of the default gains 0.1 on CIFAR-10 (0.06) and loses 0.2 on Fashion-MNIST (0.2)."
 )
-FEW_PICTURES = "Three classes of each, as far as time allowed: with so few pictures MHRot lies far below the features."
+FEW_PICTURES = (
+    "Three classes of each, as far as time allowed, and few pictures: MHRot lies below the features on both sets."
+)
 PRECISION = (
     "The same cells in TF32, as everywhere else: 94.2, 88.8 and 94.2. Two classes agree within 0.1; for birds the last "
     "digits lead to other queries, and 90.6 lies among that class's three seeds in TF32 (94.2, 89.6, 88.9)."
