@@ -7,7 +7,7 @@ BACKBONES = Registry(
     {
         "ntl": "soel.backbones.ntl:table_ntl",
         "ntl-features": "soel.backbones.ntl:feature_ntl",
-        "ntl-narrow": "soel.backbones.ntl:narrow_ntl",
+        "ntl-narrow": "soel.backbones.ntl_narrow:narrow_ntl",
         "deep-svdd": "soel.backbones.deep_svdd:DeepSVDD",
         "autoencoder": "soel.backbones.autoencoder:Autoencoder",
         "classifier": "soel.backbones.classifier:Classifier",

@@ -89,17 +89,11 @@ def table_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int
     return NTL(rngs, n_views, [d, d, d, d], [d, hidden, hidden, code], residual=True)
 
 
-def feature_ntl(
-    n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int | None = None
-) -> NTL:
-    """The form for feature vectors of images: plain views, encoder d - d/4 - 128 (at least 32 in the middle).
-
-    `view_width` narrows the hidden layers of the views for small machines; None keeps them d wide.
-    """
-    d, width = n_features, view_width or n_features
-    return NTL(rngs, n_views, [d, width, width, d], [d, max(d // 4, 32), 128], residual=False)
+def feature_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15) -> NTL:
+    """The form for feature vectors of images: plain views, as wide as the features."""
+    return NTL(rngs, n_views, [n_features] * 4, encoder_widths(n_features), residual=False)
 
 
-def narrow_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int = 64) -> NTL:
-    """The form for feature vectors on machines without a GPU: the same views through a narrow middle."""
-    return feature_ntl(n_features, rngs, n_views, min(view_width, n_features))
+def encoder_widths(n_features: int) -> list[int]:
+    """Of the encoder of feature vectors: d - d/4 - 128, with at least 32 in the middle."""
+    return [n_features, max(n_features // 4, 32), 128]
