@@ -18,10 +18,11 @@ from soel.types import Estimate
 N_ROWS, N_FEATURES, N_LABELS, BATCH = 5555, 2048, 20, 512
 FEW, MANY = 2, 12  # epochs; the difference leaves out what is done once
 SHARE = Estimate(0.1, 0.1, 0.1, "fixed")
+AIM_SUMMED, AIM_TWO = 0.07, 0.10  # seconds on one H200; its floor by bytes and operations is about 0.025
 
 
 def measure() -> dict[str, float]:
-    """Seconds per epoch in turns, the best of three, and the loop's over ours; nothing without a GPU."""
+    """Seconds per epoch, the best of three, and the loop's over ours; nothing without a GPU."""
     if not torch.cuda.is_available():
         print("gpu_epoch       torch sees no GPU: nothing to measure")
         return {}
@@ -81,5 +82,4 @@ def _seconds(job: Callable[[int], None], epochs: int) -> float:
     return time.perf_counter() - start
 
 
-AIM_SUMMED, AIM_TWO = 0.07, 0.10  # seconds on one H200; its floor by bytes and operations is about 0.025
 FLOORS = {"two_steps_over_loop": 2.0}

@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from soel.backbones.ntl import contrast
+from soel.backbones.ntl import contrast, encoder_widths
 
 
 def perceptron(widths: list[int], batch_norm: bool) -> nn.Sequential:
@@ -21,7 +21,7 @@ def perceptron(widths: list[int], batch_norm: bool) -> nn.Sequential:
 
 
 class LoopNTL(nn.Module):
-    """The table form with T modules in a Python loop; `for_features` has the form for feature vectors."""
+    """NTL with T modules in a Python loop."""
 
     def __init__(self, views: list[nn.Sequential], encoder: nn.Sequential, adds_input: bool) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class LoopNTL(nn.Module):
     @classmethod
     def for_features(cls, d: int, n_views: int = 15) -> LoopNTL:
         views = [perceptron([d, d, d, d], True) for _ in range(n_views)]
-        return cls(views, perceptron([d, 512, 128], False), adds_input=False)
+        return cls(views, perceptron(encoder_widths(d), False), adds_input=False)
 
     def losses(self, x: Tensor) -> tuple[Tensor, Tensor]:
         codes = [self.encoder(x)] + [self.encoder(x + view(x) if self.adds_input else view(x)) for view in self.views]
