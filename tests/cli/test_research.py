@@ -107,3 +107,12 @@ def test_a_comparison_needs_the_label_column(run: Run, table: Path, tmp_path: Pa
     assert "--label-column" in run("compare", table).err
     said = run("compare", table, "--label-column", "no-such", "--out", tmp_path / "out", "--jobs", 1)
     assert (said.code, "no-such" in said.err) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("reproduce", "--list"), ("datasets",), ("compare", "a.csv", "--label-column", "y")])
+def test_without_the_experiments_their_verbs_say_so(
+    run: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soel.cli.verbs_research.find_spec", lambda package: None)
+    said = run(*words)
+    assert (said.code, "needs the package soel_reproduction" in said.err) == (2, True)

@@ -16,7 +16,7 @@ from soel.data.catalogue_access import DataFolder, content_digest, data_folder, 
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.data.download import RemoteFile
 from soel.errors import ConfigError, DataError
-from soel.reproduce.sources import local_source
+from soel_reproduction.sources import local_source
 from tests.data.conftest import Server
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from soel.errors import ConfigError
 if TYPE_CHECKING:
     from soel.data.catalogue import Dataset
     from soel.report.progress import Bar
-    from soel.reproduce.reproduce import Plan
-    from soel.reproduce.sources import Source
+    from soel_reproduction.reproduce import Plan
+    from soel_reproduction.sources import Source
 
+EXPERIMENTS = "soel_reproduction"  # the package of the paper's experiments, which may be left out
 EXTRACTOR = "efficientnet-lite2"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
@@ -96,11 +98,12 @@ def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_datasets(args: argparse.Namespace) -> Reply:
     """List the catalogue, after fetching what was named."""
+    _check_installed()
     from soel.data.catalogue import CATALOGUE, find_dataset
     from soel.data.catalogue_access import data_folder, fetch
     from soel.report.progress import progress_bar
     from soel.report.text import format_table
-    from soel.reproduce.sources import local_source
+    from soel_reproduction.sources import local_source
 
     source = local_source(args.data_dir, args.extractor)
     folder = data_folder(source.data_dir)
@@ -115,6 +118,11 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
     made = "".join(f"\nFeatures of {name} by {Path(args.extractor).name} are in the cache." for name in args.extract)
     return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.{made}")
+
+
+def _check_installed() -> None:
+    if find_spec(EXPERIMENTS) is None:
+        raise ConfigError(f"This verb needs the package {EXPERIMENTS}, not installed here. Install soel as a whole.")
 
 
 def _extract(name: str, source: Source, progress: Bar) -> None:
@@ -142,13 +150,14 @@ def _entry(dataset: Dataset, found: Path | None) -> dict[str, Any]:
 
 def run_reproduce(args: argparse.Namespace) -> Reply:
     """Compute one artefact, or name them all."""
+    _check_installed()
     if args.list or args.name is None:
         return _artefact_list()
     from soel.report.progress import progress_bar
-    from soel.reproduce.artefacts import find_artefact
-    from soel.reproduce.reproduce import CELLS, reproduce
-    from soel.reproduce.sources import local_source
-    from soel.reproduce.store import CellStore
+    from soel_reproduction.artefacts import find_artefact
+    from soel_reproduction.reproduce import CELLS, reproduce
+    from soel_reproduction.sources import local_source
+    from soel_reproduction.store import CellStore
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
@@ -163,8 +172,9 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
 
 def run_compare(args: argparse.Namespace) -> Reply:
     """Compare our profiles and the peers on a user's table."""
+    _check_installed()
     from soel.report.progress import progress_bar
-    from soel.reproduce.compare import compare
+    from soel_reproduction.compare import compare
 
     budgets, profiles = _numbers(args.budgets), _words(args.profiles)
     with progress_bar("compare") as progress:
@@ -181,7 +191,7 @@ def _special(args: argparse.Namespace) -> Reply:
     if given:
         raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
     from soel.report.progress import progress_bar
-    from soel.reproduce import page, settings, sources, toy
+    from soel_reproduction import page, settings, sources, toy
 
     if args.name == "settings":
         rows = settings.settings_rows()
@@ -201,8 +211,8 @@ def _special(args: argparse.Namespace) -> Reply:
 
 def _artefact_list() -> Reply:
     from soel.report.text import format_table
-    from soel.reproduce.artefacts import ARTEFACTS
-    from soel.reproduce.costs import minutes, minutes_on_gpu
+    from soel_reproduction.artefacts import ARTEFACTS
+    from soel_reproduction.costs import minutes, minutes_on_gpu
 
     entries = [
         {**artefact.to_json(), "minutes": minutes(artefact), "minutes_on_gpu": minutes_on_gpu(artefact)}
@@ -228,7 +238,7 @@ def _duration(minutes: float | None) -> str:
 
 def _plan(args: argparse.Namespace) -> Plan:
     from soel.profiles import find_profile
-    from soel.reproduce.reproduce import Plan, narrow
+    from soel_reproduction.reproduce import Plan, narrow
 
     if args.seeds is not None and args.seeds < 1:
         raise ConfigError(f"At least one seed is needed, got {args.seeds}.")

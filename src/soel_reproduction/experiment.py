@@ -1,0 +1,240 @@
+"""One experiment: warm up, ask the simulated expert, estimate, train, measure. Seeds are trained as one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from soel.contamination import ESTIMATORS
+from soel.data.catalogue_files import Content
+from soel.data.encoder import Encoder
+from soel.data.frame import as_frame
+from soel.engines.detector import Detector
+from soel.engines.local import LocalEngine
+from soel.engines.together import learn_together, warm_up_together
+from soel.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
+from soel.oracle import SimulatedExpert
+from soel.profiles import WIDE, Profile
+from soel.queries import STRATEGIES
+from soel.queries.base import Strategy
+from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Selection
+from soel_reproduction.assumptions import assumption_measures
+from soel_reproduction.cells import Cell
+from soel_reproduction.fixmatch import augmented, learn_fixmatch
+from soel_reproduction.peers import fit_peer
+from soel_reproduction.protocols import Split, make_split
+from soel_reproduction.store import Measures
+
+Encode = Callable[[Floats], Floats]
+
+
+@dataclass
+class Run:
+    """One seed on its way: what the method has been told so far. Only the expert sees the pool's truth."""
+
+    cell: Cell
+    split: Split
+    engine: LocalEngine
+    encode: Encode
+    pool: Floats
+    test: Floats
+    expert: SimulatedExpert
+    labels: Labels
+    rounds: list[Evidence] = field(default_factory=list)
+
+    @property
+    def strategy_share(self) -> float | None:
+        """The true share, for those strategies that the paper gives it to."""
+        return self.split.share if self.strategy.needs_contamination else None
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy of the profile for rows of this width."""
+        name, options = self.engine.profile.strategy_for(self.pool.shape[1])
+        return STRATEGIES.create(name, **options)  # type: ignore[no-any-return]
+
+
+def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Measures]:
+    """Measures of cells that differ in their seed alone, in their order."""
+    runs = [_start(cell, protocol, content) for cell in cells]
+    if cells[0].method.asks and any(2 * run.cell.setting.budget > len(run.pool) for run in runs):
+        return [{} for _ in cells]  # a budget above half of the pool is no experiment
+    if cells[0].method.peer is not None and not cells[0].method.asks:
+        return [_peer(run, run.split.pool_truth.astype(np.int8)) for run in runs]
+    results: dict[int, Measures] = {}
+    for _, same_shape in groupby(sorted(runs, key=_shape), key=_shape):
+        group = list(same_shape)
+        results |= {run.cell.seed: found for run, found in zip(group, _run_together(group), strict=True)}
+    return [results[cell.seed] for cell in cells]
+
+
+def _start(cell: Cell, protocol: str, content: Content) -> Run:
+    setting = cell.setting
+    split = make_split(protocol, content, cell.seed, setting.share, setting.order, cell.normal)
+    told = cell.method.given_share
+    given = None if told is None else float(np.clip(split.share + told, 0.001, 0.5))
+    split = split.clean() if cell.method.clean else split
+    engine = LocalEngine(cell.settled, cell.seed, contamination=given)
+    encode = _encoder(split.pool, engine.profile)
+    pool, test = encode(split.pool), encode(split.test)
+    faults, rng = setting.expert, np.random.default_rng([cell.seed, 1])
+    truth = split.pool_truth.astype(int)
+    expert = SimulatedExpert(truth, wrong=faults.wrong, skip=faults.skip, bias=faults.bias, rng=rng)
+    return Run(cell, split, engine, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
+
+
+def _encoder(pool: Floats, profile: Profile) -> Encode:
+    """From rows to what the detector takes; features of a network and pixels are taken as they are."""
+    if pool.shape[1] > WIDE:
+        return lambda x: x
+    encoder = Encoder.fit(as_frame(pool), profile.scaling_for(pool.shape[1]))
+    return lambda x: encoder.encode(as_frame(x))
+
+
+def _shape(run: Run) -> tuple[int, ...]:
+    return tuple(run.pool.shape)
+
+
+def _run_together(runs: list[Run]) -> list[Measures]:
+    cell, pools = runs[0].cell, [run.pool for run in runs]
+    warm = warm_up_together([run.engine for run in runs], pools)
+    if cell.setting.stage == "assumptions":
+        return [_assumptions(run, model) for run, model in zip(runs, warm, strict=True)]
+    trained = warm
+    for n_queries in _round_sizes(cell):
+        for run, model in zip(runs, trained, strict=True):
+            _ask(run, model, n_queries)
+        if cell.setting.stage == "fit" and cell.method.peer is None:
+            trained = _learn(runs, warm)
+    if cell.setting.stage == "fit" and cell.method.peer is None and not cell.method.asks:
+        trained = _learn(runs, warm)
+    if cell.method.peer is not None:
+        return [_peer(run, run.labels) for run in runs]
+    fitted = [None] * len(runs) if cell.setting.stage == "query" else trained
+    return [_measures(run, detector) for run, detector in zip(runs, fitted, strict=True)]
+
+
+def _round_sizes(cell: Cell) -> list[int]:
+    """How many are asked in each round; a negative number of rounds is their size."""
+    if not cell.method.asks:
+        return []
+    n_rounds, budget = cell.method.n_rounds, cell.setting.budget
+    size = -n_rounds if n_rounds < 0 else -(-budget // n_rounds)
+    return [min(size, budget - start) for start in range(0, budget, size)]
+
+
+def _ask(run: Run, model: Detector, n_queries: int) -> None:
+    """One round: the strategy picks, the expert answers, and a skipped row is replaced from the reserve."""
+    scores, embeddings = run.engine.look(model, run.pool)
+    selection = _select(run, model, scores, embeddings, n_queries)
+    answers = run.expert.ask(selection.rows)
+    answered = np.flatnonzero(answers != UNLABELLED)[:n_queries]
+    rows, labels = selection.rows[answered], answers[answered]
+    run.labels[rows] = labels
+    run.rounds.append(Evidence(scores, embeddings, rows, labels, selection.odds[answered]))
+
+
+def _select(run: Run, model: Detector, scores: Floats, embeddings: Floats, n_queries: int) -> Selection:
+    strategy, share = run.strategy, run.strategy_share
+    if strategy.space == "gradient":
+        embeddings = run.engine.look(model, run.pool, share)[1]
+    rng = np.random.default_rng([run.cell.seed, len(run.rounds)])
+    n_reserve = 2 * n_queries if run.cell.setting.expert.skip else 0
+    view = PoolView(scores, embeddings, run.labels.copy(), share)
+    selection: Selection = strategy.select(view, n_queries, rng, n_reserve)
+    return selection
+
+
+def _learn(runs: Sequence[Run], warm: Sequence[Detector]) -> list[Detector]:
+    """Train all runs; those with equally many labels as one model."""
+    estimates = [run.engine.estimate(run.rounds) for run in runs]
+    if runs[0].cell.method.augmented:
+        return [_fixmatch(*each) for each in zip(runs, warm, estimates, strict=True)]
+    counts = [int((run.labels != UNLABELLED).sum()) for run in runs]
+    trained: list[Detector] = list(warm)
+    for count in set(counts):
+        at = [index for index, number in enumerate(counts) if number == count]
+        detectors = learn_together(
+            [runs[i].engine for i in at],
+            [warm[i] for i in at],
+            [runs[i].pool for i in at],
+            [runs[i].labels for i in at],
+            [estimates[i] for i in at],
+        )
+        for index, detector in zip(at, detectors, strict=True):
+            trained[index] = detector
+    return trained
+
+
+def _fixmatch(run: Run, warm: Detector, estimate: Estimate) -> Detector:
+    from soel_reproduction.pictures import features_of
+
+    pictures, extractor = run.split.pictures, run.split.extractor
+    assert pictures is not None  # data without pictures are not asked for it
+    draws = augmented(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
+    return learn_fixmatch(run.engine, warm, run.pool, run.labels, draws, estimate)
+
+
+def _measures(run: Run, detector: Detector | None) -> Measures:
+    """Everything that an artefact may show."""
+    rows = np.flatnonzero(run.labels != UNLABELLED)
+    found: dict[str, float] = {
+        "share": run.split.share,
+        "anomalies_found": float((run.labels == ANOMALY).sum()),
+        **_query_measures(run, rows),
+    }
+    if detector is not None:
+        estimate = detector.estimate or Estimate(float("nan"), float("nan"), float("nan"), "none")
+        pool = detector.score(run.pool)
+        found |= {"alpha": estimate.value} | _detection(run.split, pool, detector.score(run.test))
+        rest = run.labels == UNLABELLED
+        found["ranking"] = auroc(run.split.pool_truth[rest], pool[rest])
+    return _finite(found)
+
+
+def _finite(found: Mapping[str, float]) -> Measures:
+    """None for what is not defined, such as a distance to a kind that was never asked about."""
+    return {name: value if np.isfinite(value) else None for name, value in found.items()}
+
+
+def _query_measures(run: Run, rows: np.ndarray) -> dict[str, float]:
+    """Estimates of the share and cover radii, from the view after the warm-up."""
+    if not run.rounds or not len(rows):
+        return {}
+    names = [name for name in ESTIMATORS if name != "fixed"]
+    values = {f"alpha_{name}": float(ESTIMATORS.create(name).estimate(run.rounds).value) for name in names}
+    embeddings = run.rounds[0].embeddings
+    delta = class_cover_radius(embeddings, rows, run.split.pool_truth)
+    return {
+        **values,
+        "radius": cover_radius(embeddings, rows),
+        "delta": delta,
+        "delta_defined": float(np.isfinite(delta)),
+    }
+
+
+def _detection(split: Split, pool: Floats, scores: Floats) -> dict[str, float]:
+    """On the test rows. f1_pool_cut: alarms above the cut that marks the true share of the pool."""
+    cut = np.quantile(pool, 1 - split.share)
+    return {
+        "f1": f1_at_share(split.test_truth, scores),
+        "f1_pool_cut": f1_score(split.test_truth, scores > cut),
+        "auroc": auroc(split.test_truth, scores),
+    }
+
+
+def _peer(run: Run, labels: Labels) -> Measures:
+    method = run.cell.method
+    assert method.peer is not None
+    fitted = fit_peer(method.peer, run.pool, labels, run.cell.seed, **method.peer_options)
+    return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
+
+
+def _assumptions(run: Run, model: Detector) -> Measures:
+    scores, embeddings = run.engine.look(model, run.pool)
+    strategy, truth = run.strategy, run.split.pool_truth
+    view = PoolView(scores, embeddings, run.labels, run.strategy_share)
+    return _finite(assumption_measures(strategy, view, truth, run.cell.setting.budget, run.cell.seed))

@@ -1,0 +1,61 @@
+"""FixMatch for anomaly detection, as the paper's appendix adapts it: confident guesses on weakly augmented pictures
+are the labels of strongly augmented ones (eq:fixmatch-loss).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.engines.detector import Detector
+from soel.engines.local import LocalEngine
+from soel.objectives.base import answered
+from soel.training import fit, losses
+from soel.training.loop import Task
+from soel.types import UNLABELLED, Estimate, Floats, ItemWeights, Labels, PoolView
+from soel_reproduction.augment import strong, weak
+
+ANOMALOUS, NORMAL = 0.05, 0.3  # shares of the unlabelled that are surely the one or the other
+FINE_TUNING = 5  # epochs on the answers alone, before pictures are augmented
+N_DRAWS = 2  # sets of augmented pictures, used in turn: each costs a pass through the frozen network
+ToRows = Callable[[NDArray[np.uint8]], Floats]
+Draw = tuple[Floats, Floats]
+
+
+def learn_fixmatch(
+    engine: LocalEngine, warm: Detector, pool: Floats, labels: Labels, draws: list[Draw], estimate: Estimate
+) -> Detector:
+    """Go on from the warm-up: first the answers alone, then answers and guesses on augmented pictures.
+
+    draws: (weak, strong) rows (N, d) of the pool, taken in turn. The guesses are renewed each epoch.
+    """
+    model, schedule = warm.model.copy(), engine.profile.schedule(pool.shape[1])
+    view = PoolView(np.zeros(len(pool)), pool, labels)
+    tuning = Task(view.labelled, answered(view), view.unlabelled, None)
+    fit(model, pool, [tuning] * model.n_members, replace(schedule, epochs=FINE_TUNING))
+    for epoch in range(schedule.epochs):
+        slight, heavy = draws[epoch % len(draws)]
+        scores = losses(model, slight)[0].mean(axis=0)[view.unlabelled]
+        task = Task(view.labelled, answered(view), view.unlabelled, confident(scores))
+        rows = np.where((labels != UNLABELLED)[:, None], slight, heavy)
+        fit(model, rows, [task] * model.n_members, replace(schedule, epochs=1))
+    return engine.decide(engine.dressed(model, pool, labels, estimate.value), labels, estimate)
+
+
+def confident(scores: Floats) -> ItemWeights:
+    """Top scores are anomalies, low ones normal, and what lies between weighs nothing."""
+    anomaly = scores > np.quantile(scores, 1 - ANOMALOUS)
+    normal = scores < np.quantile(scores, NORMAL)
+    return ItemWeights(normal=normal.astype(np.float32), anomaly=anomaly.astype(np.float32))
+
+
+def augmented(pictures: NDArray[np.uint8], to_rows: ToRows, seed: int) -> list[Draw]:
+    """Several draws of weakly and strongly augmented pictures, as rows."""
+    draws = []
+    for number in range(N_DRAWS):
+        rng = np.random.default_rng([seed, number, 2])
+        draws.append((np.array(to_rows(weak(pictures, rng))), np.array(to_rows(strong(pictures, rng)))))
+    return draws
