@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from soel.backbones import BACKBONES
-from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
+from soel.detectors import DETECTORS
 from soel.objectives import OBJECTIVES
 from soel.profiles import WIDE
 from soel.queries import STRATEGIES
@@ -31,7 +31,7 @@ ASSUMPTIONS = "soel_reproduction.assumptions"
 DESCRIBING = frozenset(
     {
         "soel", "soel.errors", "soel.registry", "soel_reproduction",
-        "soel.backbones", "soel.objectives", "soel.queries", "soel.contamination", "soel.companions",
+        "soel.backbones", "soel.objectives", "soel.queries", "soel.contamination", "soel.detectors",
         "soel.data.catalogue", "soel.data.download",
         "soel_reproduction.cells", "soel_reproduction.methods", "soel_reproduction.data_settings",
         "soel_reproduction.store", "soel_reproduction.code_state", "soel_reproduction.pictures",
@@ -49,7 +49,7 @@ def code_of(cell: Cell) -> str:
 
 def whole_code() -> str:
     """The state of all code that any cell may depend on."""
-    registries = (BACKBONES, OBJECTIVES, STRATEGIES, ESTIMATORS, COMPANIONS)
+    registries = (BACKBONES, OBJECTIVES, STRATEGIES, ESTIMATORS, DETECTORS)
     parts = [_module_of(registry, name) for registry in registries for name in registry]
     return digest_of((EXPERIMENT, PEERS, AUGMENTED, ASSUMPTIONS, *(part for part in parts if part)))
 
@@ -88,7 +88,7 @@ def _parts(cell: Cell) -> Iterator[str]:
     backbone = "ntl" if profile.backbone == "auto" else profile.backbone
     named = [(BACKBONES, backbone), (OBJECTIVES, profile.objective), *((ESTIMATORS, name) for name in ESTIMATORS)]
     named += [(STRATEGIES, name) for name in sorted(strategies)]
-    named += [(COMPANIONS, name) for name in sorted(map(str, companions))]
+    named += [(DETECTORS, name) for name in sorted(map(str, companions))]
     for registry, name in named:
         module = _module_of(registry, name)
         if module is not None:

@@ -84,12 +84,12 @@ def test_a_part_makes_old_only_the_cells_that_use_it(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("companion", "same"), [("angles.py", [True, False, False]), ("surroundings.py", [False, True, False])]
+    ("companion", "same"), [("angular.py", [True, False, False]), ("neighbours.py", [False, True, False])]
 )
 def test_parts_for_other_rows_make_nothing_old(copy: Path, companion: str, same: list[bool]) -> None:
     cells = [replace(CELL, profile=DEFAULT, dataset=name) for name in ("breastw", "cifar10", "a-file-of-ours")]
     before = [code_of(cell) for cell in cells]
-    edit(copy / "companions" / companion, "import numpy", "import math\nimport numpy")
+    edit(copy / "detectors" / companion, "import numpy", "import math\nimport numpy")
     assert [code_of(cell) == known for cell, known in zip(cells, before, strict=True)] == same
 
 

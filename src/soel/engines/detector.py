@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from soel.companions import COMPANIONS
+from soel.detectors import DETECTORS
 from soel.metrics.calibration import Calibration
 from soel.training import Model, losses, standardise
 from soel.types import Estimate, Floats
@@ -88,6 +88,6 @@ def restored(model: Model, arrays: Mapping[str, np.ndarray], notes: Mapping[str,
         None if notes["estimate"] is None else Estimate(**notes["estimate"]),
         notes["threshold"],
         None if notes["calibration"] is None else Calibration(**notes["calibration"]),
-        companion=None if name is None else (name, COMPANIONS.get(name).from_arrays(own)),
+        companion=None if name is None else (name, DETECTORS.get(name).from_arrays(own)),
         deep_weight=notes["deep_weight"],
     )

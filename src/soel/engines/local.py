@@ -12,9 +12,9 @@ import torch
 
 from soel.backbones import BACKBONES
 from soel.backbones.base import Backbone, Members, UserModule
-from soel.companions import COMPANIONS
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
+from soel.detectors import DETECTORS
 from soel.engines.compute import HERE, Compute, Progress
 from soel.engines.detector import Detector, standardised
 from soel.errors import ConfigError
@@ -70,7 +70,7 @@ class LocalEngine:
         schedule = self.profile.schedule(pool.shape[1])
         detector = standardised(model, self.compute.losses(model, pool))
         if schedule.companion is not None:
-            companion = COMPANIONS.get(schedule.companion).fit(pool, labels, self.seed, share)
+            companion = DETECTORS.get(schedule.companion).fit(pool, labels, self.seed, share)
             weight = schedule.deep_weight if (labels != UNLABELLED).any() else 0.0
             detector = replace(detector, companion=(schedule.companion, companion), deep_weight=weight)
         return replace(detector, pool_scores=self.compute.score(detector, pool))

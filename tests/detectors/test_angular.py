@@ -1,12 +1,12 @@
-"""The companion of feature vectors, and its linear part."""
+"""The detector for feature vectors, and its linear part."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from soel.companions.angles import AXES, REFERENCE_ROWS, Angles
-from soel.companions.linear import Linear
+from soel.detectors.angular import AXES, Angular, AngularOptions
+from soel.detectors.linear import Linear
 from soel.errors import ModelFileError
 from soel.metrics import auroc
 from soel.types import Floats
@@ -35,21 +35,21 @@ def some_labels(is_anomaly: np.ndarray, n_each: int) -> np.ndarray:
 def test_the_length_of_a_vector_does_not_matter() -> None:
     x, is_anomaly = features()
     labels = some_labels(is_anomaly, 5)
-    fitted, rest = Angles.fit(x, labels, 0, 0.1), x[labels == -1]
+    fitted, rest = Angular.fit(x, labels, 0, 0.1), x[labels == -1]
     np.testing.assert_allclose(fitted.score(3 * rest), fitted.score(rest), atol=1e-3)
 
 
 def test_few_labels_find_what_distances_alone_do_not() -> None:
     x, is_anomaly = features()
     new, is_new_anomaly = features(seed=0, n_rows=1200)  # the same groups, other rows
-    alone, told = Angles.fit(x, NONE, 0), Angles.fit(x, some_labels(is_anomaly, 6), 0, 0.1)
+    alone, told = Angular.fit(x, NONE, 0), Angular.fit(x, some_labels(is_anomaly, 6), 0, 0.1)
     before, after = (auroc(is_new_anomaly, angles.score(new)) for angles in (alone, told))
     assert after > max(before, 0.9)
 
 
 def test_distances_are_those_between_unit_vectors() -> None:
     x, _ = features(n_rows=60)
-    points = Angles.fit(x, NONE[:60], 0).space(x)
+    points = Angular.fit(x, NONE[:60], 0).space(x)
     units = x / np.linalg.norm(x, axis=1, keepdims=True)
     apart = np.linalg.norm(points[:, None] - points, axis=2)
     np.testing.assert_allclose(apart, np.linalg.norm(units[:, None] - units, axis=2), atol=1e-3)
@@ -58,7 +58,7 @@ def test_distances_are_those_between_unit_vectors() -> None:
 def test_scores_have_the_unit_of_their_spread_over_the_pool() -> None:
     x, is_anomaly = features()
     labels = some_labels(is_anomaly, 5)
-    scores = Angles.fit(x, labels, 0, 0.1).score(x)
+    scores = Angular.fit(x, labels, 0, 0.1).score(x)
     assert abs(scores.mean()) < 0.5  # here a row is its own nearest neighbour
     assert 0.8 < scores[labels == -1].std() < 1.2
 
@@ -71,7 +71,7 @@ def test_rows_that_leave_the_normal_shape_stand_out() -> None:
     x[is_anomaly, 20:] += 0.08 * np.sign(
         rng.normal(size=300)
     )  # small beside what varies most, large where nothing does
-    fitted = Angles.fit(x.astype(np.float32), NONE, 0)
+    fitted = Angular.fit(x.astype(np.float32), NONE, 0)
     by_distance, by_score = (
         auroc(is_anomaly, np.linalg.norm(fitted.space(x), axis=1)),
         auroc(is_anomaly, fitted.score(x)),
@@ -81,16 +81,16 @@ def test_rows_that_leave_the_normal_shape_stand_out() -> None:
 
 def test_suspected_rows_do_not_shape_what_is_normal() -> None:
     x, is_anomaly = features()
-    fitted = Angles.fit(x, some_labels(is_anomaly, 6), 0, 0.1)
+    fitted = Angular.fit(x, some_labels(is_anomaly, 6), 0, 0.1)
     normal, rest = (fitted.space(x[rows]).mean(axis=0) for rows in (~is_anomaly, is_anomaly))
     away = np.linalg.norm(rest - normal)
     assert np.linalg.norm(fitted.core - normal) < 0.1 * away
 
 
 def test_a_large_pool_is_represented_by_a_sample() -> None:
-    x = np.abs(np.random.default_rng(0).normal(size=(REFERENCE_ROWS + 500, 310))).astype(np.float32)
-    fitted = Angles.fit(x, np.full(len(x), -1, np.int8), 0)
-    assert fitted.reference.shape == (REFERENCE_ROWS, AXES)
+    x = np.abs(np.random.default_rng(0).normal(size=(AngularOptions.reference_rows + 500, 310))).astype(np.float32)
+    fitted = Angular.fit(x, np.full(len(x), -1, np.int8), 0)
+    assert fitted.reference.shape == (AngularOptions.reference_rows, AXES)
 
 
 def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,9 +102,9 @@ def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.Monk
         asked.append(int((labels != -1).sum()))
         return fit(points, labels, share)
 
-    monkeypatch.setattr("soel.companions.angles.MOST_LABELS", 200)
+    monkeypatch.setattr("soel.detectors.angular.MOST_LABELS", 200)
     monkeypatch.setattr(Linear, "fit", counted)
-    fitted = Angles.fit(x, is_anomaly.astype(np.int8), 0, 0.1)
+    fitted = Angular.fit(x, is_anomaly.astype(np.int8), 0, 0.1)
     assert asked == [200]
     assert auroc(is_anomaly, fitted.score(x)) > 0.95
 
@@ -113,12 +113,12 @@ def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.Monk
 def test_degenerate_pools_give_finite_scores(rows: Floats) -> None:
     labels = np.array([0, 1, -1, -1, -1, -1, -1, -1], np.int8)
     for known, share in ((labels, 0.2), (np.abs(labels), 0.5), (np.full(8, 1, np.int8), 0.5)):
-        assert np.isfinite(Angles.fit(rows.astype(np.float32), known, 0, share).score(rows)).all()
+        assert np.isfinite(Angular.fit(rows.astype(np.float32), known, 0, share).score(rows)).all()
 
 
 def test_a_model_of_an_earlier_form_says_what_to_do() -> None:
     with pytest.raises(ModelFileError, match="fit it again"):
-        Angles.from_arrays({"reference": np.zeros((1, 1)), "anomalies": np.zeros((0, 1))})
+        Angular.from_arrays({"reference": np.zeros((1, 1)), "anomalies": np.zeros((0, 1))})
 
 
 def along_first(n_rows: int = 400) -> tuple[Floats, np.ndarray]:

@@ -1,13 +1,14 @@
-"""The companion: laws and small cases worked by hand."""
+"""Distances to the cleaned pool: laws and small cases worked by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from soel.companions import COMPANIONS
-from soel.companions.distances import mean_of_nearest, nearest, smallest
-from soel.companions.surroundings import CLIP, REFERENCE_ROWS, Surroundings, around_anomalies
+from soel.detectors import DETECTORS
+from soel.detectors.distances import mean_of_nearest, nearest, smallest
+from soel.detectors.neighbours import CLIP, Neighbours, NeighboursOptions, around_anomalies
+from soel.errors import ConfigError
 from soel.metrics import auroc
 from tests.conftest import Sample
 
@@ -42,14 +43,14 @@ def test_rows_around_labelled_anomalies_by_hand() -> None:
     x = np.concatenate([np.arange(10.0), 50 + np.arange(10.0)])[:, None].repeat(4, axis=0)
     labels = np.full(80, -1, np.int8)
     labels[[0, 40]] = [0, 1]
-    suspects = around_anomalies(x, labels)
+    suspects = around_anomalies(x, labels, NeighboursOptions.grown_share)
     assert suspects[40]
     assert suspects[40:].sum() == suspects.sum() == 4  # 5 % of the pool, all of the anomaly's own cluster
 
 
-@pytest.mark.parametrize("name", list(COMPANIONS))
+@pytest.mark.parametrize("name", list(DETECTORS))
 def test_laws(name: str, toy: Sample) -> None:
-    companion = COMPANIONS.get(name)
+    companion = DETECTORS.get(name)
     for labels in (NOTHING, toy.labels(), np.where(toy.is_anomaly, 1, -1), np.where(toy.is_anomaly, -1, 0)):
         fitted = companion.fit(toy.x, labels.astype(np.int8), 0)
         scores = fitted.score(toy.x)
@@ -61,22 +62,22 @@ def test_laws(name: str, toy: Sample) -> None:
 
 
 def test_labels_help(toy: Sample) -> None:
-    without = auroc(toy.is_anomaly, Surroundings.fit(toy.x, NOTHING, 0).score(toy.x))
-    with_labels = auroc(toy.is_anomaly, Surroundings.fit(toy.x, toy.labels(), 0).score(toy.x))
+    without = auroc(toy.is_anomaly, Neighbours.fit(toy.x, NOTHING, 0).score(toy.x))
+    with_labels = auroc(toy.is_anomaly, Neighbours.fit(toy.x, toy.labels(), 0).score(toy.x))
     assert with_labels > max(without, 0.95)
 
 
 def test_a_normal_label_lowers_its_neighbourhood(toy: Sample) -> None:
-    before = Surroundings.fit(toy.x, NOTHING, 0).score(toy.x)
+    before = Neighbours.fit(toy.x, NOTHING, 0).score(toy.x)
     row = int(before.argmax())
     labels = NOTHING.copy()
     labels[row] = 0
-    after = Surroundings.fit(toy.x, labels, 0).score(toy.x)
+    after = Neighbours.fit(toy.x, labels, 0).score(toy.x)
     assert (after < after[row]).mean() < (before < before[row]).mean()
 
 
 def test_one_wild_value_is_clipped(toy: Sample) -> None:
-    fitted, wild = Surroundings.fit(toy.x, NOTHING, 0), toy.x[:1].copy()
+    fitted, wild = Neighbours.fit(toy.x, NOTHING, 0), toy.x[:1].copy()
     wild[0, 0] = 1e6
     clipped = wild.copy()
     clipped[0, 0] = CLIP
@@ -84,17 +85,17 @@ def test_one_wild_value_is_clipped(toy: Sample) -> None:
 
 
 def test_large_pools_are_sampled_by_the_seed() -> None:
-    x = np.random.default_rng(0).normal(size=(REFERENCE_ROWS + 2000, 3)).astype(np.float32)
+    x = np.random.default_rng(0).normal(size=(NeighboursOptions.reference_rows + 2000, 3)).astype(np.float32)
     labels = np.full(len(x), -1, np.int8)
-    first, second, other = (Surroundings.fit(x, labels, seed) for seed in (1, 1, 2))
-    assert len(first.reference) == REFERENCE_ROWS
+    first, second, other = (Neighbours.fit(x, labels, seed) for seed in (1, 1, 2))
+    assert len(first.reference) == NeighboursOptions.reference_rows
     np.testing.assert_array_equal(first.reference, second.reference)
     assert not np.array_equal(first.reference, other.reference)
 
 
 @pytest.mark.parametrize("x", [np.ones((5, 2)), np.zeros((2, 1)), np.arange(6.0).reshape(6, 1)])
 def test_degenerate_pools(x: np.ndarray) -> None:
-    scores = Surroundings.fit(x, np.full(len(x), -1, np.int8), 0).score(x)
+    scores = Neighbours.fit(x, np.full(len(x), -1, np.int8), 0).score(x)
     assert np.isfinite(scores).all()
 
 
@@ -103,10 +104,23 @@ def test_angles_forget_the_length_of_a_row_and_heed_labelled_anomalies() -> None
     x = rng.normal(size=(200, 20)).astype(np.float32) + 5
     x[:10, :10] -= 8  # another direction
     labels = np.full(200, -1, np.int8)
-    plain = COMPANIONS.get("angles").fit(x, labels, 0)
+    plain = DETECTORS.get("angular").fit(x, labels, 0)
     new = rng.normal(size=(50, 20)).astype(np.float32) + 5
     np.testing.assert_allclose(plain.score(new), plain.score(7 * new), atol=1e-3)
     assert np.argsort(-plain.score(x))[:8].max() < 10
     labels[0] = 1
-    told = COMPANIONS.get("angles").fit(x, labels, 0)
+    told = DETECTORS.get("angular").fit(x, labels, 0)
     assert told.score(x)[1:10].min() > plain.score(x)[1:10].min()
+
+
+def test_options_change_the_fit_and_unknown_ones_are_refused(toy: Sample) -> None:
+    few = Neighbours.fit(toy.x, NOTHING, 0, options={"reference_rows": 20})
+    assert len(few.reference) == 20
+    with pytest.raises(ConfigError, match=r"no option 'rows'. It takes: reference_rows"):
+        Neighbours.fit(toy.x, NOTHING, 0, options={"rows": 20})
+
+
+def test_files_of_older_releases_name_detectors_otherwise() -> None:
+    assert DETECTORS.get("surroundings") is DETECTORS.get("neighbours")
+    assert DETECTORS.get("angles") is DETECTORS.get("angular")
+    assert "angles" not in list(DETECTORS)

@@ -1,0 +1,9 @@
+"""Detectors without gradient steps: each fitted in one go, alone or beside a network."""
+
+from soel.registry import Registry
+
+DETECTORS = Registry(
+    "detector",
+    {"neighbours": "soel.detectors.neighbours:Neighbours", "angular": "soel.detectors.angular:Angular"},
+    former={"surroundings": "neighbours", "angles": "angular"},
+)

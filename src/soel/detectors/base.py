@@ -1,0 +1,70 @@
+"""What a detector without gradient steps is: fitted in one go from the pool and its labels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from soel.errors import ConfigError
+from soel.types import Floats, Labels
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a detector can be told beside the data: nothing, unless it has a subclass of its own."""
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """The options by name, each a number."""
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            takes = f"It takes: {', '.join(known)}" if known else "It takes none"
+            raise ConfigError(f"The detector has no option {', '.join(map(repr, unknown))}. {takes}.")
+        return cls(**values)
+
+
+class Detector(ABC):
+    """Scores rows, and names the space in which they are compared. It stands alone or beside a network.
+
+    A fitted detector is frozen. Its scores have mean 0 over the pool and a spread near 1, so that they add up with
+    others. Subclasses are frozen dataclasses of arrays; one that keeps its state otherwise overrides `arrays` and
+    `from_arrays`. `name`: as in the registry, written to model files. `version`: raised whenever scores change.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    @classmethod
+    @abstractmethod
+    def fit(
+        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+    ) -> Self:
+        """From encoded rows (N, d) and labels (N,) of 1, 0, -1. All chance comes from the seed.
+
+        share: of anomalies in the pool, where it was estimated. options: the detector's own, by name.
+        """
+
+    @abstractmethod
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
+
+    @abstractmethod
+    def space(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points (n, p) between which distances mean something."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything it has learnt, by name."""
+        return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}  # type: ignore[arg-type]
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The detector back from its arrays."""
+        return cls(**{field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)})  # type: ignore[arg-type]
