@@ -25,7 +25,7 @@ from soel.session import Session
 from soel.session.files import PoolRecord, save_record
 from soel.session.ports import Event
 from soel.session.rounds import Draw, ModelRef, Round
-from soel.web.door import Door, Visitor
+from soel.web.auth import Auth, User
 
 N_ANNOTATORS, N_TELLS, N_ITEMS, LIMIT_MS = 20, 20, 450, 50.0
 THINK = 0.5  # seconds on average; nobody is faster for long
@@ -59,8 +59,8 @@ def at_the_store(folder: Path) -> dict[str, float]:
 
 
 def at_the_page(folder: Path) -> dict[str, float]:
-    door = Door(folder)
-    keys = [door.new_key(Visitor(f"annotator {number}", "annotator")) for number in range(N_ANNOTATORS)]
+    auth = Auth(folder)
+    keys = [auth.new_key(User(f"annotator {number}", "annotator")) for number in range(N_ANNOTATORS)]
     with served(folder) as address, closing(workspace.open(folder)) as session:
         return all_at_once(session, lambda number: tell_the_page(address, keys[number], number))
 
@@ -88,12 +88,12 @@ def tell_the_page(address: str, key: str, number: int) -> list[float]:
     rng, times, tab = np.random.default_rng(number), [], f"tab-{number}"
     with httpx.Client(base_url=address, timeout=30) as client:
         assert client.post("/enter", data={"key": key}).status_code == 303
-        desk = said(client.post("/api/turn", json={"tab": tab}))
+        status = said(client.post("/api/turn", json={"tab": tab}))
         for _ in range(N_TELLS):
             time.sleep(rng.uniform(0, 2 * THINK))
-            answer = {"item": desk["open"][0], "verdict": "normal", "tab": tab}
+            answer = {"item": status["open"][0], "verdict": "normal", "tab": tab}
             started = time.perf_counter()
-            desk = said(client.post("/api/answers", json=answer))
+            status = said(client.post("/api/answers", json=answer))
             times.append(1000 * (time.perf_counter() - started))
     return times
 

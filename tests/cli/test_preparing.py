@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.api.background import Progress
-from soel.cli.verbs_web import Teller, _stopped
+from soel.cli.verbs_web import TerminalProgress, _stopped
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
 
@@ -74,7 +74,7 @@ def test_options_that_come_too_late_are_named(run: Run, table: Path, folder: Pat
 
 
 def test_a_failure_is_said_once_and_again_when_it_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
-    tell, failed = Teller(), Progress("create", False, error="The disk is full.")
+    tell, failed = TerminalProgress(), Progress("create", False, error="The disk is full.")
     for now in (Progress("extract", True, 1, 2), failed, failed):
         tell(now)
     assert capsys.readouterr().err == "The session could not be prepared: The disk is full.\n"

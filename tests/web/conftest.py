@@ -15,13 +15,13 @@ from soel.api.background import Progress
 from soel.api.outcome import keep_outcome
 from soel.session import Session
 from soel.web.app import create_app
-from soel.web.desk import Desk
-from soel.web.door import Door, Visitor
-from soel.web.guard import House
+from soel.web.auth import Auth, User
 from soel.web.launch import view_of
+from soel.web.middleware import Site
+from soel.web.view_model import ViewModel
 from tests.session.fake_engine import FakeEngine
 from tests.web.browser import ARGUMENTS, find_chromium
-from tests.web.made_up import write_pumps
+from tests.web.sample_data import write_pumps
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 PATIENCE = 20_000  # milliseconds; a busy machine is slow, and a test that waits less fails there
 ORIGIN = "http://127.0.0.1:8000"
-HOUSE = House(frozenset({"127.0.0.1:8000", "localhost:8000"}), "soel-test")
+SITE = Site(frozenset({"127.0.0.1:8000", "localhost:8000"}), "soel-test")
 N_ITEMS, BUDGET = 80, 6
 
 
@@ -75,15 +75,15 @@ class PromptWork:
 class Page:
     """The page with a client that is signed in as its owner."""
 
-    desk: Desk
-    door: Door
+    view_model: ViewModel
+    auth: Auth
     work: PromptWork
     client: TestClient
     app: Any
 
-    def visitor(self, name: str, role: Any = "annotator") -> TestClient:
+    def user(self, name: str, role: Any = "annotator") -> TestClient:
         """A second browser."""
-        return signed_in(self.app, self.door, Visitor(name, role))
+        return signed_in(self.app, self.auth, User(name, role))
 
     def get(self, path: str, **parameters: Any) -> Any:
         answer = self.client.get(path, params=parameters)
@@ -97,13 +97,13 @@ class Page:
 
     def label_all(self) -> None:
         """Answer every open item, whoever it is reserved for."""
-        while items := self.desk.session.state.open:
+        while items := self.view_model.session.state.open:
             self.post("/api/answers", item=items[0], verdict="normal" if len(items) % 2 else "anomaly")
 
 
-def signed_in(app: Any, door: Door, visitor: Visitor) -> TestClient:
+def signed_in(app: Any, auth: Auth, user: User) -> TestClient:
     client = TestClient(app, base_url=ORIGIN, headers={"origin": ORIGIN}, follow_redirects=False)
-    answer = client.post("/enter", data={"key": door.new_key(visitor)})
+    answer = client.post("/enter", data={"key": auth.new_key(user)})
     assert answer.status_code == 303
     return client
 
@@ -118,12 +118,12 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
         write_pumps(table, N_ITEMS, 8)
     chosen: dict[str, Any] = {"id_column": "pump", "budget": BUDGET} | options
     session = workspace.create(place / "session", table, **chosen)
-    work, door = PromptWork(session), Door(session.folder.path)
-    desk = Desk(session, view_of(session), work)
-    app = create_app(desk, door, HOUSE)
+    work, auth = PromptWork(session), Auth(session.folder.path)
+    view_model = ViewModel(session, view_of(session), work)
+    app = create_app(view_model, auth, SITE)
     if prepared:
-        desk.go_on()
-    return Page(desk, door, work, signed_in(app, door, Visitor("expert", "owner")), app)
+        view_model.go_on()
+    return Page(view_model, auth, work, signed_in(app, auth, User("expert", "owner")), app)
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeP
 
     yield make
     for page in opened:
-        page.desk.session.close()
+        page.view_model.session.close()
 
 
 @pytest.fixture
@@ -154,4 +154,4 @@ def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         page = build_page(tmp_path_factory.mktemp("still"))
         page.label_all()
         yield page
-        page.desk.session.close()
+        page.view_model.session.close()

@@ -14,12 +14,12 @@ from soel.api.background import Progress
 from soel.api.media import open_media
 from soel.session import Answer
 from soel.web.app import create_preparing_app
-from soel.web.door import Visitor
+from soel.web.auth import User
 from tests.web.browser import ARGUMENTS, find_chromium
 from tests.web.conftest import build_page
-from tests.web.live import Live, listening, serving
-from tests.web.made_up import write_pumps
+from tests.web.live_server import Live, listening, serving
 from tests.web.pictures import DAMAGED, Brightness, write_clip, write_discs
+from tests.web.sample_data import write_pumps
 from tests.web.test_preparing import Preparing
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -49,9 +49,9 @@ def _preparing(browser: Browser, place: Path) -> None:
     made = Preparing(place, "discs")
     made.at(0, Progress("extract", True, 200, 1200))
     made.at(30, Progress("extract", True, 640, 1200))
-    with listening(lambda house: create_preparing_app(made.preparation, made.door, house)) as address:
+    with listening(lambda site: create_preparing_app(made.preparation, made.auth, site)) as address:
         page = browser.new_context(viewport={"width": 1280, "height": 360}).new_page()
-        page.goto(f"{address}/enter?key={made.door.new_key(Visitor('expert', 'owner'))}")
+        page.goto(f"{address}/enter?key={made.auth.new_key(User('expert', 'owner'))}")
         page.locator("#waiting-count:not(:empty)").wait_for()
         page.screenshot(path=IMAGES / "preparing.png")
         page.context.close()
@@ -62,7 +62,7 @@ def _table(browser: Browser, place: Path) -> None:
     failing = write_pumps(place / "pumps.csv")
     built = build_page(place, table=place / "pumps.csv", budget=14, answers_per_item=1)
     with serving(built) as live:
-        session = live.page.desk.session
+        session = live.page.view_model.session
         session.write_guidelines(GUIDELINE)
         items = session.state.open
         for number, item in enumerate(items[:6]):
@@ -72,7 +72,7 @@ def _table(browser: Browser, place: Path) -> None:
         _shoot(live, browser, f"/?item={shown}", "label")
         _shoot(live, browser, f"/?item={shown}", "label-dark", color_scheme="dark")
         _shoot(live, browser, f"/?item={shown}", "label-phone", viewport=PHONE, has_touch=True, is_mobile=True)
-        ann = live.page.visitor("Ann")
+        ann = live.page.user("Ann")
         for item in items[:5]:
             verdict = "anomaly" if item in failing ^ {items[2]} else "normal"
             ann.post("/api/answers", json={"item": item, "verdict": verdict})
@@ -92,7 +92,7 @@ def _media(browser: Browser, place: Path, kind: str) -> None:
     data = place / ("discs" if kind == "image" else "belt.mp4")
     (write_discs if kind == "image" else write_clip)(data)
     with serving(build_page(place, table=data, id_column=None, budget=12)) as live:
-        session = live.page.desk.session
+        session = live.page.view_model.session
         media = open_media(session.folder)
         assert media is not None
         damaged = {item.id for row, item in enumerate(media.items) if _is_damaged(kind, row)}
@@ -111,7 +111,7 @@ def _is_damaged(kind: str, row: int) -> bool:
 def _shoot(live: Live, browser: Browser, path: str, name: str, **look: Any) -> None:
     page = live.open(browser, **{"viewport": DESKTOP} | look)
     page.goto(f"{live.address}{path}")
-    page.locator("#desk, #rows li, #results, #annotators tr").filter(visible=True).first.wait_for()
+    page.locator("#labelling, #rows li, #results, #annotators tr").filter(visible=True).first.wait_for()
     page.wait_for_load_state("networkidle")
     if path != "/results":
         page.screenshot(path=IMAGES / f"{name}.png", full_page=path in ("/review", "/team"))

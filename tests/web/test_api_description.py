@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from soel.api import workspace
 from tests.session.fake_engine import FakeEngine
-from tests.web.conftest import HOUSE, ORIGIN, Page, build_page
+from tests.web.conftest import ORIGIN, SITE, Page, build_page
 
 # A name has to be printable, which a JSON schema cannot say.
 FREER: dict[str, list[Any]] = {"/api/invitations": [positive_data_acceptance]}
@@ -26,7 +26,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         page = build_page(tmp_path_factory.mktemp("used"))
         page.label_all()
         yield page
-        page.desk.session.close()
+        page.view_model.session.close()
 
 
 def test_answers_are_as_described(used: Page) -> None:
@@ -49,7 +49,7 @@ def _try(operation: Any, used: Page) -> None:
 
 
 def _headers(used: Page) -> dict[str, str]:
-    cookie = f"{HOUSE.cookie}={used.client.cookies[HOUSE.cookie]}"
+    cookie = f"{SITE.cookie}={used.client.cookies[SITE.cookie]}"
     return {"host": "127.0.0.1:8000", "origin": ORIGIN, "cookie": cookie}
 
 

@@ -15,11 +15,11 @@ from soel.api import sources, workspace
 from soel.data.csv_cells import write_rows
 from soel.profiles import PAPER
 from tests.session.fake_engine import FakeEngine
+from tests.web.accessibility import violations
 from tests.web.conftest import build_page
-from tests.web.live import Live, serving
-from tests.web.made_up import HOSTILE
+from tests.web.live_server import Live, serving
 from tests.web.pictures import Brightness
-from tests.web.reader import stumbles
+from tests.web.sample_data import HOSTILE
 from tests.web.test_media import build_pictures
 
 N_MANY, PATIENCE = 100_000, 100.0  # milliseconds
@@ -42,19 +42,19 @@ def live(fake: None, tmp_path: Path) -> Iterator[Live]:
 def done(fake: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A page with results and a disagreement, for tests that only look."""
     with serving(build_page(tmp_path_factory.mktemp("done"), answers_per_item=2)) as live:
-        ann = live.page.visitor("ann")
-        for item in live.page.get("/api/desk")["open"]:
+        ann = live.page.user("ann")
+        for item in live.page.get("/api/status")["open"]:
             live.page.post("/api/answers", item=item, verdict="normal", note="as usual")
             ann.post("/api/answers", json={"item": item, "verdict": "anomaly"})
         live.page.post("/api/decisions", item=item, verdict="anomaly")
-        if not live.page.get("/api/desk")["has_results"]:
+        if not live.page.get("/api/status")["has_results"]:
             live.page.post("/api/train")
         yield live
 
 
 def settled(page: Page, path: str) -> None:
     """Wait until a page shows what it is for."""
-    shows = {"/": "#desk, #waiting", "/review": "#rows li", "/results": "#results", "/team": "#annotators tr"}
+    shows = {"/": "#labelling, #waiting", "/review": "#rows li", "/results": "#results", "/team": "#annotators tr"}
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
     page.locator(shows[path]).filter(visible=True).first.wait_for()
 
@@ -63,14 +63,14 @@ def test_two_people_at_once_never_see_the_same_item(browser: Browser, live: Live
     ann, bob = live.open(browser, "ann"), live.open(browser, "bob", "annotator")
     seen: list[str] = []
     for person in (ann, bob, ann, bob):
-        expect(person.locator("#desk")).to_be_visible()
+        expect(person.locator("#labelling")).to_be_visible()
         item = person.locator("#item-title").inner_text()
         seen.append(item)
         person.keyboard.press("n")
         expect(person.locator("#item-title")).not_to_have_text(item)
     assert len(set(seen)) == 4
     expect(bob.locator("#progress-words")).to_contain_text("4 of 6 labels")
-    assert {answer.who for answer in live.page.desk.session.state.answers.values()} == {"ann", "bob"}
+    assert {answer.who for answer in live.page.view_model.session.state.answers.values()} == {"ann", "bob"}
     bob.goto(f"{live.address}/team")
     expect(bob.locator("#annotators tr")).to_have_count(2)
     expect(bob.locator("#invite")).to_have_count(0)
@@ -79,10 +79,10 @@ def test_two_people_at_once_never_see_the_same_item(browser: Browser, live: Live
 def test_a_disagreement_is_decided_and_the_decision_taken_back(browser: Browser, fake: None, tmp_path: Path) -> None:
     with serving(build_page(tmp_path, answers_per_item=2)) as live:
         page = live.open(browser)
-        expect(page.locator("#desk")).to_be_visible()
+        expect(page.locator("#labelling")).to_be_visible()
         item = page.locator("#item-title").inner_text()
         told = {"item": item, "verdict": "anomaly", "note": "it leaks"}
-        assert live.page.visitor("Ann").post("/api/answers", json=told).status_code == 200
+        assert live.page.user("Ann").post("/api/answers", json=told).status_code == 200
         page.reload()
         expect(page.locator("#item-title")).to_have_text(item)
         expect(page.locator("#notes li")).to_have_count(0)  # another's note must not sway an answer
@@ -107,7 +107,7 @@ def test_a_disagreement_is_decided_and_the_decision_taken_back(browser: Browser,
 
 def test_a_finger_on_a_phone_of_320_pixels(browser: Browser, live: Live) -> None:
     page = live.open(browser, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
-    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#labelling")).to_be_visible()
     first = page.locator("#item-title").inner_text()
     for verdict in ("anomaly", "normal", "unsure", "skip"):
         box = page.locator(f".actions [data-verdict={verdict}]").bounding_box()
@@ -127,7 +127,7 @@ def test_a_finger_on_a_phone_of_320_pixels(browser: Browser, live: Live) -> None
 def test_axe_finds_nothing_serious(browser: Browser, done: Live, path: str, scheme: Any) -> None:
     page = done.open(browser, color_scheme=scheme)
     settled(page, path)
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 def test_a_link_to_an_item_that_does_not_exist_goes_on_with_the_open_ones(browser: Browser, live: Live) -> None:
@@ -164,7 +164,7 @@ def test_the_keyboard_alone_reaches_everything(browser: Browser, done: Live) -> 
 
 def test_answers_are_announced(browser: Browser, live: Live) -> None:
     page = live.open(browser)
-    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#labelling")).to_be_visible()
     expect(page.locator("#live")).to_contain_text(page.locator("#item-title").inner_text())
     assert page.locator("#live").get_attribute("aria-live") == "polite"
     expect(page.locator("#meter")).to_have_attribute("aria-valuetext", "0 of 6 labels given")
@@ -254,7 +254,7 @@ def test_pictures_and_frames_from_the_first_key_to_a_new_label(
         expect(page.locator("#saved")).to_contain_text(re.compile(r"✓ Saved: \S+ \d+\.png is normal"))
         expect(page.locator("#stale")).to_be_visible()
         page.goto(f"{live.address}/review")
-        expect(page.locator("#rows li img")).to_have_count(len(live.page.desk.session.state.answers))
+        expect(page.locator("#rows li img")).to_have_count(len(live.page.view_model.session.state.answers))
         expect(page.locator("#rows .item-link").first).to_have_text(re.compile(r"\d+\.png$"))
 
 

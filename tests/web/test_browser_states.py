@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from soel.api import workspace
 from tests.session.fake_engine import FakeEngine
+from tests.web.accessibility import violations
 from tests.web.conftest import build_page
-from tests.web.live import Live, serving
-from tests.web.reader import stumbles
+from tests.web.live_server import Live, serving
 
 PAGES = ("/", "/review", "/results", "/team")
 WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
@@ -25,7 +25,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
         with serving(build_page(tmp_path_factory.mktemp("states"))) as live:
-            for item in live.page.get("/api/desk")["open"][:2]:
+            for item in live.page.get("/api/status")["open"][:2]:
                 live.page.post("/api/answers", item=item, verdict="anomaly", note="hot")
             yield live
 
@@ -46,9 +46,9 @@ def fail(route: Route) -> None:
     route.fulfill(status=500, content_type="application/json", body='{"error": "This is a bug: KeyError."}')
 
 
-def standing(live: Live, **change: Any) -> Callable[[Route], None]:
+def overview(live: Live, **change: Any) -> Callable[[Route], None]:
     """Answer with where the session stands, as if it stood elsewhere."""
-    body = json.dumps(live.page.get("/api/desk") | {"open": []} | change)
+    body = json.dumps(live.page.get("/api/status") | {"open": []} | change)
     return lambda route: route.fulfill(content_type="application/json", body=body)
 
 
@@ -57,7 +57,7 @@ def test_before_the_server_has_answered(page: Page, live: Live, path: str) -> No
     page.route("**/api/**", hold)
     page.goto(live.address + path, wait_until="domcontentloaded")
     page.wait_for_timeout(500)  # what waits says so only after a moment
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -65,14 +65,14 @@ def test_when_the_server_cannot_answer(page: Page, live: Live, path: str) -> Non
     page.route("**/api/**", fail)
     page.goto(live.address + path)
     expect(page.locator("main")).to_contain_text("This is a bug")
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_when_all_is_there(page: Page, live: Live, path: str) -> None:
     page.goto(live.address + path)
     page.wait_for_load_state("networkidle")
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 def test_an_item_is_shown_whole_or_not_at_all(page: Page, live: Live) -> None:
@@ -80,23 +80,23 @@ def test_an_item_is_shown_whole_or_not_at_all(page: Page, live: Live) -> None:
     with page.expect_request("**/api/item*"):
         page.goto(live.address)
     expect(page.locator("#waiting-title")).to_have_text("Opening the session")
-    expect(page.locator("#desk")).to_be_hidden()
-    assert stumbles(page) == []
+    expect(page.locator("#labelling")).to_be_hidden()
+    assert violations(page) == []
 
 
 def test_while_an_answer_is_on_its_way_and_when_it_cannot_be_stored(page: Page) -> None:
-    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#labelling")).to_be_visible()
     page.route("**/api/answers", hold)
     page.keyboard.press("n")
     expect(page.locator("#saved")).to_have_text("Saving …")
-    assert stumbles(page) == []
+    assert violations(page) == []
     page.unroute("**/api/answers")
     page.route("**/api/answers", lambda route: route.abort())
     page.reload()
-    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#labelling")).to_be_visible()
     page.keyboard.press("n")
     expect(page.locator("#saved")).to_contain_text("Trying again")
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,10 @@ def test_while_an_answer_is_on_its_way_and_when_it_cannot_be_stored(page: Page) 
     ],
 )
 def test_while_there_is_nothing_to_label(page: Page, live: Live, title: str, change: dict[str, Any]) -> None:
-    page.route("**/api/turn", standing(live, **change))
+    page.route("**/api/turn", overview(live, **change))
     page.goto(live.address)
     expect(page.locator("#waiting-title")).to_contain_text(title)
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize(
@@ -127,16 +127,16 @@ def test_while_there_is_nothing_to_label(page: Page, live: Live, title: str, cha
     ],
 )
 def test_while_there_are_no_results(page: Page, live: Live, title: str, work: dict[str, Any] | None) -> None:
-    page.route("**/api/desk", standing(live, work=work))
+    page.route("**/api/status", overview(live, work=work))
     page.goto(f"{live.address}/results")
     expect(page.locator("#waiting-title")).to_have_text(title)
-    assert stumbles(page) == []
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("path", ["/enter", "/enter?key=used", "/welcome"])
-def test_at_the_door(browser: Browser, live: Live, path: str) -> None:
+def test_where_one_signs_in(browser: Browser, live: Live, path: str) -> None:
     page = browser.new_context().new_page()
     page.goto(live.address + path)
     expect(page.locator("h1")).to_be_visible()
-    assert stumbles(page) == []
+    assert violations(page) == []
     page.context.close()

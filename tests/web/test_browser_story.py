@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 from soel.data.csv_cells import read_rows
 from soel.features.efficientnet import load_efficientnet
 from tests.web.browser import LabelCommand
-from tests.web.made_up import write_pumps
 from tests.web.pictures import N_DISCS, N_FRAMES, write_clip, write_discs
+from tests.web.sample_data import write_pumps
 
 BUDGET, N_ROWS, SLOW = 8, 120, 60_000  # milliseconds
 KINDS = ("table", "image", "video")
@@ -94,7 +94,7 @@ def look_at_frame(page: Page) -> None:
 
 
 def title(page: Page) -> str:
-    expect(page.locator("#desk")).to_be_visible(timeout=SLOW)
+    expect(page.locator("#labelling")).to_be_visible(timeout=SLOW)
     return page.locator("#item-title").inner_text()
 
 

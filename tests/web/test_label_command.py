@@ -15,11 +15,11 @@ from soel.api import workspace
 from soel.api.creation import Creation, session_folder
 from soel.cli.main import main
 from soel.errors import ConfigError
-from soel.web.door import Door
-from soel.web.server import Place, _bind
+from soel.web.auth import Auth
+from soel.web.server import Address, _bind
 from tests.session.fake_engine import FakeEngine
 from tests.web.browser import SOURCE, LabelCommand
-from tests.web.made_up import write_pumps
+from tests.web.sample_data import write_pumps
 
 OPTIONS: dict[str, Any] = {"id_column": "pump", "budget": 3}
 NO_TORCH = """
@@ -28,18 +28,18 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from soel.api import workspace
 from soel.web.app import create_app
-from soel.web.desk import Desk
-from soel.web.door import Door, Visitor
-from soel.web.guard import House
+from soel.web.view_model import ViewModel
+from soel.web.auth import Auth, User
+from soel.web.middleware import Site
 from soel.web.launch import view_of
 from soel.api.background import Background
 
 session = workspace.open(Path(sys.argv[1]))
-door = Door(session.folder.path)
-desk = Desk(session, view_of(session), Background(session.folder.path))
-app = create_app(desk, door, House(frozenset({"testserver"}), "soel"))
+auth = Auth(session.folder.path)
+view_model = ViewModel(session, view_of(session), Background(session.folder.path))
+app = create_app(view_model, auth, Site(frozenset({"testserver"}), "soel"))
 client = TestClient(app)
-client.post("/enter", data={"key": door.new_key(Visitor("expert", "owner"))})
+client.post("/enter", data={"key": auth.new_key(User("expert", "owner"))})
 item = client.post("/api/turn", json={"tab": "t"}).json()["open"][0]
 for path in ("/", "/review", "/results", "/team", "/api/results", "/api/decisions", "/api/team", "/api/openapi.json"):
     client.get(path)
@@ -103,14 +103,14 @@ def test_the_command_prints_a_link_and_stops_quietly(prepared: Path) -> None:
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
-    door = Door(tmp_path)
-    first = _bind(Place(), door)
+    auth = Auth(tmp_path)
+    first = _bind(Address(), auth)
     first.listen()
     port = first.getsockname()[1]
     with pytest.raises(ConfigError, match=f"port {port}"):
-        _bind(Place(port=port), door)
-    door.remember_port(port)
-    second = _bind(Place(), door)
+        _bind(Address(port=port), auth)
+    auth.remember_port(port)
+    second = _bind(Address(), auth)
     assert second.getsockname()[1] not in (0, port)
     first.close()
     second.close()

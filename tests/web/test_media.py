@@ -27,7 +27,7 @@ def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
         yield request.param, page
-        page.desk.session.close()
+        page.view_model.session.close()
 
 
 def build_pictures(place: Path, kind: str, **options: Any) -> Page:
@@ -42,7 +42,7 @@ def build_pictures(place: Path, kind: str, **options: Any) -> Page:
 
 def test_a_picture_is_shown_by_its_id(media: tuple[str, Page]) -> None:
     kind, page = media
-    item = page.desk.session.ids[3]
+    item = page.view_model.session.ids[3]
     shown = page.get("/api/item", id=item)
     assert (shown["kind"], shown["fields"]) == (kind, [])
     answer = page.client.get("/api/image", params={"id": item, "size": 100})
@@ -60,7 +60,7 @@ def test_no_id_is_a_path(media: tuple[str, Page]) -> None:
 
 def test_frames_come_with_the_seconds_around_them(media: tuple[str, Page]) -> None:
     kind, page = media
-    item = page.desk.session.ids[20]
+    item = page.view_model.session.ids[20]
     frames = page.get("/api/item", id=item)["frames"]
     if kind == "image":
         assert frames == []
@@ -73,9 +73,9 @@ def test_frames_come_with_the_seconds_around_them(media: tuple[str, Page]) -> No
 
 def test_neighbours_are_the_labelled_ones_that_look_alike(media: tuple[str, Page]) -> None:
     _, page = media
-    items = page.desk.session.state.open
+    items = page.view_model.session.state.open
     page.post("/api/answers", item=items[0], verdict="anomaly")
-    title = page.desk.items.title(items[0])
+    title = page.view_model.items.title(items[0])
     near = [{"item": items[0], "title": title, "verdict": "anomaly"}]
     assert page.get("/api/item", id=items[1])["neighbours"] == near
     told = page.get("/api/decisions")[0]

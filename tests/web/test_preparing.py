@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 from soel.api.background import Progress
 from soel.errors import SessionError
 from soel.web.app import create_preparing_app
-from soel.web.door import Door, Visitor
-from soel.web.preparation import Preparation, Waiting
-from tests.web.conftest import HOUSE, ORIGIN, Page, signed_in
+from soel.web.auth import Auth, User
+from soel.web.preparation import Preparation, SwitchingApp
+from tests.web.conftest import ORIGIN, SITE, Page, signed_in
 
 
 @dataclass
-class FakeMaking:
+class FakeMaker:
     """A creation that stands where it is put."""
 
     now: Progress = field(default_factory=lambda: Progress("create", True))
@@ -39,10 +39,10 @@ class Preparing:
     """The page of a preparation, with a clock that is set by hand."""
 
     def __init__(self, place: Path, source: str = "discs <b>") -> None:
-        self.making, self.time, self.door = FakeMaking(), 0.0, Door(place)
+        self.making, self.time, self.auth = FakeMaker(), 0.0, Auth(place)
         self.preparation = Preparation(self.making, source, lambda: self.time)
-        self.app = create_preparing_app(self.preparation, self.door, HOUSE)
-        self.client = signed_in(self.app, self.door, Visitor("expert", "owner"))
+        self.app = create_preparing_app(self.preparation, self.auth, SITE)
+        self.client = signed_in(self.app, self.auth, User("expert", "owner"))
 
     def at(self, time: float, now: Progress) -> dict[str, Any]:
         self.time, self.making.now = time, now
@@ -79,7 +79,7 @@ def test_a_failure_is_told_and_can_be_tried_again(preparing: Preparing) -> None:
     assert preparing.client.post("/api/preparation").status_code == 409, "it is at work"
     said = preparing.at(5, Progress("create", False, error="None of the pictures can be read."))
     assert (said["stage"], said["error"]) == ("failed", "None of the pictures can be read.")
-    other = signed_in(preparing.app, preparing.door, Visitor("guest", "annotator"))
+    other = signed_in(preparing.app, preparing.auth, User("guest", "annotator"))
     assert other.post("/api/preparation").status_code == 403
     assert preparing.making.starts == 0
     assert preparing.client.post("/api/preparation").json()["stage"] == "preparing"
@@ -96,7 +96,7 @@ def test_nobody_enters_without_a_key(preparing: Preparing) -> None:
 
 
 def test_what_needs_a_session_has_to_wait(preparing: Preparing) -> None:
-    for answer in (preparing.client.get("/api/desk"), preparing.client.post("/api/answers", json={})):
+    for answer in (preparing.client.get("/api/status"), preparing.client.post("/api/answers", json={})):
         assert (answer.status_code, "still being prepared" in answer.json()["error"]) == (503, True)
     assert preparing.client.get("/health").status_code == 200
 
@@ -106,15 +106,15 @@ def test_a_session_that_is_there_says_so(page: Page) -> None:
 
 
 def test_the_app_of_the_session_takes_over(preparing: Preparing) -> None:
-    told: list[Progress | None] = []
+    seen: list[Progress | None] = []
     over = threading.Event()
 
     def tell(now: Progress | None) -> None:
-        told.append(now)
+        seen.append(now)
         if now is None:
             over.set()
 
-    waiting = Waiting(preparing.app, preparing.preparation, lambda: PlainTextResponse("the session"), tell)
+    waiting = SwitchingApp(preparing.app, preparing.preparation, lambda: PlainTextResponse("the session"), tell)
     client = TestClient(waiting, base_url=ORIGIN, cookies=preparing.client.cookies)
     assert "preparing.js" in client.get("/").text
     preparing.making.is_done = True
@@ -122,7 +122,7 @@ def test_the_app_of_the_session_takes_over(preparing: Preparing) -> None:
     preparing.making.now = Progress("create", False)
     assert over.wait(5)
     assert client.get("/").text == "the session"
-    assert told[0] == Progress("create", True)
+    assert seen[0] == Progress("create", True)
     waiting.stop()
 
 
@@ -136,7 +136,7 @@ def test_a_session_that_cannot_be_opened_is_told(preparing: Preparing) -> None:
         if now is not None and now.error:
             seen.set()
 
-    waiting = Waiting(preparing.app, preparing.preparation, fail, tell)
+    waiting = SwitchingApp(preparing.app, preparing.preparation, fail, tell)
     preparing.making.is_done, preparing.making.now = True, Progress("create", False)
     assert seen.wait(5)
     waiting.stop()
@@ -146,12 +146,12 @@ def test_a_session_that_cannot_be_opened_is_told(preparing: Preparing) -> None:
     assert preparing.making.starts == 0, "the session itself is there"
 
 
-def test_those_who_are_in_stay_in_when_the_door_moves(tmp_path: Path) -> None:
-    door = Door(tmp_path / "before")
-    cookie = door.enter(door.new_key(Visitor("expert", "owner")))
+def test_those_who_are_in_stay_in_when_the_sign_ins_move(tmp_path: Path) -> None:
+    auth = Auth(tmp_path / "before")
+    cookie = auth.sign_in(auth.new_key(User("expert", "owner")))
     assert cookie is not None
-    name = door.cookie
-    door.move(tmp_path / "after")
+    name = auth.cookie
+    auth.move(tmp_path / "after")
     assert list((tmp_path / "before").iterdir()) == []
-    again = Door(tmp_path / "after")
-    assert (again.knows(cookie), again.cookie) == (Visitor("expert", "owner"), name)
+    again = Auth(tmp_path / "after")
+    assert (again.user_of(cookie), again.cookie) == (User("expert", "owner"), name)

@@ -23,9 +23,9 @@ from playwright.sync_api import Browser, expect
 from soel.api import workspace
 from soel.features.extract import extract
 from soel.features.source import open_source
+from tests.web.accessibility import violations
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, Brightness, write_discs
-from tests.web.reader import stumbles
 
 
 class Visit:
@@ -72,7 +72,7 @@ def test_the_page_is_there_at_once_and_nothing_is_lost(command: LabelCommand, tm
     assert "what was computed is kept" in out
     assert not folder.exists()
     assert command.start().startswith(visit.address), "an open page finds the server again"
-    assert "/static/preparing.js" in visit.get("/"), "and its visitor is known"
+    assert "/static/preparing.js" in visit.get("/"), "and its user is known"
     assert visit.wait_for(lambda now: now["what"] == "extract")["done"] >= 32, "it goes on where it was"
     command.kill()  # the process that makes the session lives on, and is joined
     command.start()
@@ -161,7 +161,7 @@ def test_a_browser_tries_again_when_the_fault_is_mended(
     page.goto(command.start())
     expect(page.locator("#waiting-title")).to_have_text("The session could not be prepared", timeout=20_000)
     expect(page.locator("#waiting-words")).to_contain_text("disc 000.png")
-    assert stumbles(page) == []
+    assert violations(page) == []
     write_discs(command.data, 5)
     page.get_by_role("button", name="Try again").click()
     expect(page).to_have_title("Label · broken", timeout=20_000)

@@ -26,9 +26,9 @@ def test_there_are_no_results_before_a_training(page: Page) -> None:
 
 
 def test_results_agree_with_the_session(still: Page) -> None:
-    results, scored = still.get("/api/results"), still.desk.session.score()
+    results, scored = still.get("/api/results"), still.view_model.session.score()
     assert [top["item"] for top in results["top"]] == [scored.ids[row] for row in np.argsort(scored.ranks)[:20]]
-    assert results["share"]["value"] == still.desk.session.state.estimate.value  # type: ignore[union-attr]
+    assert results["share"]["value"] == still.view_model.session.state.estimate.value  # type: ignore[union-attr]
     assert len(results["labelled"]) == results["n_labels"] == BUDGET
     assert all(still.get("/api/row", row=each["row"])["item"] == each["item"] for each in results["labelled"])
     assert results["worth"][0].startswith("Too early")
@@ -36,12 +36,12 @@ def test_results_agree_with_the_session(still: Page) -> None:
 
 def test_the_map_holds_every_item(still: Page) -> None:
     values = np.frombuffer(still.client.get("/api/map").content, "<f4").reshape(4, N_ITEMS)
-    np.testing.assert_allclose(values[2], still.desk.session.score().scores, rtol=1e-5)
+    np.testing.assert_allclose(values[2], still.view_model.session.score().scores, rtol=1e-5)
     assert np.ptp(values[0]) > np.ptp(values[1]) > 0, "the first direction spreads most"
 
 
 def test_scores_come_as_csv_and_parquet_at_the_chosen_threshold(still: Page, tmp_path: Path) -> None:
-    scores = still.desk.session.score().scores
+    scores = still.view_model.session.score().scores
     cut = float(np.sort(scores)[-4])
     answer = still.client.get("/api/scores.csv", params={"threshold": cut})
     assert "attachment" in answer.headers["content-disposition"]
@@ -64,15 +64,15 @@ def test_confirming_a_top_item_is_a_new_label(trained: Page) -> None:
 
 
 def test_looking_at_results_imports_no_model(trained: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained.desk.session, "engine", None)
+    monkeypatch.setattr(trained.view_model.session, "engine", None)
     for path in ("/api/results", "/api/map", "/api/scores.csv", "/api/team", "/api/decisions", "/results"):
         assert trained.client.get(path).status_code == 200
 
 
 def test_the_team_sees_where_it_differs_and_the_owner_decides(make_page: MakePage) -> None:
     page = make_page(answers_per_item=2)
-    ann = page.visitor("ann")
-    items = page.get("/api/desk")["open"]
+    ann = page.user("ann")
+    items = page.get("/api/status")["open"]
     for number, item in enumerate(items[:4]):
         page.post("/api/answers", item=item, verdict="normal")
         ann.post("/api/answers", json={"item": item, "verdict": "anomaly" if number == 3 else "normal"})
@@ -92,12 +92,12 @@ def test_an_invitation_lets_one_person_in_once(page: Page) -> None:
     made = page.post("/api/invitations", name="  Ann  Bo ")
     assert made["name"] == "Ann Bo"
     assert "your own name" in page.post("/api/invitations", 409, name="expert")["error"]
-    guest = page.visitor("x")
+    guest = page.user("x")
     guest.cookies.clear()
     key = made["path"].removeprefix("/enter?key=")
     assert guest.get(made["path"]).status_code == 200, "looking at the link does not use it"
     assert guest.post("/enter", data={"key": key}).status_code == 303
-    assert guest.get("/api/desk").json()["who"] == "Ann Bo"
+    assert guest.get("/api/status").json()["who"] == "Ann Bo"
     assert guest.post("/api/invitations", json={"name": "Cy"}).status_code == 403
     guest.cookies.clear()
     assert guest.post("/enter", data={"key": key}).status_code == 403

@@ -15,17 +15,16 @@ from starlette.testclient import TestClient
 
 from soel.data.csv_cells import write_rows
 from soel.errors import SessionError
-from soel.web import door as doors
-from soel.web.door import Door, Visitor
-from soel.web.guard import MOST_BYTES
+from soel.web.auth import FILE, LASTS, Auth, User
 from soel.web.markdown import render
-from soel.web.server import Place, allowed_hosts
+from soel.web.middleware import MOST_BYTES
+from soel.web.server import Address, allowed_hosts
 from tests.web.conftest import BUDGET, ORIGIN, MakePage, Page
-from tests.web.made_up import HOSTILE
+from tests.web.sample_data import HOSTILE
 
 PAGES = ("/", "/review", "/results", "/team")
-READS = ("/api/desk", "/api/decisions", "/api/team", "/api/openapi.json", *PAGES)
-OWNER = Visitor("expert", "owner")
+READS = ("/api/status", "/api/decisions", "/api/team", "/api/openapi.json", *PAGES)
+OWNER = User("expert", "owner")
 
 
 def stranger(page: Page) -> TestClient:
@@ -42,15 +41,15 @@ def test_without_a_cookie_nothing_is_shown(still: Page, path: str) -> None:
 
 
 def test_without_a_cookie_nothing_is_changed(still: Page) -> None:
-    item = still.desk.session.ids[0]
+    item = still.view_model.session.ids[0]
     for path in ("/api/answers", "/api/undo", "/api/train", "/api/invitations"):
         answer = stranger(still).post(path, json={"item": item, "verdict": "normal"}, headers={"origin": ORIGIN})
         assert answer.status_code == 401
-    assert still.get("/api/desk")["n_labels"] == BUDGET
+    assert still.get("/api/status")["n_labels"] == BUDGET
 
 
 def test_a_key_works_once_and_looking_at_it_does_not_use_it(still: Page) -> None:
-    key = still.door.new_key(OWNER)
+    key = still.auth.new_key(OWNER)
     browser = stranger(still)
     assert browser.get("/enter", params={"key": key}).status_code == 200
     entered = browser.post("/enter", data={"key": key})
@@ -62,51 +61,51 @@ def test_a_key_works_once_and_looking_at_it_does_not_use_it(still: Page) -> None
 
 
 def test_a_cookie_outlives_the_server_but_not_a_change(still: Page) -> None:
-    folder = still.desk.session.folder.path
-    cookie = still.door.enter(still.door.new_key(OWNER))
+    folder = still.view_model.session.folder.path
+    cookie = still.auth.sign_in(still.auth.new_key(OWNER))
     assert cookie is not None
-    again = Door(folder)
-    assert again.knows(cookie) == OWNER
+    again = Auth(folder)
+    assert again.user_of(cookie) == OWNER
     body, _, mark = cookie.rpartition(".")
     for forged in (f"{body}x.{mark}", f"{body}.{mark[::-1]}", body, "", ".", "ä.ö", "." + mark):
-        assert again.knows(forged) is None
+        assert again.user_of(forged) is None
 
 
 def test_a_cookie_ends(still: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    cookie = still.door.enter(still.door.new_key(OWNER))
+    cookie = still.auth.sign_in(still.auth.new_key(OWNER))
     assert cookie is not None
-    later = time.time() + doors.LASTS + 1
-    monkeypatch.setattr("soel.web.door.time.time", lambda: later)
-    assert still.door.knows(cookie) is None
+    later = time.time() + LASTS + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert still.auth.user_of(cookie) is None
 
 
 def test_secrets_are_for_the_owner_alone_and_keys_are_not_kept(still: Page) -> None:
-    key = still.door.new_key(OWNER)
-    path = still.desk.session.folder.path / doors.FILE
+    key = still.auth.new_key(OWNER)
+    path = still.view_model.session.folder.path / FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert key not in path.read_text()
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"secret": "x", "keys": {}, "port": 0}', "{"])
-def test_a_hand_edited_door_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / doors.FILE).write_text(content)
+def test_a_hand_edited_page_json_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
     with pytest.raises(SessionError, match="delete it"):
-        Door(tmp_path)
+        Auth(tmp_path)
 
 
 @given(st.text(max_size=60))
 @settings(max_examples=50, deadline=None)
 def test_no_text_is_a_key_or_a_cookie(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    door = Door(tmp_path_factory.mktemp("door"))
-    assert door.enter(text) is None
-    assert door.knows(text) is None
+    auth = Auth(tmp_path_factory.mktemp("auth"))
+    assert auth.sign_in(text) is None
+    assert auth.user_of(text) is None
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8000", "127.0.0.1", "127.0.0.1:9", "127.0.0.1:8000.x", ""]
 )
 def test_a_foreign_host_is_refused(still: Page, host: str) -> None:
-    for path in ("/api/desk", "/enter", "/static/still.css", "/health"):
+    for path in ("/api/status", "/enter", "/static/still.css", "/health"):
         assert still.client.get(path, headers={"host": host}).status_code == 400
 
 
@@ -114,33 +113,33 @@ def test_a_foreign_host_is_refused(still: Page, host: str) -> None:
     "origin", ["http://evil.example", "null", "http://127.0.0.1:9", "http://127.0.0.1:8000.evil", ""]
 )
 def test_a_foreign_origin_changes_nothing(still: Page, origin: str) -> None:
-    item = still.desk.session.ids[0]
+    item = still.view_model.session.ids[0]
     body = {"item": item, "verdict": "anomaly"}
     assert still.client.post("/api/answers", json=body, headers={"origin": origin}).status_code == 403
     cross = {"sec-fetch-site": "cross-site"}
     assert still.client.post("/api/answers", json=body, headers=cross).status_code == 403
     assert still.client.post("/enter", data={"key": "x"}, headers={"origin": origin}).status_code == 403
-    assert still.get("/api/desk")["n_labels"] == BUDGET
+    assert still.get("/api/status")["n_labels"] == BUDGET
 
 
 def test_a_form_of_another_site_is_no_answer(still: Page) -> None:
-    item = still.desk.session.ids[0]
+    item = still.view_model.session.ids[0]
     text = json.dumps({"item": item, "verdict": "anomaly"})
     for kind in ("text/plain", "application/x-www-form-urlencoded"):
         assert still.client.post("/api/answers", content=text, headers={"content-type": kind}).status_code == 422
-    assert still.get("/api/desk")["n_labels"] == BUDGET
+    assert still.get("/api/status")["n_labels"] == BUDGET
 
 
 def test_get_never_changes_anything(still: Page) -> None:
-    before = len(still.desk.session.events)
+    before = len(still.view_model.session.events)
     for path in (*READS, "/api/results", "/api/map", "/api/scores.csv", "/enter?key=x", "/api/row?row=0"):
         assert still.client.get(path).status_code == 200
     for path in ("/api/answers", "/api/undo", "/api/train", "/api/more", "/api/turn", "/api/go-on", "/api/notes"):
         assert still.client.get(path).status_code == 405
-    assert len(still.desk.session.events) == before
+    assert len(still.view_model.session.events) == before
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/api/desk", "/static/label.js", "/nothing", "/enter", "/welcome"])
+@pytest.mark.parametrize("path", [*PAGES, "/api/status", "/static/label.js", "/nothing", "/enter", "/welcome"])
 def test_every_answer_carries_the_security_headers(still: Page, path: str) -> None:
     headers = still.client.get(path).headers
     policy = headers["content-security-policy"]
@@ -196,12 +195,12 @@ def test_a_large_body_is_refused_by_its_claim_and_by_its_size(still: Page) -> No
     ],
 )  # fmt: skip
 def test_what_is_not_described_is_refused_in_one_sentence(still: Page, change: dict[str, Any]) -> None:
-    body = {"item": still.desk.session.ids[0], "verdict": "normal", "note": ""} | change
+    body = {"item": still.view_model.session.ids[0], "verdict": "normal", "note": ""} | change
     content = json.dumps(body)
     answer = still.client.post("/api/answers", content=content, headers={"content-type": "application/json"})
     assert answer.status_code == 422
     assert list(answer.json()) == ["error"]
-    assert still.get("/api/desk")["n_labels"] == BUDGET
+    assert still.get("/api/status")["n_labels"] == BUDGET
 
 
 def test_an_unknown_item_is_not_found(still: Page) -> None:
@@ -217,13 +216,13 @@ def test_hostile_text_is_escaped_wherever_a_page_is_made(make_page: MakePage, tm
     write_rows(table, ["pump", f"<b>{HOSTILE}", "x"], rows)
     page = make_page(table)
     page.client.put("/api/guideline", json={"text": f"{HOSTILE} [x](javascript:alert(1)) ![y](http://evil.example/y)"})
-    guest = page.visitor(HOSTILE)
+    guest = page.user(HOSTILE)
     for path in PAGES:
         text = guest.get(path).text
         assert "<img" not in text
         assert "<b>" not in text
         assert 'href="javascript' not in text
-    item = page.get("/api/desk")["open"][0]
+    item = page.get("/api/status")["open"][0]
     answer = guest.post("/api/answers", json={"item": item, "verdict": "unsure", "note": HOSTILE})
     assert answer.headers["content-type"] == "application/json"
     assert guest.get("/api/item", params={"id": item}).json()["note"] == HOSTILE
@@ -241,7 +240,7 @@ def test_a_guideline_cannot_carry_code(text: str) -> None:
 
 
 def test_other_addresses_are_served_under_their_own_names_only() -> None:
-    assert allowed_hosts(Place(), 8000) == {"127.0.0.1:8000", "localhost:8000", "[::1]:8000"}
-    named = allowed_hosts(Place("10.0.0.5", 0, ["labels.example"]), 8000)
+    assert allowed_hosts(Address(), 8000) == {"127.0.0.1:8000", "localhost:8000", "[::1]:8000"}
+    named = allowed_hosts(Address("10.0.0.5", 0, ["labels.example"]), 8000)
     assert {"10.0.0.5:8000", "labels.example:8000", "labels.example"} <= named
-    assert "evil.example:8000" not in allowed_hosts(Place("0.0.0.0"), 8000)
+    assert "evil.example:8000" not in allowed_hosts(Address("0.0.0.0"), 8000)

@@ -51,19 +51,19 @@ def run_label(args: argparse.Namespace) -> Reply:
     from soel.api.creation import Creation
 
     try:
-        from soel.web.launch import Heard, launch
-        from soel.web.server import Place
+        from soel.web.launch import Listeners, launch
+        from soel.web.server import Address
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    who, place = _name(args.who), Place(args.host, args.port, args.name)
+    who, address = _name(args.who), Address(args.host, args.port, args.name)
     creation = Creation(args.data, _given(args), args.store, read_media_options(args, None))
     creation.check()
     if creation.is_done and _given(args):
         print(_ignored(creation.folder, _given(args)), file=sys.stderr, flush=True)
-    heard = Heard(lambda link: _announce(link, args), Teller())
+    listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
-        launch(creation, who, place, heard, args.store)
+        launch(creation, who, address, listeners, args.store)
     return _stopped(creation.folder, creation.is_done, args.data)
 
 
@@ -75,7 +75,7 @@ def _stopped(folder: Path, is_done: bool, data: Path) -> Reply:
     return Reply({"folder": str(folder), "stopped": True, "prepared": is_done}, text)
 
 
-class Teller:
+class TerminalProgress:
     """Shows the preparation in the terminal too: a bar, and in a sentence what went wrong."""
 
     def __init__(self) -> None:

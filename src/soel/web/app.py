@@ -1,4 +1,4 @@
-"""The app: routes, guard and assets put together for one session."""
+"""The app: routes, middleware and assets put together for one session."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from soel.web import routes_door, routes_label, routes_pages, routes_preparing, routes_results, routes_team
-from soel.web.context import Entrance, Parts
-from soel.web.desk import Desk
-from soel.web.door import Door
-from soel.web.faults import add_handlers
-from soel.web.findings import Results
-from soel.web.guard import Guard, House
+from soel.web import routes_auth, routes_label, routes_pages, routes_preparing, routes_results, routes_team
+from soel.web.auth import Auth
+from soel.web.dependencies import BaseContext, Context
+from soel.web.error_handlers import add_handlers
+from soel.web.middleware import SecurityMiddleware, Site
 from soel.web.preparation import Preparation
+from soel.web.results import Results
+from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
 
-def create_app(desk: Desk, door: Door, house: House) -> FastAPI:
+def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
     """The page and its API for one session."""
     app = _new_app("/api/openapi.json")
-    app.state.parts = Parts(door, house, _templates(), desk, Results(desk))
-    return _furnish(app, door, house, (routes_door, routes_pages, routes_label, routes_results, routes_team))
+    app.state.context = Context(auth, site, _templates(), view_model, Results(view_model))
+    return _assemble(app, auth, site, (routes_auth, routes_pages, routes_label, routes_results, routes_team))
 
 
-def create_preparing_app(preparation: Preparation, door: Door, house: House) -> FastAPI:
-    """The page for the time before the session is there, behind the same door."""
+def create_preparing_app(preparation: Preparation, auth: Auth, site: Site) -> FastAPI:
+    """The page for the time before the session is there, behind the same sign-in."""
     app = _new_app(None)
-    app.state.parts, app.state.preparation = Entrance(door, house, _templates()), preparation
-    return _furnish(app, door, house, (routes_door, routes_preparing))
+    app.state.context, app.state.preparation = BaseContext(auth, site, _templates()), preparation
+    return _assemble(app, auth, site, (routes_auth, routes_preparing))
 
 
 def _new_app(description: str | None) -> FastAPI:
@@ -58,10 +58,10 @@ def _here() -> Path:
     return Path(str(files("soel.web")))
 
 
-def _furnish(app: FastAPI, door: Door, house: House, rooms: Iterable[ModuleType]) -> FastAPI:
-    for routes in rooms:
+def _assemble(app: FastAPI, auth: Auth, site: Site, routers: Iterable[ModuleType]) -> FastAPI:
+    for routes in routers:
         app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=_here() / "static"), name="static")
     add_handlers(app)
-    app.add_middleware(Guard, house=house, door=door)
+    app.add_middleware(SecurityMiddleware, site=site, auth=auth)
     return app

@@ -15,51 +15,56 @@ from soel.api.creation import Creation
 from soel.api.media import open_media
 from soel.session import Session
 from soel.web.app import create_app, create_preparing_app
-from soel.web.desk import Desk
-from soel.web.door import FILE, Door
-from soel.web.guard import House
+from soel.web.auth import FILE, Auth
 from soel.web.media_view import MediaView
+from soel.web.middleware import Site
 from soel.web.ports import ItemView
-from soel.web.preparation import Preparation, Told, Waiting
-from soel.web.server import Place, serve
+from soel.web.preparation import OnProgress, Preparation, SwitchingApp
+from soel.web.server import Address, serve
 from soel.web.table_view import TableView
+from soel.web.view_model import ViewModel
 
 
 @dataclass(frozen=True)
-class Heard:
-    """Who hears of what. announce: of the owner's link. told: of each look at the preparation, of None at its end."""
+class Listeners:
+    """Who hears of what.
+
+    announce: of the owner's link. on_progress: of each look at the preparation, of None at its end.
+    """
 
     announce: Callable[[str], None]
-    told: Told
+    on_progress: OnProgress
 
 
-def launch(creation: Creation, owner: str, place: Place, heard: Heard, store: str | None = None) -> None:
+def launch(creation: Creation, owner: str, address: Address, listeners: Listeners, store: str | None = None) -> None:
     """Serve the page of a session until it is stopped; one that is still to be made is made meanwhile."""
     with ExitStack() as leaving:
         if creation.is_done:
-            door = move_in(creation)
-            serve(lambda house: _open(creation, door, house, store, leaving), door, owner, place, heard.announce)
+            auth = open_auth(creation)
+            serve(lambda site: _open(creation, auth, site, store, leaving), auth, owner, address, listeners.announce)
             return
         leaving.callback(creation.stop)
-        door = Door(creation.place)
+        auth = Auth(creation.place)
 
-        def prepare(house: House) -> ASGIApp:
+        def prepare(site: Site) -> ASGIApp:
             creation.start()  # only now: there is a port to be served on
             preparation = Preparation(creation, creation.data.name)
-            first = create_preparing_app(preparation, door, house)
-            waiting = Waiting(first, preparation, lambda: _change(creation, door, house, store, leaving), heard.told)
-            leaving.callback(waiting.stop)
-            return waiting
+            first = create_preparing_app(preparation, auth, site)
+            switching = SwitchingApp(
+                first, preparation, lambda: _change(creation, auth, site, store, leaving), listeners.on_progress
+            )
+            leaving.callback(switching.stop)
+            return switching
 
-        serve(prepare, door, owner, place, heard.announce)
+        serve(prepare, auth, owner, address, listeners.announce)
 
 
-def move_in(creation: Creation) -> Door:
-    """The door of a session that is there, with what a server that died too early left beside it."""
+def open_auth(creation: Creation) -> Auth:
+    """The sign-ins of a session that is there, with what a server that died too early left beside it."""
     if (creation.place / FILE).is_file() and not (creation.folder / FILE).exists():
-        Door(creation.place).move(creation.folder)
+        Auth(creation.place).move(creation.folder)
     creation.clear()
-    return Door(creation.folder)
+    return Auth(creation.folder)
 
 
 def view_of(session: Session) -> ItemView:
@@ -70,20 +75,20 @@ def view_of(session: Session) -> ItemView:
     return TableView(session.ids, lambda: workspace.read_source(session).frame)
 
 
-def _open(creation: Creation, door: Door, house: House, store: str | None, leaving: ExitStack) -> ASGIApp:
+def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
     session = workspace.open(creation.folder, store)
     leaving.callback(session.close)
-    desk = Desk(session, view_of(session), Background(creation.folder, store))
-    app = create_app(desk, door, house)
-    desk.go_on()
-    reader = threading.Thread(target=desk.warm_up)
+    view_model = ViewModel(session, view_of(session), Background(creation.folder, store))
+    app = create_app(view_model, auth, site)
+    view_model.go_on()
+    reader = threading.Thread(target=view_model.warm_up)
     reader.start()
     leaving.callback(reader.join)  # before the session is closed
     return app
 
 
-def _change(creation: Creation, door: Door, house: House, store: str | None, leaving: ExitStack) -> ASGIApp:
-    app = _open(creation, door, house, store, leaving)
-    door.move(creation.folder)
+def _change(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
+    app = _open(creation, auth, site, store, leaving)
+    auth.move(creation.folder)
     creation.clear()
     return app

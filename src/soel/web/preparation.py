@@ -14,10 +14,10 @@ from soel.api.background import Progress
 from soel.errors import SessionError, SoelError
 
 PAUSE = 0.2  # seconds between two looks
-Told = Callable[[Progress | None], None]
+OnProgress = Callable[[Progress | None], None]
 
 
-class Making(Protocol):
+class SessionMaker(Protocol):
     """Makes a session in a process of its own."""
 
     @property
@@ -32,7 +32,7 @@ class Making(Protocol):
 
 
 @dataclass(frozen=True)
-class Glance:
+class PreparationStatus:
     """How far the preparation is. seconds_left: None while nobody can say."""
 
     progress: Progress
@@ -40,9 +40,9 @@ class Glance:
 
 
 class Preparation:
-    """What all visitors see of a creation. source: what the data are called."""
+    """What all users see of a creation. source: what the data are called."""
 
-    def __init__(self, making: Making, source: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, making: SessionMaker, source: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.source, self._making, self._clock = source, making, clock
         self._first: tuple[str, float, int] | None = None
         self._failure, self._lock = "", threading.Lock()
@@ -52,19 +52,19 @@ class Preparation:
         """Whether the session is there and its maker has left."""
         return self._making.is_done and not self._making.progress().running
 
-    def look(self) -> Glance:
+    def status(self) -> PreparationStatus:
         """How far it is now."""
         with self._lock:
             if self._failure:
-                return Glance(Progress("create", False, error=self._failure))
+                return PreparationStatus(Progress("create", False, error=self._failure))
             now = self._making.progress()
             if self._making.is_done and not now.running:
-                return Glance(Progress("write", True))
-            return Glance(now, self._left(now))
+                return PreparationStatus(Progress("write", True))
+            return PreparationStatus(now, self._left(now))
 
-    def again(self) -> None:
+    def retry(self) -> None:
         """Begin anew after a failure."""
-        if self.look().progress.running:
+        if self.status().progress.running:
             raise SessionError("The session is being prepared already; wait until it is done.")
         with self._lock:
             self._failure, self._first = "", None
@@ -84,14 +84,16 @@ class Preparation:
         return round(spent / done * (now.total - now.done)) if now.running and done > 0 and spent > 1 else None
 
 
-class Waiting:
+class SwitchingApp:
     """The app of the preparation, until that of the session takes its place.
 
-    then: opens the session. told: hears of each look, and of None at the end.
+    then: opens the session. on_progress: hears of each look, and of None at the end.
     """
 
-    def __init__(self, first: ASGIApp, preparation: Preparation, then: Callable[[], ASGIApp], told: Told) -> None:
-        self._app, self._preparation, self._then, self._told = first, preparation, then, told
+    def __init__(
+        self, first: ASGIApp, preparation: Preparation, then: Callable[[], ASGIApp], on_progress: OnProgress
+    ) -> None:
+        self._app, self._preparation, self._then, self._on_progress = first, preparation, then, on_progress
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -107,11 +109,11 @@ class Waiting:
 
     def _watch(self) -> None:
         while not self._stopped.wait(PAUSE):
-            glance = self._preparation.look()
-            if not self._preparation.is_over or glance.progress.error:
-                self._told(glance.progress)
+            status = self._preparation.status()
+            if not self._preparation.is_over or status.progress.error:
+                self._on_progress(status.progress)
             elif self._change():
-                self._told(None)
+                self._on_progress(None)
                 return
 
     def _change(self) -> bool:

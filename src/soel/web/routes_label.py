@@ -12,14 +12,12 @@ from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
 from soel.session import Answered, SessionState
-from soel.web.context import REFUSALS, Asker, Documented, Owner, TheDesk
-from soel.web.desk import Desk, Standing
-from soel.web.door import Visitor
+from soel.web.auth import User
+from soel.web.dependencies import REFUSALS, Documented, OwnerDep, UserDep, ViewModelDep
 from soel.web.markdown import render
-from soel.web.shapes import (
+from soel.web.schemas import (
     AnswerIn,
     DecisionOut,
-    DeskOut,
     GuidelineIn,
     GuidelineOut,
     ItemId,
@@ -28,10 +26,12 @@ from soel.web.shapes import (
     NoteIn,
     NoteOut,
     PreparationOut,
+    StatusOut,
     TurnIn,
     Verdict,
     WorkOut,
 )
+from soel.web.view_model import Overview, ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]
@@ -39,32 +39,33 @@ Size = Annotated[int, Query(ge=16, le=2048, description="The longest side in pix
 PICTURES: Documented = {200: {"content": {"image/jpeg": {}, "image/png": {}, "image/webp": {}}}}
 
 
-@router.get("/desk")
-def read_desk(desk: TheDesk, visitor: Asker) -> DeskOut:
-    """Where the session stands for this visitor."""
-    return _desk_out(visitor, desk, desk.standing(visitor))
+@router.get("/status")
+def read_status(view_model: ViewModelDep, user: UserDep) -> StatusOut:
+    """Where the session stands for this user."""
+    return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.get("/preparation")
-def read_preparation(_visitor: Asker) -> PreparationOut:
+def read_preparation(_user: UserDep) -> PreparationOut:
     """That the session is there; before, another app answers here and says how far it is."""
     return PreparationOut(stage="ready")
 
 
 @router.post("/turn")
-def take_turn(message: TurnIn, desk: TheDesk, visitor: Asker) -> DeskOut:
+def take_turn(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Reserve the next item for this window, so that nobody else is shown it meanwhile."""
-    return _next(desk, visitor, message.tab)
+    return _next(view_model, user, message.tab)
 
 
 @router.get("/item")
-def read_item(desk: TheDesk, visitor: Asker, id: Id) -> ItemOut:
+def read_item(view_model: ViewModelDep, user: UserDep, id: Id) -> ItemOut:
     """One item, ready to be shown."""
-    shown = desk.show(visitor, id)
+    shown = view_model.show(user, id)
     mine = {
-        "frames": [asdict(frame) for frame in desk.items.frames(id)],
+        "frames": [asdict(frame) for frame in view_model.items.frames(id)],
         "neighbours": [
-            {"item": near, "title": desk.items.title(near), "verdict": verdict} for near, verdict in shown.neighbours
+            {"item": near, "title": view_model.items.title(near), "verdict": verdict}
+            for near, verdict in shown.neighbours
         ],
         "notes": [{"who": who, "text": text} for who, text in shown.notes],
         "verdict": shown.verdict,
@@ -74,90 +75,90 @@ def read_item(desk: TheDesk, visitor: Asker, id: Id) -> ItemOut:
 
 
 @router.get("/why")
-def read_why(desk: TheDesk, _visitor: Asker, id: Id) -> list[str]:
+def read_why(view_model: ViewModelDep, _user: UserDep, id: Id) -> list[str]:
     """Why an item was asked about, in sentences."""
-    return list(desk.why(desk.check(id)))
+    return list(view_model.why(view_model.check(id)))
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
-def read_image(desk: TheDesk, _visitor: Asker, id: Id, size: Size = 1024) -> Response:
+def read_image(view_model: ViewModelDep, _user: UserDep, id: Id, size: Size = 1024) -> Response:
     """The picture of an item, always a raster image."""
-    picture = desk.items.image(desk.check(id), size)
+    picture = view_model.items.image(view_model.check(id), size)
     if picture is None:
         raise UnknownItemError("This item has no picture; it is a row of a table.")
     return Response(picture.content, media_type=picture.media_type, headers={"cache-control": "private, max-age=3600"})
 
 
 @router.post("/answers")
-def give_answer(message: AnswerIn, desk: TheDesk, visitor: Asker) -> DeskOut:
+def give_answer(message: AnswerIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Store one answer. It is on disk before this replies."""
-    desk.answer(visitor, message.item, message.verdict, message.note)
-    return _next(desk, visitor, message.tab)
+    view_model.answer(user, message.item, message.verdict, message.note)
+    return _next(view_model, user, message.tab)
 
 
 @router.post("/undo")
-def undo_answer(message: TurnIn, desk: TheDesk, visitor: Asker) -> DeskOut:
-    """Take this visitor's newest answer back."""
-    desk.session.undo(visitor.name)
-    return _next(desk, visitor, message.tab)
+def undo_answer(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
+    """Take this user's newest answer back."""
+    view_model.session.undo(user.name)
+    return _next(view_model, user, message.tab)
 
 
 @router.post("/notes")
-def write_note(message: NoteIn, desk: TheDesk, visitor: Asker) -> DeskOut:
-    """Keep a note on an item, in place of the visitor's earlier one."""
-    desk.session.note(desk.check(message.item), message.note.strip(), visitor.name)
-    return _desk_out(visitor, desk, desk.standing(visitor))
+def write_note(message: NoteIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
+    """Keep a note on an item, in place of the user's earlier one."""
+    view_model.session.note(view_model.check(message.item), message.note.strip(), user.name)
+    return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.get("/decisions")
-def read_decisions(desk: TheDesk, visitor: Asker) -> list[DecisionOut]:
-    """All answers that hold, newest first, with the visitor's own beside them."""
-    state = desk.session.state
+def read_decisions(view_model: ViewModelDep, user: UserDep) -> list[DecisionOut]:
+    """All answers that hold, newest first, with the user's own beside them."""
+    state = view_model.session.state
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
-    return [_decision_out(desk, state, item, answered, visitor) for item, answered in newest]
+    return [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
 
 
 @router.post("/train")
-def start_training(desk: TheDesk, visitor: Asker) -> DeskOut:
+def start_training(view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Learn from all answers so far, in the background."""
-    desk.train()
-    return _desk_out(visitor, desk, desk.standing(visitor))
+    view_model.train()
+    return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.post("/more")
-def ask_for_more(message: MoreIn, desk: TheDesk, visitor: Asker) -> DeskOut:
+def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Ask about further items; the budget grows where it has to."""
-    desk.more(visitor, message.n)
-    return _desk_out(visitor, desk, desk.standing(visitor))
+    view_model.more(user, message.n)
+    return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.post("/go-on")
-def go_on(desk: TheDesk, visitor: Asker) -> DeskOut:
+def go_on(view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Begin again what was interrupted: drawing the first items, or training."""
-    desk.go_on()
-    return _desk_out(visitor, desk, desk.standing(visitor))
+    view_model.go_on()
+    return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.put("/guideline")
-def write_guideline(message: GuidelineIn, desk: TheDesk, _owner: Owner) -> GuidelineOut:
+def write_guideline(message: GuidelineIn, view_model: ViewModelDep, _owner: OwnerDep) -> GuidelineOut:
     """Replace the guideline; the owner's right."""
-    desk.session.write_guidelines(message.text)
+    view_model.session.write_guidelines(message.text)
     return GuidelineOut(text=message.text, html=str(render(message.text)))
 
 
-def _next(desk: Desk, visitor: Visitor, tab: str) -> DeskOut:
-    """The desk after a change; a window that shows items one by one gets its next one reserved."""
+def _next(view_model: ViewModel, user: User, tab: str) -> StatusOut:
+    """The view_model after a change; a window that shows items one by one gets its next one reserved."""
     if tab:
-        desk.take_turn(visitor, tab)
-    return _desk_out(visitor, desk, desk.standing(visitor, tab))
+        view_model.take_turn(user, tab)
+    return _status_out(user, view_model, view_model.overview(user, tab))
 
 
-def _decision_out(desk: Desk, state: SessionState, item: str, answered: Answered, visitor: Visitor) -> DecisionOut:
-    vote = answered.vote_of(visitor.name)
+def _decision_out(view_model: ViewModel, state: SessionState, item: str, answered: Answered, user: User) -> DecisionOut:
+    vote = answered.vote_of(user.name)
     return DecisionOut(
         item=item,
-        title=desk.items.title(item),
-        kind=desk.items.kind(item),
+        title=view_model.items.title(item),
+        kind=view_model.items.kind(item),
         verdict=answered.verdict,
         mine=None if vote is None else cast(Verdict, vote.verdict),
         who=sorted({each.who for each in answered.votes} or {answered.who}),
@@ -166,20 +167,20 @@ def _decision_out(desk: Desk, state: SessionState, item: str, answered: Answered
     )
 
 
-def _desk_out(visitor: Visitor, desk: Desk, standing: Standing) -> DeskOut:
-    state, progress = standing.state, standing.progress
-    return DeskOut(
-        who=visitor.name,
-        is_owner=visitor.is_owner,
-        stage=standing.stage,
+def _status_out(user: User, view_model: ViewModel, overview: Overview) -> StatusOut:
+    state, progress = overview.state, overview.progress
+    return StatusOut(
+        who=user.name,
+        is_owner=user.is_owner,
+        stage=overview.stage,
         budget=state.budget,
         n_left=state.n_left,
         n_labels=len(state.labels),
         n_anomalies=state.n_anomalies,
-        n_items=desk.session.config.n_items,
-        open=list(standing.open),
-        mine=list(standing.mine),
-        can_undo=bool(state.undoable.get(visitor.name)),
+        n_items=view_model.session.config.n_items,
+        open=list(overview.open),
+        mine=list(overview.mine),
+        can_undo=bool(state.undoable.get(user.name)),
         has_results=state.fit is not None,
         fit_is_current=state.fit_is_current,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),

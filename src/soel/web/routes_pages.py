@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from soel.web.context import Asker, TheParts
+from soel.web.dependencies import ContextDep, UserDep
 from soel.web.markdown import render
 
 router = APIRouter(include_in_schema=False)
@@ -15,14 +15,14 @@ PAGES = {"/": "label.html", "/review": "review.html", "/results": "results.html"
 ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 
 
-def show_page(request: Request, parts: TheParts, visitor: Asker) -> HTMLResponse:
+def show_page(request: Request, page: ContextDep, user: UserDep) -> HTMLResponse:
     """One of the pages; what changes on it is fetched from the API."""
-    session, path = parts.desk.session, request.url.path
-    context: dict[str, Any] = {"visitor": visitor, "here": path, "source": session.config.source.removesuffix(ITEMS)}
+    session, path = page.view_model.session, request.url.path
+    context: dict[str, Any] = {"user": user, "here": path, "source": session.config.source.removesuffix(ITEMS)}
     if path == "/":
         text = session.guidelines
         context |= {"guideline_text": text, "guideline": render(text or NO_GUIDELINE)}
-    return parts.templates.TemplateResponse(request, PAGES[path], context)
+    return page.templates.TemplateResponse(request, PAGES[path], context)
 
 
 for path in PAGES:

@@ -8,10 +8,10 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
 
-from soel.web.context import Asker, Owner, TheEntrance
+from soel.web.dependencies import BaseContextDep, OwnerDep, UserDep
 from soel.web.preparation import Preparation
 from soel.web.routes_pages import PAGES
-from soel.web.shapes import PreparationOut
+from soel.web.schemas import PreparationOut
 
 router = APIRouter()
 
@@ -21,15 +21,15 @@ def preparation(request: Request) -> Preparation:
     return cast(Preparation, request.app.state.preparation)
 
 
-ThePreparation = Annotated[Preparation, Depends(preparation)]
+PreparationDep = Annotated[Preparation, Depends(preparation)]
 
 
 def show_preparation(
-    request: Request, entrance: TheEntrance, preparation: ThePreparation, visitor: Asker
+    request: Request, context: BaseContextDep, preparation: PreparationDep, user: UserDep
 ) -> HTMLResponse:
     """What is going on, whichever page was asked for."""
-    context = {"visitor": visitor, "here": request.url.path, "source": preparation.source, "preparing": True}
-    return entrance.templates.TemplateResponse(request, "preparing.html", context)
+    values = {"user": user, "here": request.url.path, "source": preparation.source, "preparing": True}
+    return context.templates.TemplateResponse(request, "preparing.html", values)
 
 
 for path in PAGES:
@@ -37,15 +37,15 @@ for path in PAGES:
 
 
 @router.get("/api/preparation")
-def read_preparation(preparation: ThePreparation, _visitor: Asker) -> PreparationOut:
+def read_preparation(preparation: PreparationDep, _user: UserDep) -> PreparationOut:
     """How far it is."""
     return _out(preparation)
 
 
 @router.post("/api/preparation")
-def begin_again(preparation: ThePreparation, _owner: Owner) -> PreparationOut:
+def begin_again(preparation: PreparationDep, _owner: OwnerDep) -> PreparationOut:
     """Try again after a failure."""
-    preparation.again()
+    preparation.retry()
     return _out(preparation)
 
 
@@ -56,7 +56,7 @@ def refuse(rest: str) -> None:
 
 
 def _out(preparation: Preparation) -> PreparationOut:
-    glance = preparation.look()
-    said = asdict(glance.progress)
+    status = preparation.status()
+    said = asdict(status.progress)
     running = said.pop("running")
-    return PreparationOut(stage="preparing" if running else "failed", seconds_left=glance.seconds_left, **said)
+    return PreparationOut(stage="preparing" if running else "failed", seconds_left=status.seconds_left, **said)

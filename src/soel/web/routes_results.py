@@ -8,9 +8,9 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
-from soel.web.context import REFUSALS, Asker, Documented, TheDesk, TheResults
-from soel.web.findings import N_FIELDS, TopItem
-from soel.web.shapes import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut, Verdict
+from soel.web.dependencies import REFUSALS, Documented, ResultsDep, UserDep, ViewModelDep
+from soel.web.results import N_FIELDS, TopItem
+from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut, Verdict
 from soel.web.words import worth_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
@@ -22,46 +22,46 @@ COLUMNS: Documented = {200: {"content": {PARQUET: {}}}}
 
 
 @router.get("/results")
-def read_results(desk: TheDesk, results: TheResults, _visitor: Asker) -> ResultsOut:
+def read_results(view_model: ViewModelDep, results: ResultsDep, _user: UserDep) -> ResultsOut:
     """What the last fit says about the pool."""
     findings = results.findings()
     state, estimate = findings.state, findings.estimate
-    row_of = {item: row for row, item in enumerate(desk.session.ids) if item in state.labels}
+    row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in state.labels}
     words = {item: cast(Verdict, state.answers[item].verdict) for item in state.labels}
     return ResultsOut(
         share=ShareOut(value=estimate.value, low=estimate.low, high=estimate.high),
         threshold=findings.outcome.threshold,
-        n_items=desk.session.config.n_items,
+        n_items=view_model.session.config.n_items,
         n_labels=len(state.labels),
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         top=[_top_out(top, words.get(top.item)) for top in findings.top],
-        worth=list(worth_words(desk.session.worth())),
+        worth=list(worth_words(view_model.session.worth())),
     )
 
 
 @router.get("/map", response_class=Response, responses=BYTES)
-def read_map(results: TheResults, _visitor: Asker) -> Response:
+def read_map(results: ResultsDep, _user: UserDep) -> Response:
     """x, y, score and probability of every item in row order: four blocks of little-endian float32."""
     return Response(results.arrays(), media_type="application/octet-stream")
 
 
 @router.get("/row")
-def read_row(desk: TheDesk, _visitor: Asker, row: Annotated[int, Query(ge=0, le=2**31)]) -> RowOut:
+def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query(ge=0, le=2**31)]) -> RowOut:
     """The id of the item in a row of the map."""
-    if row >= desk.session.config.n_items:
-        raise UnknownItemError(f"This session has {desk.session.config.n_items} items, none in row {row}.")
-    return RowOut(item=desk.session.ids[row])
+    if row >= view_model.session.config.n_items:
+        raise UnknownItemError(f"This session has {view_model.session.config.n_items} items, none in row {row}.")
+    return RowOut(item=view_model.session.ids[row])
 
 
 @router.get("/scores.csv", response_class=Response, responses=TEXT)
-def download_csv(results: TheResults, _visitor: Asker, threshold: Cut = None) -> Response:
+def download_csv(results: ResultsDep, _user: UserDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as CSV; cells that a spreadsheet would run are made harmless."""
     return _file(results.file(".csv", threshold), CSV, "scores.csv")
 
 
 @router.get("/scores.parquet", response_class=Response, responses=COLUMNS)
-def download_parquet(results: TheResults, _visitor: Asker, threshold: Cut = None) -> Response:
+def download_parquet(results: ResultsDep, _user: UserDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as Parquet."""
     return _file(results.file(".parquet", threshold), PARQUET, "scores.parquet")
 

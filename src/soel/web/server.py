@@ -11,8 +11,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from soel.errors import ConfigError
-from soel.web.door import Door, Visitor
-from soel.web.guard import House
+from soel.web.auth import Auth, User
+from soel.web.middleware import Site
 
 LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
@@ -20,7 +20,7 @@ OURSELVES = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """Where to serve. port: 0 takes the one of the last start, or any. names: further names of this machine."""
 
     host: str = LOCAL
@@ -33,46 +33,46 @@ class Place:
 
 
 def serve(
-    make_app: Callable[[House], ASGIApp], door: Door, owner: str, place: Place, announce: Callable[[str], None]
+    make_app: Callable[[Site], ASGIApp], auth: Auth, owner: str, address: Address, announce: Callable[[str], None]
 ) -> None:
     """Serve until stopped. announce: called with the owner's one-time link once the page can be opened."""
-    with closing(_bind(place, door)) as listener:
+    with closing(_bind(address, auth)) as listener:
         port = int(listener.getsockname()[1])
-        door.remember_port(port)
-        app = make_app(House(allowed_hosts(place, port), door.cookie))
+        auth.remember_port(port)
+        app = make_app(Site(allowed_hosts(address, port), auth.cookie))
         listener.listen(128)  # a browser that is faster than the server waits here
-        announce(f"http://{_shown(place)}:{port}/enter?key={door.new_key(Visitor(owner, 'owner'))}")
+        announce(f"http://{_shown(address)}:{port}/enter?key={auth.new_key(User(owner, 'owner'))}")
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def allowed_hosts(place: Place, port: int) -> frozenset[str]:
+def allowed_hosts(address: Address, port: int) -> frozenset[str]:
     """What the Host header may say: foreign names that point here are refused."""
-    named = [*place.names, *(_own_names() if place.host in EVERYWHERE else [place.host])]
-    bare = {name.lower() for name in place.names}  # a proxy on a usual port leaves the port out
+    named = [*address.names, *(_own_names() if address.host in EVERYWHERE else [address.host])]
+    bare = {name.lower() for name in address.names}  # a proxy on a usual port leaves the port out
     return frozenset({f"{name}:{port}".lower() for name in (*OURSELVES, *named)} | bare)
 
 
-def _bind(place: Place, door: Door) -> socket.socket:
+def _bind(address: Address, auth: Auth) -> socket.socket:
     """A listening socket on the port asked for; without one, on the last port if it is free, else on any."""
-    for port in [place.port] if place.port else [door.port, 0]:
+    for port in [address.port] if address.port else [auth.port, 0]:
         try:
-            return _socket(place.host, port)
+            return _socket(address.host, port)
         except OSError as error:
-            if port == 0 or place.port:
+            if port == 0 or address.port:
                 raise ConfigError(
-                    f"The page cannot be served on {place.host} port {port} ({error.strerror or error}); "
+                    f"The page cannot be served on {address.host} port {port} ({error.strerror or error}); "
                     "choose another --host or --port."
                 ) from error
     raise AssertionError("any port was tried")
 
 
 def _socket(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        listener.bind(where)
     except OSError:
         listener.close()
         raise
@@ -89,7 +89,7 @@ def _own_names() -> list[str]:
     return [name, *(f"[{address}]" if ":" in address else address for address in addresses)]
 
 
-def _shown(place: Place) -> str:
-    if place.host in EVERYWHERE:
-        return place.names[0] if place.names else socket.gethostname()
-    return f"[{place.host}]" if ":" in place.host else place.host
+def _shown(address: Address) -> str:
+    if address.host in EVERYWHERE:
+        return address.names[0] if address.names else socket.gethostname()
+    return f"[{address.host}]" if ":" in address.host else address.host

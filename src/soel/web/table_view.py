@@ -40,9 +40,9 @@ class TableView:
         """
         row = self._row_of[item]
         measures = self._measures(frozenset(other for other, label in labels.items() if label == ANOMALY))
-        told = [(measures[name].distance(c[row]), name, c[row]) for name, c in self._frame.columns.items()]
-        far = sorted((t for t in told if t[0] >= STANDS_OUT), key=lambda t: -t[0])
-        near = [t for t in told if t[0] < STANDS_OUT]
+        cells = [(measures[name].distance(c[row]), name, c[row]) for name, c in self._frame.columns.items()]
+        far = sorted((t for t in cells if t[0] >= STANDS_OUT), key=lambda t: -t[0])
+        near = [t for t in cells if t[0] < STANDS_OUT]
         fields = [_field(measures[name], name, value, True) for _, name, value in far]
         fields += [_field(measures[name], name, value, False) for _, name, value in near]
         return Card(item, "table", item, tuple(fields), len(far))

@@ -36,7 +36,7 @@ export function status(text, state) {
   if (state === "saved") quiet = setTimeout(() => (place.dataset.state = "quiet"), 2500);
 }
 
-// What went wrong, seen and heard; somebody who is no longer signed in is led to the door.
+// What went wrong, seen and heard; somebody who is no longer signed in is led to the way in.
 export function tell(error) {
   if (error.status === 401) return location.assign("/welcome");
   status(error.message, "trouble");

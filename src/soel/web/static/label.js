@@ -7,43 +7,43 @@ import { showWords, showWork } from "./waiting.js";
 
 const KEYS = { a: "anomaly", n: "normal", u: "unsure", s: "skip" };
 const DONE = { anomaly: "anomaly", normal: "normal", unsure: "unsure", skip: "skipped" };
-let desk = null; // where the session stands
+let session = null; // where the session stands
 let current = null; // the item on the page
 let chosen = null; // an item the expert went back to; null follows the open ones
 let busy = true;
 let trained = false; // whether this page saw a training
 
 const fetchItem = (id) => persist(() => get("/api/item", { id }), retrying);
-const order = () => [...desk.mine.filter((id) => !desk.open.includes(id)), ...desk.open];
+const order = () => [...session.mine.filter((id) => !session.open.includes(id)), ...session.open];
 
 function showProgress() {
-  const n_given = desk.budget - desk.n_left;
+  const n_given = session.budget - session.n_left;
   const meter = find("meter");
-  meter.setAttribute("aria-valuemax", desk.budget);
+  meter.setAttribute("aria-valuemax", session.budget);
   meter.setAttribute("aria-valuenow", n_given);
-  find("meter-fill").style.setProperty("width", `${(100 * n_given) / desk.budget}%`);
-  const left = desk.n_left === 0 ? "none left" : `${desk.n_left} left`;
-  find("progress-words").textContent = `${n_given} of ${many(desk.budget, "label")} · ${left} · ${many(desk.n_anomalies, "anomaly", "anomalies")} so far`;
-  meter.setAttribute("aria-valuetext", `${n_given} of ${desk.budget} labels given`);
+  find("meter-fill").style.setProperty("width", `${(100 * n_given) / session.budget}%`);
+  const left = session.n_left === 0 ? "none left" : `${session.n_left} left`;
+  find("progress-words").textContent = `${n_given} of ${many(session.budget, "label")} · ${left} · ${many(session.n_anomalies, "anomaly", "anomalies")} so far`;
+  meter.setAttribute("aria-valuetext", `${n_given} of ${session.budget} labels given`);
 }
 
 async function refresh(next) {
-  desk = next;
+  session = next;
   showProgress();
-  const target = chosen ?? (desk.stage === "label" ? desk.open[0] : null);
+  const target = chosen ?? (session.stage === "label" ? session.open[0] : null);
   if (target === null) {
     current = null;
     turnTo("waiting");
     await waitForWork();
   } else {
     if (target !== current?.item || chosen !== null) await show(target);
-    turnTo("desk"); // only now: a desk without its item would be an empty frame, and nameless to a screen reader
+    turnTo("labelling"); // only now: a session without its item would be an empty frame, and nameless to a screen reader
   }
 }
 
 function turnTo(place) {
   find("waiting").hidden = place !== "waiting";
-  find("desk").hidden = place !== "desk";
+  find("labelling").hidden = place !== "labelling";
   find("waiting").classList.remove("early");
 }
 
@@ -57,7 +57,7 @@ async function show(id) {
   find("item-place").textContent = item.verdict ? `You said: ${DONE[item.verdict]}` : "";
   find("back").disabled = place <= 0;
   find("forth").disabled = place < 0 || place >= ids.length - 1;
-  find("undo").disabled = !desk.can_undo;
+  find("undo").disabled = !session.can_undo;
   for (const button of document.querySelectorAll(".actions .answer")) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
   }
@@ -80,14 +80,14 @@ async function showWhy(id) {
 }
 
 async function waitForWork() {
-  const { stage, work } = desk;
+  const { stage, work } = session;
   if (stage === "training") trained = true;
-  if (stage === "done" && trained && desk.has_results && desk.fit_is_current) return location.assign("/results");
+  if (stage === "done" && trained && session.has_results && session.fit_is_current) return location.assign("/results");
   if (work?.error) {
     showWork(work, [["Try again", () => act(() => post("/api/go-on"))]]);
   } else if (stage === "done") {
-    const look = desk.has_results ? [["Look at the results", "/results"]] : [];
-    const train = desk.fit_is_current ? [] : [["Train now", () => act(() => post("/api/train"))]];
+    const look = session.has_results ? [["Look at the results", "/results"]] : [];
+    const train = session.fit_is_current ? [] : [["Train now", () => act(() => post("/api/train"))]];
     const more = ["Ask for ten more", () => act(() => post("/api/more", { n: 10 }))];
     showWords("All open items are answered", "Thank you. You can review your decisions, or go on.", [...train, ...look, more, ["Review", "/review"]]);
   } else if (stage === "waiting") {
@@ -113,7 +113,7 @@ async function act(task, { quietly = false, done = "" } = {}) {
     return true;
   } catch (error) {
     tell(error);
-    if (desk === null) showWords("The session cannot be opened", error.message, [["Try again", () => location.reload()]]);
+    if (session === null) showWords("The session cannot be opened", error.message, [["Try again", () => location.reload()]]);
     return false;
   } finally {
     busy = false;
@@ -126,15 +126,15 @@ async function answer(verdict) {
   const { item } = shown;
   const note = find("note").value;
   const later = chosen === null ? [] : order().slice(order().indexOf(item) + 1);
-  chosen = later.find((id) => !desk.open.includes(id)) ?? null;
+  chosen = later.find((id) => !session.open.includes(id)) ?? null;
   current = { ...shown, item: null }; // the same item may come back, and is then shown anew
   const stored = await act(() => post("/api/answers", { item, verdict, note, tab }), { done: `✓ Saved: ${DONE[verdict]}` });
   if (!stored && current?.item === null) current = shown;
 }
 
 function undo() {
-  if (busy || !desk?.can_undo) return;
-  const last = desk.mine.at(-1);
+  if (busy || !session?.can_undo) return;
+  const last = session.mine.at(-1);
   chosen = last;
   act(() => post("/api/undo", { tab }), { done: "✓ Taken back" });
 }
@@ -144,7 +144,7 @@ function move(step) {
   const ids = order();
   const next = ids[ids.indexOf(current.item) + step];
   if (next === undefined) return;
-  chosen = next === desk.open[0] ? null : next;
+  chosen = next === session.open[0] ? null : next;
   busy = true;
   show(next).finally(() => (busy = false));
 }

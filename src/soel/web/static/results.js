@@ -109,15 +109,15 @@ async function load() {
 // Waits for a training that runs, then shows the results; says what to do where there are none.
 async function begin() {
   for (;;) {
-    const desk = await persist(() => get("/api/desk"), away);
-    const isAtWork = desk.work?.running ?? false;
+    const session = await persist(() => get("/api/status"), away);
+    const isAtWork = session.work?.running ?? false;
     find("waiting").hidden = false;
-    if (isAtWork && desk.work.what === "fit") {
+    if (isAtWork && session.work.what === "fit") {
       find("results").hidden = true;
-      showWork(desk.work, [["Review my decisions", "/review"]]);
-    } else if (desk.work?.error) {
-      return showWork(desk.work, [["Try again", async () => (await post("/api/go-on"), begin())], ["Label", "/"]]);
-    } else if (!desk.has_results) {
+      showWork(session.work, [["Review my decisions", "/review"]]);
+    } else if (session.work?.error) {
+      return showWork(session.work, [["Try again", async () => (await post("/api/go-on"), begin())], ["Label", "/"]]);
+    } else if (!session.has_results) {
       return showWords("There are no results yet", "Answer the open items first; then the detector learns from them.", [["Label", "/"]]);
     } else {
       return load();

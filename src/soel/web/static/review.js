@@ -15,7 +15,7 @@ function entry(decision) {
   return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...notes));
 }
 
-// What counts, where it is not simply the visitor's own answer.
+// What counts, where it is not simply the user's own answer.
 function counted({ item, title, verdict, mine, decided }) {
   if (mine === verdict && !decided) return [];
   const words = verdict === "disagreement" ? "people disagree, so it does not count yet" : `counts as ${verdict}${decided ? ": the owner decided" : ""}`;

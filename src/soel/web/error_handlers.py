@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from soel.errors import ConfigError, DataError, SessionError, SoelError, UnknownItemError
-from soel.web.context import OwnerOnlyError
+from soel.web.dependencies import OwnerOnlyError
 
 STATUS = ((UnknownItemError, 404), (OwnerOnlyError, 403), (DataError, 422), (ConfigError, 422), (SessionError, 409))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 import json
 import secrets
 import threading
-import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from soel.errors import SessionError
 from soel.session.files import write_whole
@@ -24,7 +23,7 @@ MOST_KEYS = 200  # the oldest unused keys give way
 
 
 @dataclass(frozen=True)
-class Visitor:
+class User:
     """Who sits before the page. The owner invites, writes the guideline and decides disagreements."""
 
     name: str
@@ -43,7 +42,7 @@ class _Kept:
     port: int = 0
 
 
-class Door:
+class Auth:
     """Hands out keys, lets a key in once, and knows its own cookies again after a restart.
 
     Only digests of keys are kept. The file is readable by its owner alone.
@@ -62,7 +61,7 @@ class Door:
     @property
     def cookie(self) -> str:
         """What its cookies are called: browsers tell servers on one machine apart by this name only."""
-        return f"soel-{self._mark('name')[:8]}"
+        return f"soel-{_digest(self._kept.secret)[:8]}"
 
     def move(self, folder: Path) -> None:
         """Keep everything in another folder from now on; those who are in stay in."""
@@ -77,40 +76,36 @@ class Door:
             self._kept.port = port
             self._write()
 
-    def new_key(self, visitor: Visitor) -> str:
-        """A key that lets this visitor in, once."""
+    def new_key(self, user: User) -> str:
+        """A key that lets this user in, once."""
         key = secrets.token_urlsafe(24)
         with self._lock:
-            self._kept.keys[_digest(key)] = asdict(visitor)
+            self._kept.keys[_digest(key)] = asdict(user)
             for stale in list(self._kept.keys)[:-MOST_KEYS]:
                 del self._kept.keys[stale]
             self._write()
         return key
 
-    def enter(self, key: str) -> str | None:
+    def sign_in(self, key: str) -> str | None:
         """The cookie for a key that was not used before; None for any other."""
         with self._lock:
             entry = self._kept.keys.pop(_digest(key), None)
             if entry is None:
                 return None
             self._write()
-        return self._cookie(Visitor(entry["name"], _role(entry["role"])))
+        return self._serializer.dumps(entry)
 
-    def knows(self, cookie: str) -> Visitor | None:
-        """The visitor that a cookie was made for; None when it is foreign, changed or too old."""
-        body, _, mark = cookie.rpartition(".")
-        if not body or not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(body).encode()):
+    def user_of(self, cookie: str) -> User | None:
+        """The user that a cookie was made for; None when it is foreign, changed or too old."""
+        try:
+            content = self._serializer.loads(cookie.encode("utf-8", "replace"), max_age=LASTS)
+        except BadData:
             return None
-        content = json.loads(base64.urlsafe_b64decode(body))
-        return Visitor(content["name"], _role(content["role"])) if content["until"] > time.time() else None
+        return User(content["name"], _role(content["role"]))
 
-    def _cookie(self, visitor: Visitor) -> str:
-        content = asdict(visitor) | {"until": int(time.time()) + LASTS}
-        body = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
-        return f"{body}.{self._mark(body)}"
-
-    def _mark(self, body: str) -> str:
-        return hmac.new(self._kept.secret.encode(), body.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+    @property
+    def _serializer(self) -> URLSafeTimedSerializer:
+        return URLSafeTimedSerializer(self._kept.secret, salt="soel.web.cookie")
 
     def _read(self) -> _Kept:
         if not self._path.exists():

@@ -13,8 +13,8 @@ from soel.api.outcome import Outcome, read_outcome
 from soel.errors import SessionError
 from soel.session import SessionState
 from soel.types import Estimate, Floats
-from soel.web.desk import Desk
 from soel.web.ports import Card
+from soel.web.view_model import ViewModel
 
 N_TOP, N_FIELDS = 20, 3
 
@@ -31,7 +31,7 @@ class TopItem:
 
 
 @dataclass(frozen=True)
-class Findings:
+class FitResults:
     """The last fit on the whole pool."""
 
     state: SessionState
@@ -43,26 +43,26 @@ class Findings:
 class Results:
     """Reads the outcome once per fit; a page that is opened again costs nothing."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, view_model: ViewModel) -> None:
+        self._view_model = view_model
         self._held: tuple[str, Outcome] | None = None
 
-    def findings(self) -> Findings:
+    def findings(self) -> FitResults:
         """Everything about the last fit."""
-        state = self._desk.session.state
+        state = self._view_model.session.state
         outcome = self.outcome(state)
         assert state.estimate is not None  # every fit stores its estimate first
         rows = np.argsort(-outcome.scores, kind="stable")[:N_TOP]
         top = [self._top(state, outcome, int(row), rank) for rank, row in enumerate(rows, start=1)]
-        return Findings(state, outcome, state.estimate, tuple(top))
+        return FitResults(state, outcome, state.estimate, tuple(top))
 
     def outcome(self, state: SessionState | None = None) -> Outcome:
         """What was kept of the last fit."""
-        state = state or self._desk.session.state
+        state = state or self._view_model.session.state
         if state.fit is None:
             raise SessionError("There are no results yet; label the open items first.")
         if self._held is None or self._held[0] != state.fit.model.fingerprint:
-            outcome = read_outcome(self._desk.session)
+            outcome = read_outcome(self._view_model.session)
             if outcome is None:
                 raise SessionError("The results of the last training are still being prepared; try again in a moment.")
             self._held = (state.fit.model.fingerprint, outcome)
@@ -78,13 +78,13 @@ class Results:
         """Scores, ranks and alarms of all items as a CSV or Parquet file."""
         outcome = self.outcome()
         cut = outcome.threshold if threshold is None else threshold
-        scored = outcome.scored(self._desk.session.ids, cut)
+        scored = outcome.scored(self._view_model.session.ids, cut)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"scores{suffix}"
             workspace.write_scores(path, scored)
             return path.read_bytes()
 
     def _top(self, state: SessionState, outcome: Outcome, row: int, rank: int) -> TopItem:
-        item = self._desk.session.ids[row]
+        item = self._view_model.session.ids[row]
         score, probability = float(outcome.scores[row]), float(outcome.probabilities[row])
-        return TopItem(item, rank, score, probability, self._desk.card(item, state))
+        return TopItem(item, rank, score, probability, self._view_model.card(item, state))

@@ -1,4 +1,4 @@
-"""The guard before every request: right host, right origin, a known visitor, a body of bounded size."""
+"""What stands before every request: right host, right origin, a known user, a body of bounded size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from soel.web.door import Door, Visitor
+from soel.web.auth import Auth, User
 
 MOST_BYTES = 256 * 1024
 TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."
@@ -31,7 +31,7 @@ SECURITY_HEADERS = {
 
 
 @dataclass(frozen=True)
-class House:
+class Site:
     """Where the page lives. hosts: what the Host header may say, with port. scheme: behind a proxy it may be https."""
 
     hosts: frozenset[str]
@@ -52,11 +52,11 @@ class RefusedError(Exception):
         self.status = status
 
 
-class Guard:
+class SecurityMiddleware:
     """Middleware that lets a request pass or refuses it, and puts the security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, house: House, door: Door) -> None:
-        self._app, self._house, self._door = app, house, door
+    def __init__(self, app: ASGIApp, site: Site, auth: Auth) -> None:
+        self._app, self._site, self._auth = app, site, auth
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
@@ -65,7 +65,7 @@ class Guard:
             return
         guarded = _with_headers(send, private=not scope["path"].startswith("/static/"))
         try:
-            scope.setdefault("state", {})["visitor"] = self._check(scope)
+            scope.setdefault("state", {})["user"] = self._check(scope)
             if scope["method"] not in READING:
                 receive = await _whole_body(receive)
         except RefusedError as refusal:
@@ -73,24 +73,24 @@ class Guard:
             return
         await self._app(scope, receive, guarded)
 
-    def _check(self, scope: Scope) -> Visitor | None:
+    def _check(self, scope: Scope) -> User | None:
         headers = Headers(scope=scope)
-        if headers.get("host", "").lower() not in self._house.hosts:
+        if headers.get("host", "").lower() not in self._site.hosts:
             raise RefusedError(400, "This address is not the page's own; use the link that `soel label` printed.")
         if scope["method"] not in READING:
             self._check_origin(headers)
         if int(_length(headers)) > MOST_BYTES:
             raise RefusedError(413, TOO_LARGE)
-        visitor = self._door.knows(_cookie(headers, self._house.cookie))
+        user = self._auth.user_of(_cookie(headers, self._site.cookie))
         path = scope["path"]
-        if visitor is None and path not in OPEN_PATHS and not path.startswith("/static/"):
+        if user is None and path not in OPEN_PATHS and not path.startswith("/static/"):
             raise RefusedError(401, "You are not signed in; open the link that `soel label` printed.")
-        return visitor
+        return user
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Browsers name the origin of every change; a program without a browser sends none."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-        if (origin is not None and not self._house.is_ours(origin)) or site not in ("same-origin", "none"):
+        if (origin is not None and not self._site.is_ours(origin)) or site not in ("same-origin", "none"):
             raise RefusedError(403, "Changes are accepted from the page itself only, not from other sites.")
 
 

@@ -1,4 +1,4 @@
-"""What a visitor can do at the page, in the page's own words. Nothing here imports torch."""
+"""What a user can do at the page, in the page's own words. Nothing here imports torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from soel.api.background import Progress
 from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
-from soel.web.door import Visitor
+from soel.web.auth import User
 from soel.web.ports import Card, ItemView
 from soel.web.words import why_words
 
@@ -31,8 +31,8 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where the session stands for one visitor. last: the newest answer of theirs, as item and verdict."""
+class Overview:
+    """Where the session stands for one user. last: the newest answer of theirs, as item and verdict."""
 
     stage: Stage
     state: SessionState
@@ -43,8 +43,8 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """An item as one visitor sees it: with their own answer, and notes of others."""
+class ItemPage:
+    """An item as one user sees it: with their own answer, and notes of others."""
 
     card: Card
     verdict: str | None
@@ -53,8 +53,8 @@ class Shown:
     neighbours: tuple[tuple[str, str], ...]
 
 
-class Desk:
-    """One session, its items and its background work, shared by all visitors."""
+class ViewModel:
+    """One session, its items and its background work, shared by all users."""
 
     def __init__(self, session: Session, items: ItemView, work: Work) -> None:
         self.session, self.items, self._work = session, items, work
@@ -77,37 +77,37 @@ class Desk:
             raise UnknownItemError(f"This session has no item {item[:80]!r}. Check the id.")
         return item
 
-    def standing(self, visitor: Visitor, tab: str = "") -> Standing:
-        """Where the session stands, for one window of a visitor."""
+    def overview(self, user: User, tab: str = "") -> Overview:
+        """Where the session stands, for one window of a user."""
         state, progress = self.session.state, self._work.progress()
-        turn = turn_of(state, visitor.name, tab, datetime.now(UTC)).items
-        votes = {item: state.vote_of(item, visitor.name) for item in state.answers}
+        turn = turn_of(state, user.name, tab, datetime.now(UTC)).items
+        votes = {item: state.vote_of(item, user.name) for item in state.answers}
         own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
         last = (own[-1][1], own[-1][2]) if own else None
-        return Standing(_stage(state, turn, progress), state, turn, tuple(item for _, item, _ in own), last, progress)
+        return Overview(_stage(state, turn, progress), state, turn, tuple(item for _, item, _ in own), last, progress)
 
-    def take_turn(self, visitor: Visitor, tab: str) -> None:
+    def take_turn(self, user: User, tab: str) -> None:
         """Reserve the next item for this window."""
-        self.session.next_items(visitor.name, 1, tab=tab)
+        self.session.next_items(user.name, 1, tab=tab)
 
     def card(self, item: str, state: SessionState) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
         return self.items.card(self.check(item), labels)
 
-    def show(self, visitor: Visitor, item: str) -> Shown:
-        """An item as this visitor sees it."""
+    def show(self, user: User, item: str) -> ItemPage:
+        """An item as this user sees it."""
         state = self.session.state
-        card, vote = self.card(item, state), state.vote_of(item, visitor.name)
+        card, vote = self.card(item, state), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
-        own = written.pop(visitor.name, "")
+        own = written.pop(user.name, "")
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
-        return Shown(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
+        return ItemPage(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
 
-    def answer(self, visitor: Visitor, item: str, verdict: str, note: str) -> None:
+    def answer(self, user: User, item: str, verdict: str, note: str) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training."""
         before = self.session.state.open
-        self.session.tell([Answer(self.check(item), verdict, note.strip())], visitor.name)
+        self.session.tell([Answer(self.check(item), verdict, note.strip())], user.name)
         if before and not self.session.state.open:
             self.go_on()
 
@@ -129,17 +129,17 @@ class Desk:
             self._check_idle()
             self._work.start("fit")
 
-    def more(self, visitor: Visitor, n: int) -> None:
+    def more(self, user: User, n: int) -> None:
         """Ask about `n` further items; the budget grows where it has to."""
         with self._starting:
             self._check_idle()
             state = self.session.state
             if state.open:
                 raise SessionError(f"{len(state.open)} items are still open; answer them first.")
-            if n > state.n_left and not visitor.is_owner:
+            if n > state.n_left and not user.is_owner:
                 raise SessionError(f"The budget allows {state.n_left} more labels; only the session's owner raises it.")
             if n > state.n_left:
-                self.session.extend(n - state.n_left, visitor.name)
+                self.session.extend(n - state.n_left, user.name)
             self._work.start("ask", n)
 
     def _check_idle(self) -> None:
@@ -148,7 +148,7 @@ class Desk:
             raise SessionError("The machine is at work on this session already; wait until it is done.")
 
     def why(self, item: str) -> tuple[str, ...]:
-        """Why an item was asked about, in sentences. Told apart from the item: it takes a look at the whole pool."""
+        """Why an item was asked about, in sentences. Apart from the item: it takes a look at the whole pool."""
         try:
             return why_words(self.session.why(item), self.session.config.n_items, self.items.title)
         except UnknownItemError:

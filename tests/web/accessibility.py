@@ -17,13 +17,13 @@ NAMELESS = """() => [...document.querySelectorAll("[aria-label], [aria-labelledb
 }).map((node) => node.outerHTML.slice(0, 120))"""
 
 
-def serious(page: Page) -> list[Any]:
+def serious_findings(page: Page) -> list[Any]:
     """Every finding that would keep somebody out: which rule, and where."""
     found = Axe().run(page).response["violations"]
     told = [each for each in found if each["impact"] in ("serious", "critical")]
     return [(each["id"], [node["html"][:200] for node in each["nodes"]]) for each in told]
 
 
-def stumbles(page: Page) -> list[Any]:
+def violations(page: Page) -> list[Any]:
     """Serious findings of axe, and names that nothing carries, on hidden parts too."""
-    return [*serious(page), *page.evaluate(NAMELESS)]
+    return [*serious_findings(page), *page.evaluate(NAMELESS)]

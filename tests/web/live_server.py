@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page
 from starlette.types import ASGIApp
 
 from soel.web.app import create_app
-from soel.web.door import Visitor
-from soel.web.guard import House
+from soel.web.auth import User
+from soel.web.middleware import Site
 from tests.web import conftest
 
 
@@ -29,7 +29,7 @@ class Live:
     def open(self, browser: Browser, name: str = "expert", role: Any = "owner", **look: Any) -> Page:
         """A new browser profile, signed in."""
         page = browser.new_context(**look).new_page()
-        page.goto(f"{self.address}/enter?key={self.page.door.new_key(Visitor(name, role))}")
+        page.goto(f"{self.address}/enter?key={self.page.auth.new_key(User(name, role))}")
         page.wait_for_url(f"{self.address}/")
         return page
 
@@ -37,17 +37,17 @@ class Live:
 @contextmanager
 def serving(page: conftest.Page) -> Iterator[Live]:
     """Serve a page as long as the context lasts."""
-    with listening(lambda house: create_app(page.desk, page.door, house)) as address:
+    with listening(lambda site: create_app(page.view_model, page.auth, site)) as address:
         yield Live(page, address)
-    page.desk.session.close()
+    page.view_model.session.close()
 
 
 @contextmanager
-def listening(make_app: Callable[[House], ASGIApp]) -> Iterator[str]:
+def listening(make_app: Callable[[Site], ASGIApp]) -> Iterator[str]:
     """Serve an app on a port of this machine; gives its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = make_app(House(frozenset({f"127.0.0.1:{port}"}), "soel-live"))
+    app = make_app(Site(frozenset({f"127.0.0.1:{port}"}), "soel-live"))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -41,7 +41,7 @@ class Message(BaseModel):
 
 
 class TurnIn(Message):
-    """Which window of the visitor asks for its next item."""
+    """Which window of the user asks for its next item."""
 
     tab: Tab = ""
 
@@ -114,11 +114,11 @@ class PreparationOut(BaseModel):
     error: str = ""
 
 
-class DeskOut(BaseModel):
-    """Where the session stands for this visitor.
+class StatusOut(BaseModel):
+    """Where the session stands for this user.
 
     stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
-    by this visitor, oldest first.
+    by this user, oldest first.
     """
 
     who: str
@@ -179,7 +179,7 @@ class NoteOut(BaseModel):
 
 
 class ItemOut(BaseModel):
-    """One item, ready to be shown, with this visitor's answer and note."""
+    """One item, ready to be shown, with this user's answer and note."""
 
     item: str
     kind: Kind
@@ -194,7 +194,7 @@ class ItemOut(BaseModel):
 
 
 class DecisionOut(BaseModel):
-    """An answer that holds. verdict may be 'disagreement'. mine: the visitor's own answer. decided: by the owner."""
+    """An answer that holds. verdict may be 'disagreement'. mine: the user's own answer. decided: by the owner."""
 
     item: str
     title: str

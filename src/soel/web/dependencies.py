@@ -1,0 +1,89 @@
+"""What every route is given: the view model, the user, and the errors it may answer with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
+from starlette.templating import Jinja2Templates
+
+from soel.errors import SoelError
+from soel.web.auth import Auth, User
+from soel.web.middleware import Site
+from soel.web.results import Results
+from soel.web.schemas import ErrorOut
+from soel.web.view_model import ViewModel
+
+Documented = dict[int | str, dict[str, Any]]
+REFUSALS: Documented = {
+    400: {"model": ErrorOut, "description": "A foreign host, or a request that is no HTTP"},
+    401: {"model": ErrorOut, "description": "Not signed in"},
+    403: {"model": ErrorOut, "description": "A foreign origin, or a matter for the owner"},
+    404: {"model": ErrorOut, "description": "No such item"},
+    409: {"model": ErrorOut, "description": "The session cannot do this now"},
+    413: {"model": ErrorOut, "description": "Too large"},
+    422: {"model": ErrorOut, "description": "Not what the description asks for"},
+}
+
+
+class OwnerOnlyError(SoelError):
+    """Something that only the session's owner may do."""
+
+
+@dataclass(frozen=True)
+class BaseContext:
+    """What every app has, also before there is a session."""
+
+    auth: Auth
+    site: Site
+    templates: Jinja2Templates
+
+
+@dataclass(frozen=True)
+class Context(BaseContext):
+    """What the app of a session is made of."""
+
+    view_model: ViewModel
+    results: Results
+
+
+def base_context(request: Request) -> BaseContext:
+    """What the app that answers this request is made of, with or without a session."""
+    return cast(BaseContext, request.app.state.context)
+
+
+def context(request: Request) -> Context:
+    """What the app of a session is made of."""
+    return cast(Context, request.app.state.context)
+
+
+def view_model(request: Request) -> ViewModel:
+    """The session as the page sees it."""
+    return context(request).view_model
+
+
+def results(request: Request) -> Results:
+    """The results of the last fit."""
+    return context(request).results
+
+
+def user(request: Request) -> User:
+    """Who asks; the middleware has checked it."""
+    return cast(User, request.state.user)
+
+
+def owner(request: Request) -> User:
+    """Who asks, if it is the owner."""
+    asking = user(request)
+    if not asking.is_owner:
+        raise OwnerOnlyError("Only the session's owner can do this; ask them.")
+    return asking
+
+
+BaseContextDep = Annotated[BaseContext, Depends(base_context)]
+ContextDep = Annotated[Context, Depends(context)]
+ViewModelDep = Annotated[ViewModel, Depends(view_model)]
+ResultsDep = Annotated[Results, Depends(results)]
+UserDep = Annotated[User, Depends(user)]
+OwnerDep = Annotated[User, Depends(owner)]
