@@ -12,13 +12,13 @@ import numpy as np
 import onnxruntime
 from PIL import Image
 
-from soel.api.sources import cache_folder, open_extractor
 from soel.features.extract import BATCH, extract
 from soel.features.extractors import DEFAULT
 from soel.features.items import Source
 from soel.features.onnx_extractor import OnnxExtractor
 from soel.features.preprocess import square
 from soel.features.source import open_source
+from soel.media.extractors import cache_folder, open_extractor
 
 N_PICTURES, ROUNDS = 160, 5
 FLOORS = {"share_of_bare_throughput": 0.9}

@@ -25,18 +25,18 @@ from pyarrow import parquet
 
 from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, step_traffic
 from soel.api import workspace
-from soel.api.cluster_drawing import DrawPart
-from soel.api.cluster_scoring import scoring_on
-from soel.api.clusters import ClusterOptions
-from soel.api.score_stream import Scorer, score_missing
-from soel.api.scored_parts import scored_parts
-from soel.api.streaming import open_whole
 from soel.backbones.layers import BatchNorm
 from soel.data.thinning import draw_rows
+from soel.engines.ray.clusters import ClusterOptions
 from soel.profiles import DEFAULT
 from soel.queries.distances import Origin
 from soel.queries.k_center import KCenter
 from soel.queries.shards import Shard
+from soel.scoring.cluster_drawing import DrawPart
+from soel.scoring.cluster_scoring import scoring_on
+from soel.scoring.score_stream import Scorer, score_missing
+from soel.scoring.scored_parts import scored_parts
+from soel.scoring.streaming import open_whole
 from soel.session import Session
 from soel.types import Estimate, PoolView, Rows
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from soel import SOEL
-from soel.api import image_rows
 from soel.errors import SchemaError
 from soel.features.extract import extract
 from soel.features.image_arrays import image_array
+from soel.media import image_rows
 from soel.profiles import DEFAULT, PAPER, Schedule
 from tests.features.makers import ColourExtractor
 

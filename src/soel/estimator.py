@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from soel.api.image_rows import ImageRows, find_image_rows
 from soel.api.machine import for_machine
 from soel.api.models import SavedDetector, load_detector, save_detector
 from soel.backbones.base import UserModule
@@ -24,6 +23,7 @@ from soel.data.frame import Frame, as_frame
 from soel.engines.detector import Detector
 from soel.engines.local import LocalEngine
 from soel.errors import ConfigError, DataError
+from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile

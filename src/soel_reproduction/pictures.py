@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.api.media_labels import known_labels
-from soel.api.sources import cache_folder, open_extractor
 from soel.data.catalogue_files import ClassSets, LabelledRows, read_frames
 from soel.errors import DataError
 from soel.features.extract import extract
@@ -21,6 +19,8 @@ from soel.features.image_files import image_list
 from soel.features.items import Source as Pictured
 from soel.features.items import describe
 from soel.features.source import open_source
+from soel.media.extractors import cache_folder, open_extractor
+from soel.media.known_labels import known_labels
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 Progress = Callable[[int, int], None]

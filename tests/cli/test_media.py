@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from soel.api import sources
+from soel.media import picture_pool
 from tests.cli.conftest import Run
 from tests.features.makers import ColourExtractor, make_clip, make_folder
 
 
 @pytest.fixture(autouse=True)
 def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(sources, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 

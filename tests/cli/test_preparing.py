@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from soel.api.background import Progress
 from soel.cli.verbs_web import TerminalProgress, _stopped
+from soel.jobs.background import Progress
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
 

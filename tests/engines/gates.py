@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from soel.api.cluster_drawing import DrawPart
-from soel.api.cluster_scoring import ScorePart
-from soel.api.clusters import FeatureFile
+from soel.engines.ray.clusters import FeatureFile
 from soel.engines.ray.parts import Done
+from soel.scoring.cluster_drawing import DrawPart
+from soel.scoring.cluster_scoring import ScorePart
 from soel.types import Floats
 
 PATIENCE = 240.0  # seconds, far more than anything here takes, also on a busy machine

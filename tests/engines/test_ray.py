@@ -20,12 +20,14 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from soel.api import cluster_drawing, cluster_scoring, clusters, workspace
-from soel.api.clusters import ClusterOptions
+from soel.api import workspace
 from soel.data.csv_cells import read_rows
+from soel.engines.ray import clusters
+from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.crew import Crew
 from soel.errors import DataError, SessionError
 from soel.profiles import DEFAULT
+from soel.scoring import cluster_drawing, cluster_scoring
 from soel.session import Session, as_answers
 from tests.engines.conftest import Nodes
 from tests.engines.gates import (

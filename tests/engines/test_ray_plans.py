@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.api.clusters import ClusterOptions, FeatureFile
 from soel.cli.main import main
 from soel.engines.ray.cluster import Cluster, Plan, check_installed, in_our_words
+from soel.engines.ray.clusters import ClusterOptions, FeatureFile
 from soel.engines.ray.feature_shards import FeatureShards
 from soel.engines.ray.states import Form, State
 from soel.engines.ray.storage import Storage

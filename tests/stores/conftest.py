@@ -9,6 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.stores.postgres_server import Server, find_binaries, running_server
+from tests.table_session import make
+
+__all__ = ["make"]
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from soel.api import workspace
-from soel.api.background import Progress
-from soel.api.outcome import keep_outcome
+from soel.jobs.background import Progress
+from soel.report.outcome import keep_outcome
 from soel.session import Session
 from soel.web.app import create_app
 from soel.web.auth import Auth, User

@@ -9,9 +9,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from soel.api import sources
-from soel.api.background import Progress
-from soel.api.media import open_media
+from soel.jobs.background import Progress
+from soel.media import picture_pool
+from soel.media.session_media import open_media
 from soel.session import Answer
 from soel.web.app import create_preparing_app
 from soel.web.auth import User
@@ -87,7 +87,7 @@ def _table(browser: Browser, place: Path) -> None:
 
 
 def _media(browser: Browser, place: Path, kind: str) -> None:
-    sources.open_extractor = lambda which: Brightness()
+    setattr(picture_pool, "open_extractor", lambda which: Brightness())  # noqa: B010
     place.mkdir()
     data = place / ("discs" if kind == "image" else "belt.mp4")
     (write_discs if kind == "image" else write_clip)(data)

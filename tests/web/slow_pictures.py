@@ -9,8 +9,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.api import background, creation_task, sources
 from soel.features import matrix
+from soel.jobs import background, creation_task
+from soel.media import picture_pool
 from soel.types import Floats
 from tests.web.pictures import Brightness
 
@@ -30,7 +31,7 @@ def launch_slow(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
     """Start this module in place of the creation, and nothing in place of another step."""
     module, words = command[2], command[3:]
     slow = [sys.executable, "-m", "tests.web.slow_pictures", *words]
-    return launch(slow if module == "soel.api.creation_task" else ["true"], *rest)  # type: ignore[arg-type]
+    return launch(slow if module == "soel.jobs.creation_task" else ["true"], *rest)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":
@@ -39,6 +40,6 @@ if __name__ == "__main__":
 
         setattr(background, "_launch", launch_slow)  # noqa: B010
         sys.exit(main(sys.argv[1:]))
-    setattr(sources, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
+    setattr(picture_pool, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
     setattr(matrix, "SYNC_SECONDS", 0.0)  # noqa: B010 - each batch is kept, not only those of some seconds ago
     sys.exit(creation_task.run())

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from soel.api import sources, workspace
+from soel.api import workspace
 from soel.data.csv_cells import write_rows
+from soel.media import picture_pool
 from soel.profiles import PAPER
 from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
@@ -229,7 +230,7 @@ def look_closer(page: Page) -> None:
 def test_pictures_and_frames_from_the_first_key_to_a_new_label(
     browser: Browser, fake: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(sources, "open_extractor", lambda _: Brightness())
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     with serving(build_pictures(tmp_path, kind)) as live:
         page = live.open(browser)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from soel.api import workspace
-from soel.api.creation import Creation, session_folder
 from soel.cli.main import main
 from soel.errors import ConfigError
+from soel.jobs.creation import Creation, session_folder
 from soel.web.auth import Auth
 from soel.web.server import Address, _bind
 from tests.session.fake_engine import FakeEngine
@@ -32,7 +32,7 @@ from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
 from soel.web.middleware import Site
 from soel.web.launch import view_of
-from soel.api.background import Background
+from soel.jobs.background import Background
 
 session = workspace.open(Path(sys.argv[1]))
 auth = Auth(session.folder.path)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from soel.api import sources, workspace
-from soel.api.sources import MediaOptions
+from soel.api import workspace
 from soel.features.source import Reading
+from soel.media import picture_pool
+from soel.media.picture_pool import MediaOptions
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import Page, build_page
 from tests.web.pictures import Brightness, write_belt, write_discs
@@ -23,7 +24,7 @@ def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workspace, "engine_maker", lambda _: FakeEngine)
-        patch.setattr(sources, "open_extractor", lambda _: Brightness())
+        patch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
         yield request.param, page

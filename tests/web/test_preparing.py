@@ -11,8 +11,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
-from soel.api.background import Progress
 from soel.errors import SessionError
+from soel.jobs.background import Progress
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
 from soel.web.preparation import Preparation, SwitchingApp

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from soel.api import workspace
-from soel.api.sources import MEDIA
 from soel.data.tables import Table
 from soel.errors import SoelError
+from soel.media.picture_pool import MEDIA
 from soel.session import Progress, Session
 from soel.session.replay import Step, replay
 

@@ -8,28 +8,30 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from soel.api.cluster_drawing import sampling_on
-from soel.api.cluster_scoring import scoring_on
-from soel.api.clusters import ClusterOptions, engine_maker_on
-from soel.api.event_stores import as_written, new_store, open_store
-from soel.api.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
-from soel.api.sources import MEDIA, MediaOptions, Pool, Sampling, read_new_pictures, read_pool
-from soel.api.streaming import POOL_ROWS, open_other, open_whole
+from soel.api.pool import Pool, Sampling, read_pool
 from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
+from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
+from soel.media.picture_pool import MEDIA, MediaOptions, read_new_pictures
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
+from soel.scoring.cluster_drawing import sampling_on
+from soel.scoring.cluster_scoring import scoring_on
+from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
+from soel.scoring.streaming import POOL_ROWS, open_other, open_whole
 from soel.session import Engine, Progress, Scored, Session, SessionConfig, SessionFolder, lay_out
 from soel.session.files import copy_durably, sync_folder, write_whole
+from soel.stores.event_stores import as_written, new_store, open_store
 from soel.types import Floats
 
 
@@ -93,7 +95,7 @@ def open(folder: Path, store: str | None = None, cluster: ClusterOptions | None 
     """
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    make = engine_maker(place) if cluster is None else engine_maker_on(cluster, place, read_encoder)
+    make = engine_maker(place) if cluster is None else engine_maker_on(cluster, place)
     return Session(place, open_store(place, store), make)
 
 
@@ -104,6 +106,19 @@ def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
         from soel.api.engine import make_engine
 
         return make_engine(place.config, read_encoder(place))
+
+    return make
+
+
+def engine_maker_on(cluster: ClusterOptions, place: SessionFolder) -> Callable[[], Engine]:
+    """What makes the engine of a session that computes on a cluster."""
+
+    def make() -> Engine:
+        from soel.api.engine import make_engine
+
+        engine = make_engine(place.config, read_encoder(place))
+        compute = compute_on(cluster, place, engine.local.profile)
+        return replace(engine, local=replace(engine.local, compute=compute))
 
     return make
 
@@ -189,7 +204,7 @@ def make_scorer(session: Session, rule: str | None, whole: bool) -> Scorer:
 
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
-    from soel.api.session_report import write_session_report
+    from soel.report.session_report import write_session_report
 
     return write_session_report(session, read_source(session).frame, Path(out))
 

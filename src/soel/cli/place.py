@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.api.clusters import ClusterOptions
+    from soel.engines.ray.clusters import ClusterOptions
     from soel.session import Session
 
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
@@ -42,7 +42,7 @@ def open_session(args: argparse.Namespace) -> Session:
 def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:
     """The cluster that the arguments name; None for this machine."""
     if getattr(args, "engine", "local") == "ray":
-        from soel.api.clusters import ClusterOptions
+        from soel.engines.ray.clusters import ClusterOptions
 
         return ClusterOptions(args.address, args.workers, args.shared)
     named = [name for name in ("address", "workers", "shared") if getattr(args, name, None) is not None]

@@ -10,7 +10,7 @@ from soel.cli.reply import Reply
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.api.sources import MediaOptions
+    from soel.media.picture_pool import MediaOptions
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -39,8 +39,8 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
 
 def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOptions:
     """The options as one value."""
-    from soel.api.sources import MediaOptions
     from soel.features.source import Reading
+    from soel.media.picture_pool import MediaOptions
 
     reading = Reading(args.every, args.frame_rate, args.strict)
     return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.labels, bar)
@@ -48,7 +48,7 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
 
 def describe_media(folder: Path) -> dict[str, str]:
     """What a session on pictures chose and left out, in sentences; nothing for a table."""
-    from soel.api.sources import media_summary
+    from soel.media.picture_pool import media_summary
 
     return media_summary(folder)
 

@@ -42,8 +42,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
-    from soel.api.event_stores import bring_in
-    from soel.api.label_files import export_labels
+    from soel.exchange.label_files import export_labels
+    from soel.stores.event_stores import bring_in
 
     with closing(open_session(args)) as session:
         if args.events:
@@ -59,7 +59,7 @@ def run_export(args: argparse.Namespace) -> Reply:
 
 def run_import(args: argparse.Namespace) -> Reply:
     """Store the labels of a file."""
-    from soel.api.label_files import import_labels
+    from soel.exchange.label_files import import_labels
 
     with closing(open_session(args)) as session:
         told = import_labels(session, args.file, args.who)

@@ -65,7 +65,7 @@ RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api import workspace
-    from soel.api.streaming import POOL_ROWS
+    from soel.scoring.streaming import POOL_ROWS
 
     with progress_bar("Reading") as bar:
         session = workspace.create(
@@ -101,7 +101,7 @@ def run_status(args: argparse.Namespace) -> Reply:
 
 def run_demo(args: argparse.Namespace) -> Reply:
     """Run the whole loop on a table that comes with scikit-learn."""
-    from soel.api import demo
+    from soel.cli import demo
     from soel.cli.demo_text import describe_demo
 
     document = demo.run(args.out)

@@ -16,7 +16,7 @@ from soel.errors import ConfigError
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.api.background import Progress
+    from soel.jobs.background import Progress
 
 LONGEST_NAME = 60  # answers are kept by name, and pages show it
 
@@ -48,7 +48,7 @@ def _add_creation(label: argparse.ArgumentParser) -> None:
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
-    from soel.api.creation import Creation
+    from soel.jobs.creation import Creation
 
     try:
         from soel.web.launch import Listeners, launch

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.api import workspace
-from soel.api.background import Background
-from soel.api.creation import Creation
-from soel.api.media import open_media
+from soel.jobs.background import Background
+from soel.jobs.creation import Creation
+from soel.media.session_media import open_media
 from soel.session import Session
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
-from soel.api.media import SessionMedia
+from soel.media.session_media import SessionMedia
 from soel.web.ports import Card, Frame, Kind, Picture
 
 SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few

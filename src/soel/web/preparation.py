@@ -10,8 +10,8 @@ from typing import Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from soel.api.background import Progress
 from soel.errors import SessionError, SoelError
+from soel.jobs.background import Progress
 
 PAUSE = 0.2  # seconds between two looks
 OnProgress = Callable[[Progress | None], None]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.api import workspace
-from soel.api.outcome import Outcome, read_outcome
 from soel.errors import SessionError
+from soel.report.outcome import Outcome, read_outcome
 from soel.session import SessionState
 from soel.types import Estimate, Floats
 from soel.web.ports import Card

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal, Protocol
 
-from soel.api.background import Progress
 from soel.errors import SessionError, SoelError, UnknownItemError
+from soel.jobs.background import Progress
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
 from soel.web.auth import User

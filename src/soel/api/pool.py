@@ -1,0 +1,100 @@
+"""The pool of a new session: a table as it is, a sample of a larger one, or the features of pictures."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from soel.api.machine import for_machine
+from soel.data.encoder import Encoder
+from soel.data.frame import as_frame
+from soel.data.places import is_address
+from soel.data.streams import Stream
+from soel.data.tables import Table, read_table
+from soel.data.thinning import Progress, write_sample
+from soel.features.source import is_media
+from soel.media.picture_pool import MEDIA, MediaOptions, read_picture_pool
+from soel.profiles import Profile
+from soel.scoring.streaming import POOL_ROWS, Write, as_note, draw_pool, find_stream
+from soel.session.folder import STREAM
+from soel.types import Floats
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a session starts from. path: the table to copy. features: None where the table itself is encoded.
+
+    beside: files to be written beside it.
+    """
+
+    path: Path
+    table: Table
+    id_column: str | None
+    label_column: str | None
+    features: Floats | None = None
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+
+    def encoded(self, scaling: str) -> tuple[Encoder, Floats]:
+        """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
+        if self.features is None:
+            encoder = Encoder.fit(self.table.frame, scaling)
+            return encoder, encoder.encode(self.table.frame)
+        return Encoder.fit(as_frame(self.features), "none"), self.features
+
+    def profile(self, wanted: Profile) -> Profile:
+        """The profile for these rows: on a machine without a GPU, feature vectors get a form of their own."""
+        return for_machine(wanted, len(self.table.frame.columns) if self.features is None else self.features.shape[1])
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a pool is drawn from a larger table. pool_rows: how many rows it has at most. write: who reads the parts."""
+
+    pool_rows: int = POOL_ROWS
+    seed: int = 0
+    write: Write = write_sample
+
+
+@contextmanager
+def read_pool(
+    data: str | Path,
+    id_column: str | None,
+    label_column: str | None,
+    media: MediaOptions | None = None,
+    sampling: Sampling | None = None,
+) -> Iterator[Pool]:
+    """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
+    media, sampling = media or MediaOptions(), sampling or Sampling()
+    stream = _stream(data, id_column, label_column, media, sampling)
+    if stream is not None:
+        with tempfile.TemporaryDirectory(prefix="soel-sample-") as folder:
+            yield _drawn(stream, sampling, Path(folder), media.progress)
+        return
+    data = Path(data)
+    if media.path_column is None and not is_media(data):
+        table = read_table(data, id_column, [label_column] if label_column else [])
+        yield Pool(data, table, id_column, label_column)
+        return
+    with tempfile.TemporaryDirectory(prefix="soel-items-") as folder:
+        pictures = read_picture_pool(data, id_column, label_column, media, Path(folder))
+        known = pictures.label_column
+        table = read_table(pictures.path, "id", [known] if known else [])
+        yield Pool(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
+
+
+def _stream(
+    data: str | Path, id_column: str | None, label_column: str | None, media: MediaOptions, sampling: Sampling
+) -> Stream | None:
+    """The data as a stream where a pool has to be drawn from them; pictures in a .npy file are none."""
+    if media.path_column is not None or (not is_address(data) and Path(data).is_file() and is_media(Path(data))):
+        return None
+    return find_stream(data, id_column, label_column, sampling.pool_rows)
+
+
+def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> Pool:
+    path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
+    table = read_table(path, id_column, stream.exclude)
+    return Pool(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})

@@ -1,0 +1,127 @@
+"""The whole loop on a table that comes with scikit-learn: ten questions, a simulated expert, one report."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import IsolationForest
+
+from soel.api import workspace
+from soel.data.csv_cells import write_rows
+from soel.data.frame import as_frame
+from soel.errors import SessionError
+from soel.metrics import auroc, f1_score
+from soel.oracle.simulated import SimulatedExpert
+from soel.report.facts import MethodResult
+from soel.report.page import write_report
+from soel.report.progress import progress_bar
+from soel.report.session_report import gather
+from soel.session import Session
+from soel.types import Floats
+
+N_QUERIES, SHARE, SEED = 10, 0.1, 0
+SESSION, POOL, REPORT = "session", "cells.csv", "report.html"
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Measurements of cells, benign (normal) and malignant (anomaly): a contaminated pool and new rows."""
+
+    columns: list[str]
+    pool: Floats
+    pool_truth: np.ndarray
+    new: Floats
+    new_truth: np.ndarray
+
+
+def run(out: Path) -> dict[str, Any]:
+    """Ask, answer, train and score in `out`; returns what there is to tell."""
+    out, cells = Path(out), load_cells()
+    _clear(out)
+    names = [f"cell-{row:03d}" for row in range(len(cells.pool))]
+    table = [[name, *map(float, row)] for name, row in zip(names, cells.pool, strict=True)]
+    write_rows(out / POOL, ["id", *cells.columns], table)
+    session = workspace.create(
+        out / SESSION, out / POOL, id_column="id", profile="default", seed=SEED, budget=N_QUERIES
+    )
+    with closing(session), progress_bar("training") as progress:
+        asked = session.ask(N_QUERIES)
+        session.fit(progress)  # nothing told yet: what the detector is worth without an expert
+        without = _result("soel, no labels", session, cells)
+        expert = SimulatedExpert(dict(zip(names, cells.pool_truth.astype(int).tolist(), strict=True)))
+        session.tell(expert.answer(asked.items), who="simulated expert")
+        fitted = session.fit(progress)
+        results = [_forest(cells), without, _result(f"soel, {N_QUERIES} labels", session, cells)]
+        report = _report(session, cells, results, out / REPORT)
+        answers = {item: answer.verdict for item, answer in session.state.answers.items()}
+    return {
+        "n_items": len(names),
+        "asked": [{"item": item, "answer": answers[item]} for item in asked.items],
+        "contamination": {
+            "estimate": fitted.estimate.value,
+            "low": fitted.estimate.low,
+            "high": fitted.estimate.high,
+            "true": float(cells.pool_truth.mean()),
+        },
+        "results": [vars(result) for result in results],
+        "session": str(out / SESSION),
+        "report": str(report),
+    }
+
+
+def load_cells() -> Cells:
+    """Half of the benign rows with a tenth of malignant ones make the pool; all others are new rows."""
+    source = load_breast_cancer()
+    x, truth = np.asarray(source.data), np.asarray(source.target) == 0
+    rng = np.random.default_rng(SEED)
+    benign, malignant = rng.permutation(np.flatnonzero(~truth)), rng.permutation(np.flatnonzero(truth))
+    half = len(benign) // 2 + 1
+    n_malignant = int(SHARE / (1 - SHARE) * half)
+    pool = rng.permutation(np.concatenate([benign[:half], malignant[:n_malignant]]))
+    new = np.concatenate([benign[half:], malignant[n_malignant:]])
+    return Cells([str(name) for name in source.feature_names], x[pool], truth[pool], x[new], truth[new])
+
+
+def _clear(out: Path) -> None:
+    """Make room for a new demo; a folder that holds anything else is left alone."""
+    strangers = [p.name for p in out.iterdir() if p.name not in (SESSION, POOL, REPORT)] if out.exists() else []
+    if strangers:
+        raise SessionError(f"{out} holds other things ({', '.join(sorted(strangers)[:3])}); choose another folder.")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+
+
+def _result(method: str, session: Session, cells: Cells) -> MethodResult:
+    """Detection on the new rows at the session's own threshold."""
+    frame = as_frame(cells.new)
+    scored = session.score(workspace.read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
+    return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.is_anomaly))
+
+
+def _forest(cells: Cells) -> MethodResult:
+    forest = IsolationForest(random_state=SEED).fit(cells.pool)
+    alarms = forest.predict(cells.new) == -1
+    return MethodResult(
+        "isolation forest", auroc(cells.new_truth, -forest.score_samples(cells.new)), f1_score(cells.new_truth, alarms)
+    )
+
+
+def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
+    facts = gather(session, workspace.read_source(session).frame)
+    own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
+    return write_report(
+        replace(
+            facts,
+            title="Malignant cells among benign ones",
+            comparison=results,
+            true_contamination=float(cells.pool_truth.mean()),
+            next_steps=[own, *facts.next_steps],
+        ),
+        out,
+    )

@@ -1,0 +1,1 @@
+"""Labels in and out of a session."""

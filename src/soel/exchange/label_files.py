@@ -1,0 +1,89 @@
+"""Labels in and out of a session: CSV for spreadsheets, JSON, and Label Studio's JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from soel.data.csv_cells import read_rows, write_rows
+from soel.errors import ConfigError, DataError, LabelError, SessionError
+from soel.exchange.label_studio import as_tasks, read_tasks
+from soel.session import Session, Told
+from soel.session.exchange import Said, all_said, read_kind, take_said
+from soel.session.files import write_whole
+
+FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json"}
+COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
+MARK, VERSION = "soel-labels", 1
+
+
+def export_labels(session: Session, form: str = "csv", out: Path | None = None) -> tuple[Path, int]:
+    """Write everything that stands; returns the file and the number of entries."""
+    if form not in FORMATS:
+        raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
+    path = Path(out) if out is not None else session.folder.path / FORMATS[form]
+    said = all_said(session.state)
+    if form == "csv":
+        write_rows(path, COLUMNS, [[s.item, s.label, s.note, s.who, s.at, s.kind] for s in said])
+    elif form == "json":
+        entries = [asdict(each) for each in said]
+        _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": entries})
+    else:
+        _write_json(path, as_tasks(said))
+    return path, len(said)
+
+
+def import_labels(session: Session, path: Path, who: str | None = None) -> Told:
+    """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
+    return take_said(session, read_labels(Path(path)), who)
+
+
+def read_labels(path: Path) -> list[Said]:
+    """The entries of a file; its form is told by the suffix and the content."""
+    if path.suffix.lower() != ".json":
+        return _read_csv(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    except ValueError as error:
+        raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
+    if isinstance(content, list):
+        return read_tasks(content)
+    return _read_own(path, content)
+
+
+def _read_csv(path: Path) -> list[Said]:
+    rows = read_rows(path)
+    missing = [name for name in ("item_id", "label") if rows and name not in rows[0]]
+    if missing:
+        raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
+    said = [_from_mapping(row | {"item": row["item_id"]}) for row in rows]
+    return [each for each in said if each.label or each.kind == "note"]
+
+
+def _read_own(path: Path, content: Any) -> list[Said]:
+    if not isinstance(content, dict) or content.get("format") != MARK or content.get("version") != VERSION:
+        raise LabelError(
+            f"{path.name} holds neither labels that soel exported (version {VERSION}) nor tasks of Label Studio."
+        )
+    try:
+        return [_from_mapping(entry) for entry in content["labels"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LabelError(f"{path.name} has an entry that is no label ({error}); nothing was stored.") from error
+
+
+def _from_mapping(entry: Mapping[str, Any]) -> Said:
+    item, label = str(entry["item"]), str(entry["label"]).strip()
+    note, who, at = (str(entry.get(name) or "") for name in ("note", "who", "at"))
+    return Said(item, label, note, who.strip(), at, read_kind(str(entry.get("kind") or "")))
+
+
+def _write_json(path: Path, content: Any) -> None:
+    try:
+        write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    except OSError as error:
+        raise SessionError(f"{path} cannot be written ({error.strerror}); check the folder.") from error

@@ -1,0 +1,1 @@
+"""Work in processes of its own: making a session, drawing a round, training."""

@@ -1,0 +1,149 @@
+"""Work in a process of its own: drawing a round, or training, while people go on labelling.
+
+The process holds a lock on the session's folder for as long as it lives, so a file that says "running" and a lock
+that nobody holds mean that it died. All it achieves is in the store and the model folders; killing it loses nothing,
+and the next start goes on from there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from soel.errors import ConfigError, SessionError
+from soel.session import SessionFolder
+from soel.stores import postgres
+from soel.stores.event_stores import IN_FOLDER, child_environment
+
+STEPS = ("ask", "fit")
+LOCK, LOG, PATIENCE = ".work.lock", "work.log", 20
+DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a step is. what: 'ask', 'fit' or a part of a creation. done of total, in the step's own units.
+
+    error: why it ended early.
+    """
+
+    what: str
+    running: bool
+    done: int = 0
+    total: int = 0
+    error: str = ""
+
+
+class Background:
+    """The background work of one session. store: the address of its events, if it was opened with one."""
+
+    def __init__(self, folder: Path, store: str | None = None) -> None:
+        self._folder, self._store = Path(folder), store
+
+    def start(self, what: str, n: int | None = None) -> None:
+        """Begin a step: 'ask' draws a round of `n` (default: the whole budget), 'fit' trains and looks at the pool."""
+        start(self._folder, what, n, self._store)
+
+    def progress(self) -> Progress | None:
+        """The step that runs, or the last one if it ended early; None when all is well and quiet."""
+        return progress(self._folder)
+
+
+def start(folder: Path, what: str, n: int | None = None, store: str | None = None) -> int:
+    """Begin a step in a process of its own and return its process id. One runs at a time."""
+    if what not in STEPS:
+        raise ConfigError(f"{what!r} is not a step for the background. Use one of: {', '.join(STEPS)}.")
+    place = SessionFolder(Path(folder).resolve())
+    _ = place.config  # says first that a folder is no session
+    return begin(place, what, ["soel.jobs.background_task", str(place.path), what, str(n or "")], store)
+
+
+def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | None) -> int:
+    """Run a module with its words, the store's address and the lock in a process of its own; returns its id."""
+    lock = _take_lock(place.path)
+    if lock is None:
+        raise SessionError("The machine is at work on this session already; wait until it is done.")
+    try:
+        write_progress(place, Progress(what, True))
+        command = [sys.executable, "-m", *module, _address(store), str(lock)]
+        process = _launch(command, place.path / LOG, store, lock)
+    finally:
+        os.close(lock)  # the child has it too, and keeps it until it is done or dies
+    threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay behind as a zombie
+    return process.pid
+
+
+def progress(folder: Path) -> Progress | None:
+    """The step that runs, or the last one if it ended early; None when all is well and quiet."""
+    place = SessionFolder(Path(folder))
+    busy = _is_busy(place.path)  # asked first: a step that ends meanwhile has written its end by then
+    try:
+        said = Progress(**json.loads(place.progress.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return Progress("", True) if busy else None
+    if said.running and not busy:
+        return Progress(said.what, False, said.done, said.total, DIED)
+    return said if said.running or said.error else None
+
+
+def write_progress(place: SessionFolder, now: Progress) -> None:
+    """Replace what is said about the step. Not synced: after a crash of the machine nobody holds the lock."""
+    partial = place.progress.with_name(f".progress.{os.getpid()}.partial")
+    partial.write_text(json.dumps(asdict(now)), encoding="utf-8")
+    partial.replace(place.progress)
+
+
+def _launch(command: list[str], log: Path, store: str | None, lock: int) -> subprocess.Popen[bytes]:
+    with log.open("ab") as said:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            env=child_environment(store),
+            pass_fds=(lock,),
+            start_new_session=True,  # a signal for the server's terminal is not meant for it
+        )
+
+
+def _address(store: str | None) -> str:
+    return store or "" if store in (None, IN_FOLDER) else postgres.without_password(str(store))
+
+
+def _take_lock(folder: Path) -> int | None:
+    """A descriptor that holds the folder's lock; None where another process has it."""
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    for _ in range(PATIENCE):  # somebody may just be looking whether it is held
+        if _locked(descriptor, fcntl.LOCK_EX):
+            return descriptor
+        time.sleep(0.01)
+    os.close(descriptor)
+    return None
+
+
+def _locked(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_busy(folder: Path) -> bool:
+    """Whether a step holds the lock. Those who look share it, so that they do not take one another for a step."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _locked(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)

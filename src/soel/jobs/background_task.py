@@ -1,0 +1,77 @@
+"""The process behind `background`: `python -m soel.jobs.background_task FOLDER STEP N STORE LOCK`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from soel.api import workspace
+from soel.errors import SoelError
+from soel.jobs.background import Progress, write_progress
+from soel.session import Session, SessionFolder
+from soel.session.draw import find_candidates
+
+PAUSE = 0.2  # seconds between two reports of progress
+
+
+class Reporter:
+    """Called with (done, total); writes it down, but not more often than a page looks."""
+
+    def __init__(self, place: SessionFolder, what: str) -> None:
+        self._place, self._what, self._last = place, what, 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """Write down how far the step is."""
+        if done >= total or time.monotonic() - self._last > PAUSE:
+            self._last = time.monotonic()
+            write_progress(self._place, Progress(self._what, True, done, total))
+
+
+def main(words: Sequence[str]) -> int:
+    """Take one step and write down how it ended. The lock is let go at once: leaving takes torch a while."""
+    folder, what, n, store, lock = words
+    place = SessionFolder(Path(folder))
+    error = _attempt(place, what, int(n) if n else None, store or None)
+    write_progress(place, Progress(what, False, error=error))
+    if lock:
+        os.close(int(lock))
+    return 1 if error else 0
+
+
+def _attempt(place: SessionFolder, what: str, n: int | None, store: str | None) -> str:
+    """Take the step; returns what went wrong, or nothing."""
+    try:
+        with closing(workspace.open(place.path, store)) as session:
+            take_step(session, what, n, Reporter(place, what))
+    except Exception as error:
+        return in_words(error)
+    return ""
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong, for a page; the log gets the whole story."""
+    traceback.print_exception(error)
+    known = isinstance(error, SoelError | OSError)
+    return str(error) if known else f"This is a bug: {type(error).__name__}: {error}."
+
+
+def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
+    """Draw a round, or train and look at the pool with the new model."""
+    if what == "ask":
+        state = session.state
+        most = min(state.n_left, len(find_candidates(state, session.ids)))
+        session.ask(min(n or most, most) or None, report)
+        return
+    from soel.report.outcome import keep_outcome
+
+    session.fit(report)
+    keep_outcome(session)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

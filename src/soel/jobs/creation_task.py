@@ -1,0 +1,77 @@
+"""The process behind `creation`: `python -m soel.jobs.creation_task PLACE ORDER STORE LOCK`."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from soel.api import workspace
+from soel.jobs.background import Progress, write_progress
+from soel.jobs.background_task import Reporter, in_words
+from soel.jobs.creation_order import Order
+from soel.session import SessionFolder
+
+
+class Part(Reporter):
+    """Reports one part of the creation; when it is done, says which one follows."""
+
+    def __init__(self, place: SessionFolder, what: str, then: str) -> None:
+        super().__init__(place, what)
+        self._then = then
+
+    def __call__(self, done: int, total: int) -> None:
+        """Write down how far this part is."""
+        super().__call__(done, total)
+        if done >= total:
+            write_progress(self._place, Progress(self._then, True))
+
+
+def main(words: Sequence[str]) -> int:
+    """Make the session and write down how it ended."""
+    folder, order, store, lock = words
+    place = SessionFolder(Path(folder))
+    error = _attempt(place, Order.from_text(order), store or None)
+    if place.path.exists():  # somebody who saw the session may have cleared it
+        write_progress(place, Progress("create", False, error=error))
+    if lock:
+        os.close(int(lock))
+    return 1 if error else 0
+
+
+def _attempt(place: SessionFolder, order: Order, store: str | None) -> str:
+    media = order.heard(Part(place, "extract", "write"), Part(place, "scan", "open"))
+    try:
+        clear_leftovers(order.folder, place.path)
+        made = workspace.create(order.folder, order.data, store=store, media=media, **order.options)
+        made.close()
+    except Exception as error:
+        return in_words(error)
+    return ""
+
+
+def clear_leftovers(folder: Path, keep: Path) -> None:
+    """Remove half-written folders of a process that was killed: whoever has the lock is alone at this session."""
+    for partial in folder.parent.glob(f".{glob.escape(folder.name)}-*"):
+        if partial != keep:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def run() -> int:
+    """Be that process."""
+    signal.signal(signal.SIGTERM, _leave)
+    tempfile.tempdir = sys.argv[1]  # what a killed process leaves there goes with the place
+    return main(sys.argv[1:])
+
+
+def _leave(*_: object) -> None:
+    raise SystemExit(143)  # unlike the signal itself, this lets half-written folders be removed
+
+
+if __name__ == "__main__":
+    sys.exit(run())

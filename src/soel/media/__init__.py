@@ -1,0 +1,1 @@
+"""Pictures and clips: read as a pool, and to look at."""

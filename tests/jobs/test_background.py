@@ -1,0 +1,138 @@
+"""Steps in a process of their own: they go on, they say how far they are, and killing them loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from soel.errors import ConfigError, SessionError
+from soel.jobs import background, background_task
+from soel.jobs.background import Background, Progress, progress
+from soel.session import Session
+from tests.table_session import Make
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.02)
+
+
+def quiet(session: Session) -> bool:
+    found = progress(session.folder.path)
+    return found is None or not found.running
+
+
+@pytest.fixture
+def sleeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that never ends, quick to start."""
+    launch = background._launch
+
+    def sleep(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
+        return launch(["sleep", "60"], *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(background, "_launch", sleep)
+
+
+def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = make(profile="paper", budget=6)
+    log = session.folder.path / background.LOG
+    monkeypatch.setenv("PYTHONPATH", str(Path(background.__file__).parents[2]))
+    work = Background(session.folder.path)
+    assert work.progress() is None
+    work.start("ask")
+    found = work.progress()
+    assert found is not None
+    assert (found.what, found.running) == ("ask", True)
+    wait_for(lambda: quiet(session))
+    assert work.progress() is None, log.read_text()
+    assert len(session.state.open) == 6, "the whole budget is one round"
+    session.tell(dict.fromkeys(session.state.open, "normal"))
+    process = background.start(session.folder.path, "fit")
+    wait_for(lambda: session.state.estimate is not None)  # stored when the training begins
+    os.kill(process, signal.SIGKILL)
+    wait_for(lambda: quiet(session))
+    assert len(session.state.labels) == 6, "killing the training loses no label"
+    work.start("fit")
+    wait_for(lambda: quiet(session))
+    assert work.progress() is None, log.read_text()
+    assert session.state.fit_is_current
+    assert session.worth() is not None
+
+
+@pytest.mark.usefixtures("sleeper")
+def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
+    session = make()
+    folder = session.folder.path
+    process = background.start(folder, "fit")
+    assert progress(folder) == Progress("fit", True)
+    with pytest.raises(SessionError, match="at work on this session already"):
+        background.start(folder, "ask")
+    os.kill(process, signal.SIGKILL)
+    wait_for(lambda: quiet(session))
+    assert progress(folder) == Progress("fit", False, error=background.DIED)
+    again = background.start(folder, "fit")
+    assert progress(folder) == Progress("fit", True)
+    os.kill(again, signal.SIGKILL)
+    wait_for(lambda: quiet(session))
+
+
+def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
+    session = make()
+    background.write_progress(session.folder, Progress("fit", True, 3, 10))
+    assert progress(session.folder.path) == Progress("fit", False, 3, 10, background.DIED)
+    session.folder.progress.write_text("{")
+    assert progress(session.folder.path) is None
+
+
+def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
+    session = make()
+    place = session.folder
+    assert background_task.main([str(place.path), "ask", "3", "", ""]) == 0
+    assert len(session.state.open) == 3
+    assert json.loads(place.progress.read_text()) == {
+        "what": "ask",
+        "running": False,
+        "done": 0,
+        "total": 0,
+        "error": "",
+    }
+    report = background_task.Reporter(place, "fit")
+    report(1, 10)
+    report(2, 10)  # too soon after the first
+    assert json.loads(place.progress.read_text())["done"] == 1
+    report(10, 10)
+    assert json.loads(place.progress.read_text())["done"] == 10
+
+
+def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = make(budget=3)
+    session.tell({"=n1": "normal", "=n2": "normal", "=n3": "normal"})
+    assert background_task.main([str(session.folder.path), "ask", "", "", ""]) == 1
+    found = progress(session.folder.path)
+    assert found is not None
+    assert "budget of 3 labels is used up" in found.error
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(Session, "fit", fail)
+    assert background_task.main([str(session.folder.path), "fit", "", "", ""]) == 1
+    found = progress(session.folder.path)
+    assert found is not None
+    assert found.error == "This is a bug: RuntimeError: out of luck."
+
+
+def test_unknown_steps_and_folders_are_refused(make: Make, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="Use one of: ask, fit"):
+        background.start(make().folder.path, "dance")
+    with pytest.raises(SessionError, match="not a session folder"):
+        background.start(tmp_path, "fit")

@@ -1,0 +1,231 @@
+"""Scores of streams: the same as at once, whole or absent, and resumed by part after a kill."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import soel
+from soel.data.encoder import Encoder
+from soel.data.streams import Stream, open_stream
+from soel.data.tables import read_table
+from soel.errors import ConfigError, DataError, SessionError
+from soel.scoring.score_stream import Scorer, score_stream
+from soel.session.results import ranked
+from soel.types import Floats
+
+N_ROWS, N_FILES = 600, 6
+
+
+class Counting:
+    """Scores rows by their sum and remembers how many it saw."""
+
+    def __init__(self, pause: float = 0.0) -> None:
+        self.n_rows, self.pause = 0, pause
+
+    def __call__(self, x: Floats) -> Floats:
+        self.n_rows += len(x)
+        time.sleep(self.pause)
+        return np.asarray(x.sum(axis=1).round(1), np.float64)
+
+
+def write_folder(place: Path) -> Path:
+    x = np.random.default_rng(0).normal(size=(N_ROWS, 3))
+    place.mkdir()
+    for number, part in enumerate(np.split(x, N_FILES)):
+        keys = [f"={number}-{row}" for row in range(len(part))]
+        columns = {"key": keys, **{name: part[:, at] for at, name in enumerate("abc")}}
+        pq.write_table(pa.table(columns), place / f"{number}.parquet")
+    return place
+
+
+def scorer_for(folder: Path, score: Counting, model: str = "m", n_alarms: int | None = None) -> Scorer:
+    encoder = Encoder.fit(read_table(folder / "0.parquet", "key").frame, "standard")
+    return Scorer(model, encoder, score, lambda scores: scores > 2, n_alarms)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_folder(tmp_path / "data")
+
+
+@pytest.fixture
+def stream(folder: Path) -> Stream:
+    return open_stream(folder, "key")
+
+
+@pytest.fixture
+def expected(folder: Path, stream: Stream) -> list[dict[str, object]]:
+    """By reading and ranking everything at once."""
+    tables = [read_table(folder / f"{number}.parquet", "key") for number in range(N_FILES)]
+    encoder = scorer_for(folder, Counting()).encoder
+    scores = np.concatenate([Counting()(encoder.encode(table.frame)) for table in tables])
+    scored = ranked(tuple(name for table in tables for name in table.ids), scores, scores > 2)
+    rows = zip(scored.ids, scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist(), strict=True)
+    return [dict(zip(("id", "score", "rank", "is_anomaly"), row, strict=True)) for row in rows]
+
+
+@contextmanager
+def largest_file(n_bytes: int) -> Iterator[None]:
+    """No file may grow beyond this, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_parquet_in_parquet_out(
+    stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
+) -> None:
+    told: list[tuple[int, int]] = []
+    out = tmp_path / "scores.parquet"
+    said = score_stream(stream, scorer_for(folder, Counting()), out, lambda *now: told.append(now))
+    assert pq.read_table(out).to_pylist() == expected
+    assert told[-1] == (N_ROWS, N_ROWS)
+    assert said["n_items"] == N_ROWS
+    assert said["n_alarms"] == sum(row["is_anomaly"] is True for row in expected)
+    assert said["top"] == sorted(expected, key=lambda row: row["rank"])[:10]  # type: ignore[arg-type,return-value]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "scores.parquet"]
+
+
+def test_as_csv_and_as_a_folder(
+    stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
+) -> None:
+    from soel.data.csv_cells import read_rows
+
+    score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores.csv")
+    score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
+    assert read_rows(tmp_path / "scores.csv") == [{k: str(v) for k, v in row.items()} for row in expected]
+    parts = sorted((tmp_path / "scores").iterdir())
+    assert len(parts) == N_FILES
+    assert [row for part in parts for row in pq.read_table(part).to_pylist()] == expected
+    with pytest.raises(ConfigError, match="exists already"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
+
+
+def test_a_number_of_alarms_is_kept_exactly(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    said = score_stream(stream, scorer_for(folder, Counting(), n_alarms=7), tmp_path / "s.parquet")
+    assert said["n_alarms"] == 7
+    flagged = pq.read_table(tmp_path / "s.parquet").filter(pa.compute.field("is_anomaly")).column("rank").to_pylist()
+    assert sorted(flagged) == list(range(1, 8))
+
+
+def test_an_unreadable_part_is_named_and_the_others_are_not_scored_again(
+    stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
+) -> None:
+    bad = folder / "4.parquet"
+    content = bad.read_bytes()
+    bad.write_bytes(content[:30] + bytes(400) + content[430:])
+    with pytest.raises(DataError, match=r"4\.parquet cannot be read as Parquet.*Write this file again"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+    assert not (tmp_path / "s.parquet").exists()
+    bad.write_bytes(content)
+    again = Counting()
+    score_stream(stream, scorer_for(folder, again), tmp_path / "s.parquet")
+    assert again.n_rows == 200
+    assert pq.read_table(tmp_path / "s.parquet").to_pylist() == expected
+
+
+def test_a_part_that_vanished_is_named(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    (folder / "4.parquet").unlink()
+    with pytest.raises(DataError, match=r"4\.parquet cannot be read"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+
+
+@pytest.mark.parametrize("limit", [0, 2000, 4000])  # no part, some parts but not the ranks, not the last file
+def test_a_full_disk_is_named_and_the_command_goes_on(
+    stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path, limit: int
+) -> None:
+    with (
+        largest_file(limit),
+        pytest.raises(SessionError, match=r"cannot be written to .*s\.parquet: .*File too large.*make room"),
+    ):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+    assert not (tmp_path / "s.parquet").exists()
+    again = Counting()
+    score_stream(stream, scorer_for(folder, again), tmp_path / "s.parquet")
+    assert again.n_rows == (0 if limit else N_ROWS)
+    assert pq.read_table(tmp_path / "s.parquet").to_pylist() == expected
+
+
+def test_another_model_starts_afresh(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    with largest_file(4000), pytest.raises(SessionError):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+    other = Counting()
+    score_stream(stream, scorer_for(folder, other, model="another"), tmp_path / "s.parquet")
+    assert other.n_rows == N_ROWS
+
+
+def test_a_score_that_is_no_number_is_named(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    broken = scorer_for(folder, Counting())
+    broken = Scorer("m", broken.encoder, lambda x: np.where(np.arange(len(x)) == 3, np.nan, 0.0), broken.alarms)
+    with pytest.raises(DataError, match=r"row 3 of 0\.parquet is nan"):
+        score_stream(stream, broken, tmp_path / "s.parquet")
+
+
+@pytest.mark.parametrize("name", ["s.xlsx", "s.json"])
+def test_other_suffixes_are_refused(stream: Stream, folder: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"\.csv or \.parquet"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / name)
+
+
+SLOW = """
+import sys
+from pathlib import Path
+from tests.scoring.test_score_stream import Counting, scorer_for
+from soel.scoring.score_stream import score_stream
+from soel.data.streams import open_stream
+
+folder = Path(sys.argv[1])
+score_stream(open_stream(folder, "key"), scorer_for(folder, Counting(pause=0.3)), Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def slow(folder: Path, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has finished some parts of its scores, and not all."""
+    roots = [str(Path(soel.__file__).parents[1]), str(Path(__file__).parents[2])]
+    command = [sys.executable, "-c", SLOW, str(folder), str(tmp_path / "s.parquet")]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(roots)}) as process:
+        until = time.monotonic() + 60
+        while not (tmp_path / ".s.parquet.parts" / "part-000001.parquet").exists():
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        yield process
+        process.kill()
+
+
+def test_killed_in_the_middle_it_goes_on_after_the_last_finished_part(
+    slow: subprocess.Popen[bytes], stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
+) -> None:
+    slow.send_signal(signal.SIGKILL)
+    assert slow.wait() == -signal.SIGKILL
+    n_kept = len(list((tmp_path / ".s.parquet.parts").glob("part-*.parquet")))
+    assert 2 <= n_kept < N_FILES
+    assert not (tmp_path / "s.parquet").exists()
+    again = Counting()
+    score_stream(stream, scorer_for(folder, again), tmp_path / "s.parquet")
+    assert again.n_rows == N_ROWS - 100 * n_kept
+    assert pq.read_table(tmp_path / "s.parquet").to_pylist() == expected
+
+
+def test_two_commands_do_not_write_the_same_scores(
+    slow: subprocess.Popen[bytes], stream: Stream, folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(SessionError, match="Another command is writing"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")

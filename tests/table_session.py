@@ -1,0 +1,31 @@
+"""Sessions over a small table, with the fake engine in place of the real one: a fixture for several rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soel.api import workspace
+from soel.session import Session
+from tests.cli.conftest import write_table
+from tests.session.fake_engine import FakeEngine
+
+Make = Callable[..., Session]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """New sessions in folders of their own, all over the same table."""
+    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    table, opened = write_table(tmp_path / "table.csv"), list[Session]()
+
+    def create(name: str = "session", **options: Any) -> Session:
+        opened.append(workspace.create(tmp_path / name, table, id_column="name", label_column="truth", **options))
+        return opened[-1]
+
+    yield create
+    for session in opened:
+        session.close()
