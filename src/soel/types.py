@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
 Labels = NDArray[np.int8]
+Progress = Callable[[int, int], None]  # called with how much is done, of how much
+Counted = Callable[[int], None]  # called with how much is done
 
 UNLABELLED, NORMAL, ANOMALY = -1, 0, 1
 LABEL_WORDS = {"anomaly": ANOMALY, "normal": NORMAL, "unlabelled": UNLABELLED}

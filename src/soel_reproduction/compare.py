@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from soel.errors import ConfigError
 from soel.profiles import find_profile
+from soel.types import Progress
 from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.chart import draw, panels
 from soel_reproduction.markdown import table
@@ -20,7 +21,6 @@ from soel_reproduction.runner import run
 from soel_reproduction.sources import Source, own_name
 from soel_reproduction.store import CellStore
 
-Progress = Callable[[int, int], None]
 MEASURES = ("auroc", "f1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from soel.data.catalogue import CATALOGUE
 from soel.features.onnx_extractor import has_gpu
 from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, find_profile
 from soel.session.files import write_whole
+from soel.types import Progress
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.artefacts import find_artefact
 from soel_reproduction.artefacts_main import MEDICAL, PHOTOS, TABLES
@@ -18,7 +19,6 @@ from soel_reproduction.reproduce import Outcome, Plan, narrow, planned, reproduc
 from soel_reproduction.settings import settings_table
 from soel_reproduction.sources import Source
 
-Progress = Callable[[int, int], None]
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
 PHOTO_CLASSES = ("cifar10-0", "cifar10-4", "cifar10-6")

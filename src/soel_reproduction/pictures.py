@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,9 +20,8 @@ from soel.features.items import describe
 from soel.features.source import open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
-from soel.types import ANOMALY, UNLABELLED, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Progress
 
-Progress = Callable[[int, int], None]
 LABELS = "labels.json"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from soel.errors import DataError
 from soel.profiles import Profile, find_profile
 from soel.session.files import write_whole
+from soel.types import Progress
 from soel_reproduction import markdown
 from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.cells import Cell
@@ -24,7 +25,6 @@ from soel_reproduction.runner import run
 from soel_reproduction.sources import Source, local_source
 from soel_reproduction.store import CellStore
 
-Progress = Callable[[int, int], None]
 CELLS = "cells"
 X_TITLES = {"budget": "labels", "share": "true share of anomalies, %"}
 

@@ -7,18 +7,18 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from itertools import groupby
 from multiprocessing.connection import wait
 from pathlib import Path
 
+from soel.types import Progress
 from soel_reproduction.cells import Cell
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
 
-Progress = Callable[[int, int], None]
 QUIET = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 SEEDS_TOGETHER = 5  # more members than this no longer fit the cache, and a kill would cost more
 

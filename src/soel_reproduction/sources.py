@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,10 +13,9 @@ from soel.data.catalogue_access import data_folder, load
 from soel.data.catalogue_files import ClassSets, Content, LabelledRows
 from soel.data.encoder import Encoder
 from soel.errors import LabelError
-from soel.types import ANOMALY, UNLABELLED
+from soel.types import ANOMALY, UNLABELLED, Progress
 from soel.validation import check_labels
 
-Progress = Callable[[int, int], None]
 BESIDE = Path(__file__).parents[4] / "shared" / "data"  # next to a checkout
 DERMA_MINIMUM = 500  # classes with fewer training images are never the normal one
 EXTRACTOR = "efficientnet-lite2"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.verbs_web import TerminalProgress, _stopped
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
 
@@ -74,11 +74,11 @@ def test_options_that_come_too_late_are_named(run: Run, table: Path, folder: Pat
 
 
 def test_a_failure_is_said_once_and_again_when_it_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
-    tell, failed = TerminalProgress(), Progress("create", False, error="The disk is full.")
-    for now in (Progress("extract", True, 1, 2), failed, failed):
+    tell, failed = TerminalProgress(), JobStatus("create", False, error="The disk is full.")
+    for now in (JobStatus("extract", True, 1, 2), failed, failed):
         tell(now)
     assert capsys.readouterr().err == "The session could not be prepared: The disk is full.\n"
-    for again in (Progress("create", True), failed, None):
+    for again in (JobStatus("create", True), failed, None):
         tell(again)
     assert capsys.readouterr().err == "The session could not be prepared: The disk is full.\n"
 

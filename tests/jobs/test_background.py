@@ -14,7 +14,7 @@ import pytest
 
 from soel.errors import ConfigError, SessionError
 from soel.jobs import background, background_task
-from soel.jobs.background import Background, Progress, progress
+from soel.jobs.background import Background, JobStatus, progress
 from soel.session import Session
 from tests.table_session import Make
 
@@ -73,22 +73,22 @@ def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
     session = make()
     folder = session.folder.path
     process = background.start(folder, "fit")
-    assert progress(folder) == Progress("fit", True)
+    assert progress(folder) == JobStatus("fit", True)
     with pytest.raises(SessionError, match="at work on this session already"):
         background.start(folder, "ask")
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: quiet(session))
-    assert progress(folder) == Progress("fit", False, error=background.DIED)
+    assert progress(folder) == JobStatus("fit", False, error=background.DIED)
     again = background.start(folder, "fit")
-    assert progress(folder) == Progress("fit", True)
+    assert progress(folder) == JobStatus("fit", True)
     os.kill(again, signal.SIGKILL)
     wait_for(lambda: quiet(session))
 
 
 def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
     session = make()
-    background.write_progress(session.folder, Progress("fit", True, 3, 10))
-    assert progress(session.folder.path) == Progress("fit", False, 3, 10, background.DIED)
+    background.write_progress(session.folder, JobStatus("fit", True, 3, 10))
+    assert progress(session.folder.path) == JobStatus("fit", False, 3, 10, background.DIED)
     session.folder.progress.write_text("{")
     assert progress(session.folder.path) is None
 

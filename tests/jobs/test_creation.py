@@ -16,7 +16,7 @@ from pyarrow import parquet
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.features.source import Reading
 from soel.jobs import background, creation_check, creation_task
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.jobs.creation import Creation, session_folder
 from soel.jobs.creation_order import Order
 from soel.media.picture_pool import MediaOptions
@@ -73,9 +73,9 @@ def test_the_parts_follow_one_another(table: Path) -> None:
     place = SessionFolder(table.parent)
     part = creation_task.Part(place, "extract", "write")
     part(1, 2)
-    assert Progress(**json.loads(place.progress.read_text())) == Progress("extract", True, 1, 2)
+    assert JobStatus(**json.loads(place.progress.read_text())) == JobStatus("extract", True, 1, 2)
     part(2, 2)
-    assert Progress(**json.loads(place.progress.read_text())) == Progress("write", True)
+    assert JobStatus(**json.loads(place.progress.read_text())) == JobStatus("write", True)
 
 
 def test_one_process_makes_it_and_only_who_began_it_ends_it(
@@ -86,7 +86,7 @@ def test_one_process_makes_it_and_only_who_began_it_ends_it(
     second.start()
     assert len(sleeping) == 1, "the second one joins"
     second.stop()
-    assert second.progress() == Progress("create", True)
+    assert second.progress() == JobStatus("create", True)
     first.stop()
     until = time.monotonic() + 10
     while second.progress().running:

@@ -12,8 +12,7 @@ import numpy as np
 
 from soel.errors import ModelFileError
 from soel.queries.base import Strategy
-from soel.session import Progress
-from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
+from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from soel.api import workspace
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.report.outcome import keep_outcome
 from soel.session import Session
 from soel.web.app import create_app
@@ -53,12 +53,12 @@ class PromptWork:
         self.steps: list[str] = []
         self.fails = False
 
-    state: Progress | None
+    state: JobStatus | None
 
     def start(self, what: str, n: int | None = None) -> None:
         self.steps.append(what)
         if self.fails:
-            self.state = Progress(what, False, error="The disk is full.")
+            self.state = JobStatus(what, False, error="The disk is full.")
             return
         self.state = None
         if what == "ask":
@@ -67,7 +67,7 @@ class PromptWork:
             self.session.fit()
             keep_outcome(self.session)
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> JobStatus | None:
         return self.state
 
 

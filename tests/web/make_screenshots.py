@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.media import picture_pool
 from soel.media.session_media import open_media
 from soel.session import Answer
@@ -47,8 +47,8 @@ def main() -> None:
 
 def _preparing(browser: Browser, place: Path) -> None:
     made = Preparing(place, "discs")
-    made.at(0, Progress("extract", True, 200, 1200))
-    made.at(30, Progress("extract", True, 640, 1200))
+    made.at(0, JobStatus("extract", True, 200, 1200))
+    made.at(30, JobStatus("extract", True, 640, 1200))
     with listening(lambda site: create_preparing_app(made.preparation, made.auth, site)) as address:
         page = browser.new_context(viewport={"width": 1280, "height": 360}).new_page()
         page.goto(f"{address}/enter?key={made.auth.new_key(User('expert', 'owner'))}")

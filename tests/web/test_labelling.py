@@ -74,9 +74,9 @@ def test_work_that_failed_says_so_and_can_be_begun_again(make_page: MakePage) ->
 
 
 def test_nothing_is_begun_twice(page: Page) -> None:
-    from soel.jobs.background import Progress
+    from soel.jobs.background import JobStatus
 
-    page.work.state = Progress("fit", True, 1, 10)
+    page.work.state = JobStatus("fit", True, 1, 10)
     page.view_model.go_on()
     assert page.work.steps == ["ask"]
     assert "at work" in page.post("/api/train", 409)["error"]

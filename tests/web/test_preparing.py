@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from soel.errors import SessionError
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
 from soel.web.preparation import Preparation, SwitchingApp
@@ -23,15 +23,15 @@ from tests.web.conftest import ORIGIN, SITE, Page, signed_in
 class FakeMaker:
     """A creation that stands where it is put."""
 
-    now: Progress = field(default_factory=lambda: Progress("create", True))
+    now: JobStatus = field(default_factory=lambda: JobStatus("create", True))
     is_done: bool = False
     starts: int = 0
 
     def start(self) -> None:
         self.starts += 1
-        self.now = Progress("create", True)
+        self.now = JobStatus("create", True)
 
-    def progress(self) -> Progress:
+    def progress(self) -> JobStatus:
         return self.now
 
 
@@ -44,7 +44,7 @@ class Preparing:
         self.app = create_preparing_app(self.preparation, self.auth, SITE)
         self.client = signed_in(self.app, self.auth, User("expert", "owner"))
 
-    def at(self, time: float, now: Progress) -> dict[str, Any]:
+    def at(self, time: float, now: JobStatus) -> dict[str, Any]:
         self.time, self.making.now = time, now
         said: dict[str, Any] = self.client.get("/api/preparation").json()
         return said
@@ -66,18 +66,18 @@ def test_every_page_shows_the_preparation(preparing: Preparing, path: str) -> No
 
 
 def test_it_says_how_far_it_is_and_how_long_it_takes(preparing: Preparing) -> None:
-    said = preparing.at(0, Progress("scan", True, 90, 100))
+    said = preparing.at(0, JobStatus("scan", True, 90, 100))
     assert (said["stage"], said["what"], said["done"], said["total"]) == ("preparing", "scan", 90, 100)
     assert said["seconds_left"] is None
-    assert preparing.at(10, Progress("extract", True, 40, 100))["seconds_left"] is None, "40 are of an earlier run"
-    assert preparing.at(14, Progress("extract", True, 60, 100))["seconds_left"] == 8
-    assert preparing.at(22, Progress("extract", True, 100, 100))["seconds_left"] == 0
-    assert preparing.at(23, Progress("write", True))["seconds_left"] is None
+    assert preparing.at(10, JobStatus("extract", True, 40, 100))["seconds_left"] is None, "40 are of an earlier run"
+    assert preparing.at(14, JobStatus("extract", True, 60, 100))["seconds_left"] == 8
+    assert preparing.at(22, JobStatus("extract", True, 100, 100))["seconds_left"] == 0
+    assert preparing.at(23, JobStatus("write", True))["seconds_left"] is None
 
 
 def test_a_failure_is_told_and_can_be_tried_again(preparing: Preparing) -> None:
     assert preparing.client.post("/api/preparation").status_code == 409, "it is at work"
-    said = preparing.at(5, Progress("create", False, error="None of the pictures can be read."))
+    said = preparing.at(5, JobStatus("create", False, error="None of the pictures can be read."))
     assert (said["stage"], said["error"]) == ("failed", "None of the pictures can be read.")
     other = signed_in(preparing.app, preparing.auth, User("guest", "annotator"))
     assert other.post("/api/preparation").status_code == 403
@@ -106,10 +106,10 @@ def test_a_session_that_is_there_says_so(page: Page) -> None:
 
 
 def test_the_app_of_the_session_takes_over(preparing: Preparing) -> None:
-    seen: list[Progress | None] = []
+    seen: list[JobStatus | None] = []
     over = threading.Event()
 
-    def tell(now: Progress | None) -> None:
+    def tell(now: JobStatus | None) -> None:
         seen.append(now)
         if now is None:
             over.set()
@@ -119,10 +119,10 @@ def test_the_app_of_the_session_takes_over(preparing: Preparing) -> None:
     assert "preparing.js" in client.get("/").text
     preparing.making.is_done = True
     assert not over.wait(0.5), "its maker is still at work"
-    preparing.making.now = Progress("create", False)
+    preparing.making.now = JobStatus("create", False)
     assert over.wait(5)
     assert client.get("/").text == "the session"
-    assert seen[0] == Progress("create", True)
+    assert seen[0] == JobStatus("create", True)
     waiting.stop()
 
 
@@ -132,12 +132,12 @@ def test_a_session_that_cannot_be_opened_is_told(preparing: Preparing) -> None:
     def fail() -> PlainTextResponse:
         raise SessionError("The store is away.")
 
-    def tell(now: Progress | None) -> None:
+    def tell(now: JobStatus | None) -> None:
         if now is not None and now.error:
             seen.set()
 
     waiting = SwitchingApp(preparing.app, preparing.preparation, fail, tell)
-    preparing.making.is_done, preparing.making.now = True, Progress("create", False)
+    preparing.making.is_done, preparing.making.now = True, JobStatus("create", False)
     assert seen.wait(5)
     waiting.stop()
     said = preparing.client.get("/api/preparation").json()

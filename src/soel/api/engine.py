@@ -18,8 +18,8 @@ from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.queries.base import Strategy
-from soel.session import Progress, SessionConfig
-from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
+from soel.session import SessionConfig
+from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from soel.data.frame import as_frame
 from soel.data.places import is_address
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
-from soel.data.thinning import Progress, write_sample
+from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MEDIA, MediaOptions, read_picture_pool
 from soel.profiles import Profile
 from soel.scoring.streaming import POOL_ROWS, Write, as_note, draw_pool, find_stream
 from soel.session.folder import STREAM
-from soel.types import Floats
+from soel.types import Floats, Progress
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from soel.api import workspace
 from soel.data.tables import Table
 from soel.errors import SoelError
 from soel.media.picture_pool import MEDIA
-from soel.session import Progress, Session
+from soel.session import Session
 from soel.session.replay import Step, replay
+from soel.types import Progress
 
 
 def replay_session(session: Session, progress: Progress | None = None) -> tuple[Step, ...]:

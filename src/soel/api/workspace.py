@@ -29,10 +29,10 @@ from soel.scoring.cluster_drawing import sampling_on
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
 from soel.scoring.streaming import POOL_ROWS, open_other, open_whole
-from soel.session import Engine, Progress, Scored, Session, SessionConfig, SessionFolder, lay_out
+from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
 from soel.session.files import copy_durably, sync_folder, write_whole
 from soel.stores.event_stores import as_written, new_store, open_store
-from soel.types import Floats
+from soel.types import Floats, Progress
 
 
 def create(

@@ -16,7 +16,7 @@ from soel.errors import ConfigError
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.jobs.background import Progress
+    from soel.jobs.background import JobStatus
 
 LONGEST_NAME = 60  # answers are kept by name, and pages show it
 
@@ -81,7 +81,7 @@ class TerminalProgress:
     def __init__(self) -> None:
         self._bar, self._error = Bar("Preparing the session", sys.stderr), ""
 
-    def __call__(self, now: Progress | None) -> None:
+    def __call__(self, now: JobStatus | None) -> None:
         """Take in how far it is; None when it is over."""
         if now is None or now.error:
             self._bar.close()

@@ -11,9 +11,10 @@ import numpy as np
 
 from soel.data.catalogue import Dataset, reader_for
 from soel.data.catalogue_files import Content, LabelledRows
-from soel.data.download import Progress, download
+from soel.data.download import download
 from soel.data.download_archive import unpack
 from soel.errors import DataError
+from soel.types import Progress
 
 VARIABLE = "SOEL_DATA"
 ARCHIVES = (".tar.gz", ".zip")

@@ -6,14 +6,13 @@ import hashlib
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError
+from soel.types import Progress
 
-Progress = Callable[[int, int], None]
 BLOCK = 1 << 18
 TIMEOUT = 60.0
 DIGITS = {32: "md5", 64: "sha256"}  # what a checksum is, by its length

@@ -5,7 +5,7 @@ Which rows are drawn depends on the seed and on their numbers alone, so not on h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,10 @@ from soel.data.blocks import Block
 from soel.data.parts import Part
 from soel.data.streams import Stream
 from soel.queries.draw import gumbel
-from soel.types import Rows
+from soel.types import Progress, Rows
 
 DRAW = 1 << 32  # rounds number their draws from 0 on, so that no round uses the same noise
 _KEYS_AT_ONCE = 1 << 20
-Progress = Callable[[int, int], None]
 
 
 def draw_rows(n_rows: int, n_drawn: int, seed: int) -> Rows:

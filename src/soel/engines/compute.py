@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -13,9 +13,7 @@ from soel.queries.base import Strategy
 from soel.training import Model, embed, fit, losses, warm_up
 from soel.training.gradients import gradient_embeddings
 from soel.training.loop import Task
-from soel.types import Floats, PoolView, Rows, Selection
-
-Progress = Callable[[int, int], None]
+from soel.types import Floats, PoolView, Progress, Rows, Selection
 
 
 class Compute(Protocol):

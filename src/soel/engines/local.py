@@ -15,7 +15,7 @@ from soel.backbones.base import Backbone, Members, UserModule
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
 from soel.detectors import DETECTORS
-from soel.engines.compute import HERE, Compute, Progress
+from soel.engines.compute import HERE, Compute
 from soel.engines.detector import Detector, standardised
 from soel.errors import ConfigError
 from soel.metrics.calibration import calibrate
@@ -26,7 +26,7 @@ from soel.profiles import Profile
 from soel.queries.base import Strategy
 from soel.training import Model
 from soel.training.loop import Task
-from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
+from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,8 @@ from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
 from soel.features.preprocess import square
-from soel.types import Floats, Rows
+from soel.types import Floats, Progress, Rows
 
-Progress = Callable[[int, int], None]
 BATCH = 16
 STRETCH = 32  # rows that one thread decodes in one go: frames of a clip need few seeks this way
 AHEAD = 2  # stretches decoded ahead, per thread

@@ -29,7 +29,7 @@ DIED = "It ended before it was done: it was killed, or the machine stopped. Noth
 
 
 @dataclass(frozen=True)
-class Progress:
+class JobStatus:
     """How far a step is. what: 'ask', 'fit' or a part of a creation. done of total, in the step's own units.
 
     error: why it ended early.
@@ -52,7 +52,7 @@ class Background:
         """Begin a step: 'ask' draws a round of `n` (default: the whole budget), 'fit' trains and looks at the pool."""
         start(self._folder, what, n, self._store)
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> JobStatus | None:
         """The step that runs, or the last one if it ended early; None when all is well and quiet."""
         return progress(self._folder)
 
@@ -72,7 +72,7 @@ def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | N
     if lock is None:
         raise SessionError("The machine is at work on this session already; wait until it is done.")
     try:
-        write_progress(place, Progress(what, True))
+        write_progress(place, JobStatus(what, True))
         command = [sys.executable, "-m", *module, _address(store), str(lock)]
         process = _launch(command, place.path / LOG, store, lock)
     finally:
@@ -81,20 +81,20 @@ def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | N
     return process.pid
 
 
-def progress(folder: Path) -> Progress | None:
+def progress(folder: Path) -> JobStatus | None:
     """The step that runs, or the last one if it ended early; None when all is well and quiet."""
     place = SessionFolder(Path(folder))
     busy = _is_busy(place.path)  # asked first: a step that ends meanwhile has written its end by then
     try:
-        said = Progress(**json.loads(place.progress.read_text(encoding="utf-8")))
+        said = JobStatus(**json.loads(place.progress.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return Progress("", True) if busy else None
+        return JobStatus("", True) if busy else None
     if said.running and not busy:
-        return Progress(said.what, False, said.done, said.total, DIED)
+        return JobStatus(said.what, False, said.done, said.total, DIED)
     return said if said.running or said.error else None
 
 
-def write_progress(place: SessionFolder, now: Progress) -> None:
+def write_progress(place: SessionFolder, now: JobStatus) -> None:
     """Replace what is said about the step. Not synced: after a crash of the machine nobody holds the lock."""
     partial = place.progress.with_name(f".progress.{os.getpid()}.partial")
     partial.write_text(json.dumps(asdict(now)), encoding="utf-8")

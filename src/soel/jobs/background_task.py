@@ -12,7 +12,7 @@ from pathlib import Path
 
 from soel.api import workspace
 from soel.errors import SoelError
-from soel.jobs.background import Progress, write_progress
+from soel.jobs.background import JobStatus, write_progress
 from soel.session import Session, SessionFolder
 from soel.session.draw import find_candidates
 
@@ -29,7 +29,7 @@ class Reporter:
         """Write down how far the step is."""
         if done >= total or time.monotonic() - self._last > PAUSE:
             self._last = time.monotonic()
-            write_progress(self._place, Progress(self._what, True, done, total))
+            write_progress(self._place, JobStatus(self._what, True, done, total))
 
 
 def main(words: Sequence[str]) -> int:
@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
     folder, what, n, store, lock = words
     place = SessionFolder(Path(folder))
     error = _attempt(place, what, int(n) if n else None, store or None)
-    write_progress(place, Progress(what, False, error=error))
+    write_progress(place, JobStatus(what, False, error=error))
     if lock:
         os.close(int(lock))
     return 1 if error else 0

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SessionError
-from soel.jobs.background import Progress, begin, progress
+from soel.jobs.background import JobStatus, begin, progress
 from soel.jobs.creation_order import Order
 from soel.media.picture_pool import MediaOptions
 from soel.session import SessionFolder
 
 CONFIG, SUFFIX = "config.json", ".soel"
-ENDED = Progress("create", False, error="The preparation ended without a session. Start it again.")
+ENDED = JobStatus("create", False, error="The preparation ended without a session. Start it again.")
 
 
 def session_folder(data: Path) -> Path:
@@ -73,7 +73,7 @@ class Creation:
         except SessionError:
             self._process = 0
 
-    def progress(self) -> Progress:
+    def progress(self) -> JobStatus:
         """What is being done, or why it ended early. Ask `is_done` first."""
         return progress(self.place) or ENDED
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.features.source import Reading
-from soel.media.picture_pool import MediaOptions, Progress
+from soel.media.picture_pool import MediaOptions
+from soel.types import Progress
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from soel.api import workspace
-from soel.jobs.background import Progress, write_progress
+from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.background_task import Reporter, in_words
 from soel.jobs.creation_order import Order
 from soel.session import SessionFolder
@@ -29,7 +29,7 @@ class Part(Reporter):
         """Write down how far this part is."""
         super().__call__(done, total)
         if done >= total:
-            write_progress(self._place, Progress(self._then, True))
+            write_progress(self._place, JobStatus(self._then, True))
 
 
 def main(words: Sequence[str]) -> int:
@@ -38,7 +38,7 @@ def main(words: Sequence[str]) -> int:
     place = SessionFolder(Path(folder))
     error = _attempt(place, Order.from_text(order), store or None)
     if place.path.exists():  # somebody who saw the session may have cleared it
-        write_progress(place, Progress("create", False, error=error))
+        write_progress(place, JobStatus("create", False, error=error))
     if lock:
         os.close(int(lock))
     return 1 if error else 0

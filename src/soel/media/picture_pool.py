@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,9 @@ from soel.features.source import Reading, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
-from soel.types import UNLABELLED, Floats
+from soel.types import UNLABELLED, Floats, Progress
 
 MEDIA = "media.json"
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from soel.data.encoder import Encoder
 from soel.data.parts import Part
 from soel.engines.ray.parts import Done
 from soel.errors import SessionError
-from soel.scoring.score_stream import ScoreParts, Scorer, Told, score_parts
+from soel.scoring.score_stream import ScoreParts, Scorer, score_parts
 from soel.scoring.scored_parts import ScoredParts
+from soel.types import Counted
 
 if TYPE_CHECKING:
     from soel.engines.detector import Detector
@@ -27,7 +28,7 @@ def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
     if cluster is None:
         return None
 
-    def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Told | None) -> None:
+    def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Counted | None) -> None:
         from soel.engines.ray.states import state_of
 
         there = replace(parts, folder=Path(parts.folder).resolve())

@@ -15,9 +15,7 @@ from soel.engines.ray.parts import Done
 from soel.scoring.streaming import open_whole
 from soel.session import Session
 from soel.session.draw import rows_of
-from soel.types import Floats
-
-Progress = Callable[[int, int], None]
+from soel.types import Floats, Progress
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,11 @@ from soel.data.streams import Stream
 from soel.errors import ConfigError, SessionError
 from soel.scoring.scored_parts import ScoredParts, scored_parts
 from soel.session.files import replacing, sync_folder
-from soel.types import Floats
+from soel.types import Counted, Floats, Progress
 
 SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
 N_TOP = 10
-Progress = Callable[[int, int], None]
-Told = Callable[[int], None]
-ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Told | None], None]
+ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def score_missing(parts: ScoredParts, scorer: Scorer, progress: Progress | None 
     (scorer.elsewhere or score_parts)(parts, missing, scorer, told)
 
 
-def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Told | None = None) -> None:
+def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Counted | None = None) -> None:
     """Score these parts; the next rows are read and encoded while these are scored. told: how many rows are done."""
     done = 0
     ids: list[Any] = []

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from soel.data.encoder import Encoder
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
-from soel.data.thinning import Progress, draw_rows, write_sample
+from soel.data.thinning import draw_rows, write_sample
 from soel.errors import ConfigError, SchemaError, SessionError
 from soel.session import Session
 from soel.session.folder import Whole
-from soel.types import Rows
+from soel.types import Progress, Rows
 
 Write = Callable[[Stream, Rows, Path, Progress | None], str]
 POOL_ROWS = 200_000  # a larger table is thinned at random

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,9 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from soel.queries.base import Strategy
-from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Rows, Selection
-
-Progress = Callable[[int, int], None]
+from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
 
 ANSWER_KINDS = ("label", "skip", "unsure")
 KINDS = ("warm-up", "round", *ANSWER_KINDS, "undo", "lease", "decide", "note", "budget", "estimate", "fit")

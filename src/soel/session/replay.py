@@ -14,12 +14,12 @@ from soel.errors import SoelError
 from soel.session.draw import label_vector
 from soel.session.files import PoolRecord
 from soel.session.ledger import fold
-from soel.session.ports import Event, Progress
+from soel.session.ports import Event
 from soel.session.rounds import Draw, Round, read_round
 from soel.session.session import Session
 from soel.session.state import SessionState, estimate_body
 from soel.session.steps import draw, gather_evidence
-from soel.types import Estimate
+from soel.types import Estimate, Progress
 
 
 @dataclass(frozen=True)

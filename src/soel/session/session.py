@@ -13,7 +13,7 @@ from soel.session.draw import check_number, find_candidates, label_vector, round
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
-from soel.session.ports import Engine, Event, Progress, Store
+from soel.session.ports import Engine, Event, Store
 from soel.session.results import Asked, Fitted, Scored, Status, ranked
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import SessionState, estimate_body
@@ -21,7 +21,7 @@ from soel.session.steps import draw, gather_evidence, round_seed
 from soel.session.team import Agreement, agreement_of
 from soel.session.why import Landscape, Why
 from soel.session.worth import Worth, measure_worth, read_worth, worth_body
-from soel.types import Evidence, Floats
+from soel.types import Evidence, Floats, Progress
 
 SELF = "soel"
 

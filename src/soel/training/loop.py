@@ -18,9 +18,8 @@ from soel.training.pseudo_labels import Weights, ranked_weights
 from soel.training.recorded import Recorded
 from soel.training.rows import Rows, Shard, rows_of
 from soel.training.threads import precision, threads_for
-from soel.types import Floats, ItemWeights, RankedWeights
+from soel.types import Floats, ItemWeights, Progress, RankedWeights
 
-Progress = Callable[[int, int], None]
 Part = tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]  # rows (S, B), and what becomes of their losses: (S,)
 Keep = Callable[[int], None]  # called with the number of finished epochs, when the model is as they left it
 

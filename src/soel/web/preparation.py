@@ -11,10 +11,10 @@ from typing import Protocol
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import SessionError, SoelError
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 
 PAUSE = 0.2  # seconds between two looks
-OnProgress = Callable[[Progress | None], None]
+OnProgress = Callable[[JobStatus | None], None]
 
 
 class SessionMaker(Protocol):
@@ -27,7 +27,7 @@ class SessionMaker(Protocol):
     def start(self) -> None:
         """Begin, or join what another process has begun."""
 
-    def progress(self) -> Progress:
+    def progress(self) -> JobStatus:
         """What is being done, or why it ended early."""
 
 
@@ -35,7 +35,7 @@ class SessionMaker(Protocol):
 class PreparationStatus:
     """How far the preparation is. seconds_left: None while nobody can say."""
 
-    progress: Progress
+    progress: JobStatus
     seconds_left: int | None = None
 
 
@@ -56,10 +56,10 @@ class Preparation:
         """How far it is now."""
         with self._lock:
             if self._failure:
-                return PreparationStatus(Progress("create", False, error=self._failure))
+                return PreparationStatus(JobStatus("create", False, error=self._failure))
             now = self._making.progress()
             if self._making.is_done and not now.running:
-                return PreparationStatus(Progress("write", True))
+                return PreparationStatus(JobStatus("write", True))
             return PreparationStatus(now, self._left(now))
 
     def retry(self) -> None:
@@ -75,7 +75,7 @@ class Preparation:
         """Note that the session cannot be opened."""
         self._failure = why
 
-    def _left(self, now: Progress) -> int | None:
+    def _left(self, now: JobStatus) -> int | None:
         """Seconds to the end of this part; what an earlier run did says nothing about the pace."""
         if self._first is None or self._first[0] != now.what or now.done < self._first[2]:
             self._first = (now.what, self._clock(), now.done)

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, UnknownItemError
-from soel.jobs.background import Progress
+from soel.jobs.background import JobStatus
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
 from soel.web.auth import User
@@ -26,7 +26,7 @@ class Work(Protocol):
     def start(self, what: str, n: int | None = None) -> None:
         """Begin a step: 'ask' draws a round of `n`, 'fit' trains and looks at the pool. One runs at a time."""
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> JobStatus | None:
         """The step that runs, or the last one if it failed; None when all is well and quiet."""
 
 
@@ -39,7 +39,7 @@ class Overview:
     open: tuple[str, ...]
     mine: tuple[str, ...]
     last: tuple[str, str] | None
-    progress: Progress | None
+    progress: JobStatus | None
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class ViewModel:
             return ("It was not asked for by the session; you chose to look at it.",)
 
 
-def _stage(state: SessionState, turn: tuple[str, ...], progress: Progress | None) -> Stage:
+def _stage(state: SessionState, turn: tuple[str, ...], progress: JobStatus | None) -> Stage:
     if turn:
         return "label"
     if progress is not None and progress.running:

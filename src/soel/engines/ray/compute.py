@@ -25,9 +25,7 @@ from soel.queries.base import Strategy
 from soel.queries.sharded import can_shard, select_sharded
 from soel.training import Model
 from soel.training.loop import Task
-from soel.types import Floats, ItemWeights, PoolView, RankedWeights, Rows, Selection
-
-Progress = Callable[[int, int], None]
+from soel.types import Floats, ItemWeights, PoolView, Progress, RankedWeights, Rows, Selection
 
 
 class RayCompute:

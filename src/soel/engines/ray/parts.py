@@ -9,8 +9,7 @@ from typing import Any
 
 from soel import errors
 from soel.engines.ray.cluster import Cluster
-
-Progress = Callable[[int], None]
+from soel.types import Counted
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Done:
 Work = Callable[[int], Done]  # the number of a part -> what was done
 
 
-def map_parts(cluster: Cluster, work: Work, numbers: Sequence[int], progress: Progress | None = None) -> list[float]:
+def map_parts(cluster: Cluster, work: Work, numbers: Sequence[int], progress: Counted | None = None) -> list[float]:
     """The values of all parts, in any order. A part whose worker dies is done again by another.
 
     work: is sent to the workers, and must leave a part whole or absent. progress: told how much is done by now.
@@ -83,7 +82,7 @@ class _Tally:
         self._amount += done.amount
         self.values.append(done.value)
 
-    def teller(self, progress: Progress | None) -> Callable[[], None]:
+    def teller(self, progress: Counted | None) -> Callable[[], None]:
         def tell() -> None:
             if progress is not None and self._amount > self._told:
                 self._told = self._amount

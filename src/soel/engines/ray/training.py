@@ -28,11 +28,11 @@ from soel.profiles import Schedule
 from soel.training import Model, fit, warm_up
 from soel.training.loop import Task
 from soel.training.rows import Shard
+from soel.types import Progress
 
 ERROR, CHECKPOINTS, FAILURES = "error.txt", 20, 3  # a training is kept about 20 times on its way
 ROWS_PER_CORE = 256  # of a batch: fewer take less time than the sums of a step
 BYTES_PER_VALUE = 16  # a value of the pool, read and kept, and the order of its row
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
