@@ -8,6 +8,11 @@
     │   └── SchemaError      other columns than those the detector was fitted on
     ├── ConfigError          an unknown part, or a setting out of range (also a ValueError)
     ├── ModelFileError       a model folder that is incomplete, foreign or unsafe
+    ├── StorageError         a file or folder cannot be read or written (also an OSError)
+    │   ├── DiskFullError    there is no room left
+    │   ├── ReadOnlyError    the disk cannot be written to
+    │   ├── NoPermissionError the account may not
+    │   └── LockedError      another process holds it now
     └── SessionError         the labelling session cannot do what was asked
         ├── UnknownItemError an item id that the session does not know
         └── ClusterLostError the head of a Ray cluster is gone, and Ray with it: this process should end
@@ -38,6 +43,29 @@ class ConfigError(SoelError, ValueError):
 
 class ModelFileError(SoelError):
     """A model folder that is incomplete, foreign or unsafe."""
+
+
+class StorageError(SoelError, OSError):
+    """A file or folder cannot be read or written. strerror: why, in a few words; filename: which."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class DiskFullError(StorageError):
+    """There is no room left."""
+
+
+class ReadOnlyError(StorageError):
+    """The disk cannot be written to."""
+
+
+class NoPermissionError(StorageError):
+    """The account may not."""
+
+
+class LockedError(StorageError):
+    """Another process holds it now."""
 
 
 class SessionError(SoelError):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from soel.data.catalogue import CATALOGUE
+from soel.durable import write_whole
 from soel.features.onnx_extractor import has_gpu
 from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, find_profile
-from soel.session.files import write_whole
 from soel.types import Progress
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.artefacts import find_artefact

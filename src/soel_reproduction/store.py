@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import shutil
 import time
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -13,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from soel.durable import copy_whole, write_whole
 from soel.errors import DataError
 from soel_reproduction.cells import Cell
 from soel_reproduction.code_state import code_of
@@ -58,13 +57,7 @@ class CellStore:
             "finished": time.time(),
         }
         text = json.dumps(document, indent=1, allow_nan=False)
-        path = self._path(cell)
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_whole(self._path(cell), text.encode())
 
     def merge(self, others: Iterable[Path]) -> int:
         """Copy cells that were finished elsewhere; returns how many are new here.
@@ -88,9 +81,7 @@ class CellStore:
             ours = self._document(target)
             if ours.get("code") == theirs.get("code") or theirs.get("finished", 0) <= ours.get("finished", 0):
                 return False
-        part = target.with_name(target.name + ".part")
-        shutil.copyfile(path, part)
-        part.replace(target)
+        copy_whole(path, target)
         return True
 
     def _document(self, path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from soel.durable import mark
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.features.source import Reading
 from soel.jobs import background, creation_check, creation_task
@@ -35,8 +36,9 @@ def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Processes that sleep in place of those that work."""
     launch, started = background._launch, []
 
-    def sleep(_command: list[str], *rest: object) -> subprocess.Popen[bytes]:
-        started.append(launch(["sleep", "60"], *rest))  # type: ignore[arg-type]
+    def sleep(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
+        command[6:] = ["tests.jobs.sleeper"]
+        started.append(launch(command, *rest))  # type: ignore[arg-type]
         return started[-1]
 
     monkeypatch.setattr(background, "_launch", sleep)
@@ -46,8 +48,9 @@ def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 def carry_out(creation: Creation, **options: object) -> int:
     """Do in this process what the other one does."""
     creation.place.mkdir(exist_ok=True)
+    mark(creation.place)
     order = Order(creation.folder, creation.data, options)
-    return creation_task.main([str(creation.place), order.to_text(), "", ""])
+    return creation_task.main([str(creation.place), order.to_text(), ""])
 
 
 def test_the_session_is_there_when_it_is_done(table: Path) -> None:
@@ -100,12 +103,17 @@ def test_one_process_makes_it_and_only_who_began_it_ends_it(
 
 def test_what_a_killed_process_left_half_written_is_cleared(table: Path) -> None:
     creation = Creation(table, {})
-    half, other = table.with_name(".table.csv.soel-x7"), table.with_name(".other.csv.soel-x7")
-    for folder in (half, other):
+    half, backup = table.with_name(".table.csv.soel-0123abcd"), table.with_name(".table.csv.soel-backup")
+    other = table.with_name(".table.csv.soel-89abcdef")
+    for folder in (half, backup, other):
         folder.mkdir()
         (folder / "source.csv").write_text("name,wid")
+    mark(half)
     assert carry_out(creation, id_column="name", budget=3) == 0
-    assert (half.exists(), other.exists(), creation.is_done) == (False, True, True)
+    assert creation.is_done
+    assert not half.exists()
+    assert backup.exists(), "a folder without our mark is somebody's own"
+    assert other.exists(), "whatever its name"
 
 
 def test_an_order_travels_whole() -> None:

@@ -1,44 +1,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from soel.errors import SessionError
-from soel.session.files import PoolRecord, copy_durably, load_record, save_record, write_whole
+from soel.session.files import PoolRecord, load_record, save_record
 
 RECORD = PoolRecord(np.array([0.1, -2.5, 1e300]), np.arange(6, dtype=np.float32).reshape(3, 2))
-
-
-def test_a_write_replaces_the_whole_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "new folder" / "file"
-    write_whole(path, b"a long first content")
-    write_whole(path, b"second")
-    assert path.read_bytes() == b"second"
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_write_that_fails_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    write_whole(path, b"first")
-
-    def fail(descriptor: int) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_whole(path, b"second")
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_copy_is_the_same(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(bytes(range(256)))
-    copy_durably(tmp_path / "a", tmp_path / "b")
-    assert (tmp_path / "b").read_bytes() == bytes(range(256))
 
 
 def test_a_record_comes_back_exactly(tmp_path: Path) -> None:

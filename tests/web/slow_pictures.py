@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,20 @@ class SlowBrightness(Brightness):
 
 def launch_slow(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
     """Start this module in place of the creation, and nothing in place of another step."""
-    module, words = command[2], command[3:]
-    slow = [sys.executable, "-m", "tests.web.slow_pictures", *words]
-    return launch(slow if module == "soel.jobs.creation_task" else ["true"], *rest)  # type: ignore[arg-type]
+    started = [sys.executable, "-c", "print('started')"]
+    slow = ["tests.web.slow_pictures" if word == "soel.jobs.creation_task" else word for word in command]
+    return launch(started if slow == command else slow, *rest)  # type: ignore[arg-type]
+
+
+def run(words: Sequence[str]) -> int:
+    """Create with the slow extractor; each batch is kept, not only those of some seconds ago."""
+    setattr(picture_pool, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
+    setattr(matrix, "SYNC_SECONDS", 0.0)  # noqa: B010
+    return creation_task.run(words)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "label":
-        from soel.cli.main import main
+    from soel.cli.main import main
 
-        setattr(background, "_launch", launch_slow)  # noqa: B010
-        sys.exit(main(sys.argv[1:]))
-    setattr(picture_pool, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
-    setattr(matrix, "SYNC_SECONDS", 0.0)  # noqa: B010 - each batch is kept, not only those of some seconds ago
-    sys.exit(creation_task.run())
+    setattr(background, "_launch", launch_slow)  # noqa: B010
+    sys.exit(main(sys.argv[1:]))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,6 +17,7 @@ from soel.data.frame import as_frame
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
+from soel.durable import building, copy_whole, replacing, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.media.picture_pool import MEDIA, MediaOptions, read_new_pictures
@@ -30,7 +28,6 @@ from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
 from soel.scoring.streaming import POOL_ROWS, open_other, open_whole
 from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
-from soel.session.files import copy_durably, sync_folder, write_whole
 from soel.stores.event_stores import as_written, new_store, open_store
 from soel.types import Floats, Progress
 
@@ -217,29 +214,14 @@ def _check_free(folder: Path) -> None:
 
 
 def _build(folder: Path, pool: Pool, config: SessionConfig, scaling: str, store: str | None) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        encoder, features = pool.encoded(scaling)
-        copy_durably(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
+    encoder, features = pool.encoded(scaling)
+    with building(folder) as partial:
+        copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
         new_store(partial, config, store).close()
         for name, content in pool.beside.items():
             write_whole(partial / name, content)
         lay_out(partial, config, pool.table.ids.tolist(), features)
-        partial.chmod(0o777 & ~_umask())
-        if folder.exists():
-            folder.rmdir()
-        partial.rename(folder)
-        sync_folder(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _read_new(session: Session, data: Path) -> tuple[list[str], Floats]:
@@ -273,7 +255,8 @@ def write_scores(out: Path, scored: Scored) -> None:
         from pyarrow import parquet
     except ImportError as error:
         raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
-    parquet.write_table(pyarrow.table(dict(zip(SCORE_COLUMNS, columns, strict=True))), out)
+    with replacing(out) as file:
+        parquet.write_table(pyarrow.table(dict(zip(SCORE_COLUMNS, columns, strict=True))), file)
 
 
 def _summary(scored: Scored, out: Path) -> dict[str, Any]:

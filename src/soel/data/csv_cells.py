@@ -6,15 +6,13 @@ Plain numbers stay numbers.
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from soel.durable import replacing_text
 from soel.errors import DataError
 
 SEPARATORS = ",;\t"
@@ -41,7 +39,7 @@ def sniff_separator(line: str) -> str:
 
 def write_rows(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a CSV file, whole or not at all. None becomes an empty cell."""
-    with _replacing(Path(path)) as file:
+    with replacing_text(Path(path)) as file:
         # A quoted header cannot mislead whoever guesses the separator from it.
         csv.writer(file, quoting=csv.QUOTE_ALL).writerow([_cell(name) for name in header])
         csv.writer(file).writerows([_cell(value) for value in row] for row in rows)
@@ -102,19 +100,3 @@ def _cell(value: Any) -> str:
 
 def _is_formula(text: str) -> bool:
     return text.startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(text)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """A file that takes the place of `path` when it is complete, and leaves no trace when it is not."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with draft.open("x", encoding="utf-8", newline="") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}. Check the folder.") from error
-    finally:
-        draft.unlink(missing_ok=True)

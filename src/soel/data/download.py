@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soel.durable import move
+from soel.durable.disk import sync
 from soel.errors import DataError
 from soel.types import Progress
 
@@ -45,7 +46,7 @@ def download(file: RemoteFile, folder: Path, progress: Progress | None = None) -
             f"or put {file.name} into {folder} yourself."
         ) from error
     _check(part, file)
-    part.replace(target)
+    move(part, target)
     return target
 
 
@@ -70,8 +71,7 @@ def _copy(reply: Any, part: Path, have: int, progress: Progress | None) -> None:
             done += len(block)
             if progress is not None:
                 progress(done, max(total, done))
-        out.flush()
-        os.fsync(out.fileno())
+        sync(out)
     if done < total:
         raise OSError(f"the connection broke after {done} of {total} bytes")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from soel.errors import DataError
+from soel.durable import building, remove_leftovers
+from soel.errors import DataError, StorageError
 
 MAX_BYTES = 20 << 30  # more than any data set of the catalogue: a larger one is a bomb or a mistake
 _UNIX_LINK = 0o120000
@@ -20,13 +20,14 @@ def unpack(archive: Path, folder: Path) -> Path:
     """
     if folder.exists():
         return folder
-    part = folder.with_name(folder.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
+    remove_leftovers(folder)
     try:
-        (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, part)
+        with building(folder) as part:
+            (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, part)
+    except StorageError:
+        raise
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
         raise DataError(f"{archive.name} cannot be unpacked: {error}. Fetch it again.") from error
-    part.replace(folder)
     return folder
 
 
@@ -38,7 +39,6 @@ def _untar(archive: Path, part: Path) -> None:
             if not (member.isfile() or member.isdir()):
                 raise _refused(archive, f"{member.name!r}, which is a link or a device")
         _check_size(archive, sum(member.size for member in members))
-        part.mkdir(parents=True)
         content.extractall(part, filter="data")
 
 
@@ -49,7 +49,6 @@ def _unzip(archive: Path, part: Path) -> None:
             if (entry.external_attr >> 16) & 0o170000 == _UNIX_LINK:
                 raise _refused(archive, f"{entry.filename!r}, which is a link")
         _check_size(archive, sum(entry.file_size for entry in content.infolist()))
-        part.mkdir(parents=True)
         content.extractall(part)
 
 

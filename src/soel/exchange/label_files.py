@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
+from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError, SessionError
 from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Session, Told
 from soel.session.exchange import Said, all_said, read_kind, take_said
-from soel.session.files import write_whole
 
 FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json"}
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")

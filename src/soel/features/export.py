@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from soel.durable import replacing_path
 from soel.errors import ConfigError
 from soel.features.extractors import DEFAULT
 
@@ -42,14 +43,12 @@ def write_onnx(module: Any, path: Path, size: int) -> None:
     import torch
 
     _installed("onnxscript", "soel[images]")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _quiet():
+    with replacing_path(path) as draft, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _quiet():
         warnings.simplefilter("ignore")  # the exporter warns about its own future
         torch.onnx.export(
             module.eval(),
             (torch.zeros(2, 3, size, size),),
-            str(partial),
+            str(draft),
             dynamo=True,
             external_data=False,
             input_names=["images"],
@@ -57,7 +56,6 @@ def write_onnx(module: Any, path: Path, size: int) -> None:
             dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4096)},),
             verbose=False,
         )
-    partial.replace(path)
 
 
 class _quiet:  # noqa: N801 - reads as a word in a `with` line

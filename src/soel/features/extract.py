@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from soel.cores import in_order, n_cores
+from soel.durable import locked
 from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
@@ -115,11 +116,5 @@ def _place(source: Source, extractor: Extractor, cache: Path | None) -> Iterator
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time; the others wait and find its work done."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:  # a system without such locks: do not start two runs at once
-            pass
+    with locked(folder / "lock", patience=-1):
         yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,8 +12,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from soel.durable import move, write_whole
+from soel.durable.disk import sync
 from soel.errors import DataError
-from soel.session.files import sync_folder, write_whole
 from soel.types import Floats
 
 SYNC_SECONDS = 5.0
@@ -59,8 +59,7 @@ class GrowingMatrix:
             self._sync()
             self.close()
         if not self.path.exists():
-            self._partial.replace(self.path)
-            sync_folder(self.folder)
+            move(self._partial, self.path)
         return np.load(self.path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -104,8 +103,7 @@ class GrowingMatrix:
     def _sync(self) -> None:
         """First the rows, then the record that they are there."""
         assert self._file is not None
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        sync(self._file)
         state = {"done": self.done, "width": self.width, "n_rows": self.n_rows, "faults": self.faults}
         write_whole(self._state, json.dumps(state).encode())
         self._synced = time.monotonic()

@@ -7,10 +7,10 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+from soel.durable import write_whole
 from soel.errors import DataError
 from soel.features.items import Picture
 from soel.features.pictures import image_library
-from soel.session.files import write_whole
 
 SIZES = (16, 2048)
 QUALITY = 90

@@ -7,24 +7,23 @@ and the next start goes on from there.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from soel.durable import is_locked, write_whole
 from soel.errors import ConfigError, SessionError
+from soel.jobs.child import BUSY, STARTED
 from soel.session import SessionFolder
 from soel.stores import postgres
 from soel.stores.event_stores import IN_FOLDER, child_environment
 
 STEPS = ("ask", "fit")
-LOCK, LOG, PATIENCE = ".work.lock", "work.log", 20
+LOCK, LOG = ".work.lock", "work.log"
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
 
 
@@ -67,24 +66,34 @@ def start(folder: Path, what: str, n: int | None = None, store: str | None = Non
 
 
 def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | None) -> int:
-    """Run a module with its words, the store's address and the lock in a process of its own; returns its id."""
-    lock = _take_lock(place.path)
-    if lock is None:
-        raise SessionError("The machine is at work on this session already; wait until it is done.")
-    try:
-        write_progress(place, JobStatus(what, True))
-        command = [sys.executable, "-m", *module, _address(store), str(lock)]
-        process = _launch(command, place.path / LOG, store, lock)
-    finally:
-        os.close(lock)  # the child has it too, and keeps it until it is done or dies
+    """Run a module with its words and the store's address in a process of its own; returns its id.
+
+    The process takes the folder's lock itself and says so: a lock that is handed over would not work on Windows.
+    """
+    lock, log = place.path / LOCK, place.path / LOG
+    if is_locked(lock):
+        raise SessionError(_why_not(BUSY, log))
+    first = [str(lock), str(place.progress), json.dumps(asdict(JobStatus(what, True)))]
+    process = _launch([sys.executable, "-m", "soel.jobs.child", *first, *module, _address(store)], log, store)
+    assert process.stdout is not None
+    with process.stdout as said:
+        started = said.readline() == STARTED
+    if not started:
+        raise SessionError(_why_not(process.wait(), log))
     threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay behind as a zombie
     return process.pid
+
+
+def _why_not(code: int, log: Path) -> str:
+    if code == BUSY:
+        return "The machine is at work on this session already; wait until it is done."
+    return f"The work could not be started (code {code}); {log} says why."
 
 
 def progress(folder: Path) -> JobStatus | None:
     """The step that runs, or the last one if it ended early; None when all is well and quiet."""
     place = SessionFolder(Path(folder))
-    busy = _is_busy(place.path)  # asked first: a step that ends meanwhile has written its end by then
+    busy = is_locked(place.path / LOCK)  # asked first: a step that ends meanwhile has written its end by then
     try:
         said = JobStatus(**json.loads(place.progress.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -96,54 +105,20 @@ def progress(folder: Path) -> JobStatus | None:
 
 def write_progress(place: SessionFolder, now: JobStatus) -> None:
     """Replace what is said about the step. Not synced: after a crash of the machine nobody holds the lock."""
-    partial = place.progress.with_name(f".progress.{os.getpid()}.partial")
-    partial.write_text(json.dumps(asdict(now)), encoding="utf-8")
-    partial.replace(place.progress)
+    write_whole(place.progress, json.dumps(asdict(now)).encode(), lasting=False)
 
 
-def _launch(command: list[str], log: Path, store: str | None, lock: int) -> subprocess.Popen[bytes]:
+def _launch(command: list[str], log: Path, store: str | None) -> subprocess.Popen[bytes]:
     with log.open("ab") as said:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=subprocess.PIPE,
             stderr=said,
             env=child_environment(store),
-            pass_fds=(lock,),
             start_new_session=True,  # a signal for the server's terminal is not meant for it
         )
 
 
 def _address(store: str | None) -> str:
     return store or "" if store in (None, IN_FOLDER) else postgres.without_password(str(store))
-
-
-def _take_lock(folder: Path) -> int | None:
-    """A descriptor that holds the folder's lock; None where another process has it."""
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    for _ in range(PATIENCE):  # somebody may just be looking whether it is held
-        if _locked(descriptor, fcntl.LOCK_EX):
-            return descriptor
-        time.sleep(0.01)
-    os.close(descriptor)
-    return None
-
-
-def _locked(descriptor: int, how: int) -> bool:
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _is_busy(folder: Path) -> bool:
-    """Whether a step holds the lock. Those who look share it, so that they do not take one another for a step."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        return not _locked(descriptor, fcntl.LOCK_SH)
-    finally:
-        os.close(descriptor)

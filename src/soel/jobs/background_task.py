@@ -1,9 +1,7 @@
-"""The process behind `background`: `python -m soel.jobs.background_task FOLDER STEP N STORE LOCK`."""
+"""What the process behind `background` does, given FOLDER STEP N STORE."""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 import traceback
 from collections.abc import Sequence
@@ -32,14 +30,12 @@ class Reporter:
             write_progress(self._place, JobStatus(self._what, True, done, total))
 
 
-def main(words: Sequence[str]) -> int:
-    """Take one step and write down how it ended. The lock is let go at once: leaving takes torch a while."""
-    folder, what, n, store, lock = words
+def run(words: Sequence[str]) -> int:
+    """Take one step and write down how it ended."""
+    folder, what, n, store = words
     place = SessionFolder(Path(folder))
     error = _attempt(place, what, int(n) if n else None, store or None)
     write_progress(place, JobStatus(what, False, error=error))
-    if lock:
-        os.close(int(lock))
     return 1 if error else 0
 
 
@@ -71,7 +67,3 @@ def take_step(session: Session, what: str, n: int | None, report: Reporter) -> N
 
     session.fit(report)
     keep_outcome(session)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

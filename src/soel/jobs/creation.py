@@ -7,13 +7,13 @@ process loses nothing: features are in their cache, the session appears whole or
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from soel.durable import mark, private_folder, remove_marked
 from soel.errors import DataError, SessionError
 from soel.jobs.background import JobStatus, begin, progress
 from soel.jobs.creation_order import Order
@@ -66,7 +66,8 @@ class Creation:
 
     def start(self) -> None:
         """Begin, or join what another process has begun already."""
-        self.place.mkdir(exist_ok=True)
+        private_folder(self.place)
+        mark(self.place)
         words = ["soel.jobs.creation_task", str(self.place), self._order.to_text()]
         try:
             self._process = begin(SessionFolder(self.place), "create", words, self._store)
@@ -90,4 +91,4 @@ class Creation:
 
     def clear(self) -> None:
         """Remove what was known of it."""
-        shutil.rmtree(self.place, ignore_errors=True)
+        remove_marked(self.place)

@@ -1,17 +1,14 @@
-"""The process behind `creation`: `python -m soel.jobs.creation_task PLACE ORDER STORE LOCK`."""
+"""What the process behind `creation` does, given PLACE ORDER STORE."""
 
 from __future__ import annotations
 
-import glob
-import os
-import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from soel.api import workspace
+from soel.durable import remove_leftovers
 from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.background_task import Reporter, in_words
 from soel.jobs.creation_order import Order
@@ -34,20 +31,18 @@ class Part(Reporter):
 
 def main(words: Sequence[str]) -> int:
     """Make the session and write down how it ended."""
-    folder, order, store, lock = words
+    folder, order, store = words
     place = SessionFolder(Path(folder))
     error = _attempt(place, Order.from_text(order), store or None)
     if place.path.exists():  # somebody who saw the session may have cleared it
         write_progress(place, JobStatus("create", False, error=error))
-    if lock:
-        os.close(int(lock))
     return 1 if error else 0
 
 
 def _attempt(place: SessionFolder, order: Order, store: str | None) -> str:
     media = order.heard(Part(place, "extract", "write"), Part(place, "scan", "open"))
     try:
-        clear_leftovers(order.folder, place.path)
+        remove_leftovers(order.folder)
         made = workspace.create(order.folder, order.data, store=store, media=media, **order.options)
         made.close()
     except Exception as error:
@@ -55,23 +50,12 @@ def _attempt(place: SessionFolder, order: Order, store: str | None) -> str:
     return ""
 
 
-def clear_leftovers(folder: Path, keep: Path) -> None:
-    """Remove half-written folders of a process that was killed: whoever has the lock is alone at this session."""
-    for partial in folder.parent.glob(f".{glob.escape(folder.name)}-*"):
-        if partial != keep:
-            shutil.rmtree(partial, ignore_errors=True)
-
-
-def run() -> int:
+def run(words: Sequence[str]) -> int:
     """Be that process."""
     signal.signal(signal.SIGTERM, _leave)
-    tempfile.tempdir = sys.argv[1]  # what a killed process leaves there goes with the place
-    return main(sys.argv[1:])
+    tempfile.tempdir = words[0]  # what a killed process leaves there goes with the place
+    return main(words)
 
 
 def _leave(*_: object) -> None:
     raise SystemExit(143)  # unlike the signal itself, this lets half-written folders be removed
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.session import Scored, Session
-from soel.session.files import write_whole
 from soel.session.results import ranked
 from soel.types import Floats
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
-import tempfile
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+from soel.durable import write_whole
 from soel.errors import ConfigError
 from soel.report import sections
 from soel.report.facts import ReportFacts
@@ -24,18 +23,7 @@ def write_report(facts: ReportFacts, out: Path) -> Path:
     """Write the page to `out`, whole or not at all, and return where it lies."""
     page = render(facts).encode("utf-8", "replace")  # a half character in an id must not cost the report
     out = Path(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
-    draft = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.chmod(0o666 & ~_umask())
-        draft.replace(out)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_whole(out, page)
     return out
 
 
@@ -109,10 +97,3 @@ def _digest(script: str) -> str:
 
 def _asset(name: str) -> str:
     return files("soel.report").joinpath("assets", name).read_text("utf-8")
-
-
-def _umask() -> int:
-    """A temporary file is private; the report gets the rights of any other file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -13,12 +13,12 @@ from typing import Any
 from soel.data.parts import Part
 from soel.data.streams import Stream
 from soel.data.thinning import drawn_from, join_sample
+from soel.durable import replacing
 from soel.engines.ray.cluster import Cluster, check_installed
 from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.parts import Done, map_parts
 from soel.errors import SessionError
 from soel.scoring.streaming import Write
-from soel.session.files import replacing
 from soel.types import Progress, Rows
 
 

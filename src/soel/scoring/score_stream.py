@@ -17,9 +17,9 @@ from soel.data.encoder import Encoder
 from soel.data.parts import Part
 from soel.data.rank_files import write_ranks, write_scores
 from soel.data.streams import Stream
+from soel.durable import move, replacing
 from soel.errors import ConfigError, SessionError
 from soel.scoring.scored_parts import ScoredParts, scored_parts
-from soel.session.files import replacing, sync_folder
 from soel.types import Counted, Floats, Progress
 
 SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
@@ -59,8 +59,7 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)
             summary = _Summary(out)
-            _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_ranked(parts, scorer, ranks))).replace(out)
-            sync_folder(out.parent)
+            move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_ranked(parts, scorer, ranks))), out)
     except OSError as error:
         why = error.strerror or str(error)
         raise SessionError(

@@ -6,10 +6,8 @@ begun anew. Whoever has computed a part, here or on another machine, hands it to
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,8 +20,8 @@ import numpy as np
 
 from soel.data.parts import Part
 from soel.data.streams import Stream
+from soel.durable import replacing, take_lock, write_whole
 from soel.errors import DataError, SessionError
-from soel.session.files import replacing, write_whole
 from soel.types import Floats
 
 MANIFEST, LOCK = "manifest.json", ".lock"
@@ -71,14 +69,17 @@ def scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredPar
     model: its fingerprint. One command at a time works on a folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    lock = take_lock(folder / LOCK)
+    if lock is None:
+        raise SessionError(
+            f"Another command is writing {folder.name.strip('.')} already; wait for it, or choose another --out."
+        )
     try:
-        _lock(descriptor, folder)
         _begin(folder, {"model": model, "data": stream.fingerprint, "parts": _layout(stream)})
         yield ScoredParts(folder, stream)
         shutil.rmtree(folder)
     finally:
-        os.close(descriptor)
+        lock.release()
 
 
 def _begin(folder: Path, about: dict[str, str]) -> None:
@@ -105,15 +106,6 @@ def _layout(stream: Stream) -> str:
     """A digest of how the rows are cut and named."""
     cut = [(part.file, part.first_row, part.n_rows) for part in stream.parts]
     return hashlib.sha256(json.dumps([stream.id_column, cut]).encode()).hexdigest()
-
-
-def _lock(descriptor: int, folder: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise SessionError(
-            f"Another command is writing {folder.name.strip('.')} already; wait for it, or choose another --out."
-        ) from error
 
 
 def _check_finite(part: Part, scores: Floats) -> None:

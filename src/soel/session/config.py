@@ -9,8 +9,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from soel.durable import write_whole
 from soel.errors import ConfigError, SessionError
-from soel.session.files import write_whole
 
 FORMAT = 1
 _TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold")

@@ -1,20 +1,16 @@
-"""Files that are whole or absent, and on disk before anyone is told of them."""
+"""What a round saw of the pool, as a file that is checked when it is read."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
-import shutil
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
+from soel.durable import move, replacing
 from soel.errors import SessionError
 from soel.types import Floats
 
@@ -25,46 +21,6 @@ class PoolRecord:
 
     scores: Floats
     embeddings: Floats
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the target, sync, then rename: a reader finds the old file or the new one."""
-    with replacing(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when all of it is on disk, and leaves no trace otherwise."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    try:
-        with partial.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def copy_durably(source: Path, target: Path) -> None:
-    """Copy a file of any size and wait until it is on disk."""
-    shutil.copyfile(source, target)
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename inside this folder durable, where the system lets a folder be opened."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str]:
@@ -79,8 +35,7 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
         np.savez(file, scores=scores, embeddings=embeddings)
     digest = _digest(draft)
     name = f"{number:04d}-{digest[:12]}.npz"
-    draft.replace(folder / name)
-    sync_folder(folder)
+    move(draft, folder / name)
     return name, digest
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from soel.durable import replacing, write_whole
 from soel.errors import SessionError
 from soel.session.config import SessionConfig, read_config, write_config
-from soel.session.files import replacing, write_whole
 from soel.types import Floats
 
 STREAM = "stream.json"

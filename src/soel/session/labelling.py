@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soel.durable import write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.session.answers import LABELS, Answer, as_answers
-from soel.session.files import write_whole
 from soel.session.folder import SessionFolder
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from soel.durable import move
 from soel.errors import ConfigError, SessionError
 from soel.session import Session, SessionConfig, SessionFolder
-from soel.session.files import sync_folder
 from soel.stores import postgres
 from soel.stores.events import SqlStore
 
@@ -61,6 +61,5 @@ def bring_in(session: Session) -> Path:
         store.close()
     for trace in ("-wal", "-shm"):  # of an older copy; beside a new file they would be read as a part of it
         target.with_name(target.name + trace).unlink(missing_ok=True)
-    partial.replace(target)
-    sync_folder(target.parent)
+    move(partial, target)
     return target

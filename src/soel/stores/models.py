@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
+from soel.durable import building, write_whole
 from soel.errors import ModelFileError
 
 FORMAT = 1
@@ -31,17 +29,11 @@ def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mappin
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).exists() and any(folder.iterdir()):
         raise ModelFileError(f"{folder} exists and is not a model folder; choose another place.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, scratch / WEIGHTS)
-        manifest = _manifest(scratch / WEIGHTS, content)
-        (scratch / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        for path in (scratch / WEIGHTS, scratch / MANIFEST):
-            _sync(path)
-        _swap(scratch, folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    weights = save({name: np.ascontiguousarray(value) for name, value in tensors.items()})
+    manifest = _manifest(weights, content)
+    with building(folder, private=True) as draft:  # a model holds rows of the data
+        write_whole(draft / WEIGHTS, weights)
+        write_whole(draft / MANIFEST, json.dumps(manifest, indent=1).encode())
     return str(manifest["fingerprint"])
 
 
@@ -82,8 +74,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def _manifest(weights: Path, content: Mapping[str, Any]) -> dict[str, Any]:
-    digest = _digest(weights)
+def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(weights).hexdigest()
     text = json.dumps(content, sort_keys=True)
     return {
         "format": FORMAT,
@@ -97,19 +89,3 @@ def _manifest(weights: Path, content: Mapping[str, Any]) -> dict[str, Any]:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _swap(scratch: Path, folder: Path) -> None:
-    """Put the new folder in place; an old one is moved aside first and then removed."""
-    if folder.exists():
-        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-        folder.replace(aside / "old")
-        scratch.replace(folder)
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        scratch.replace(folder)

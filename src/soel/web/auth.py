@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
+from soel.durable import write_whole
 from soel.errors import SessionError
-from soel.session.files import write_whole
 
 Role = Literal["owner", "annotator"]
 ROLES = ("owner", "annotator")

@@ -1,0 +1,30 @@
+"""Files and folders that are whole or absent, on disk before anyone is told of them; locks; what is ours to delete.
+
+Every lasting write of the package goes through this room, and in it through the steps of `disk`.
+"""
+
+from soel.durable.files import copy_whole, move, replacing, replacing_path, replacing_text, sync_file, write_whole
+from soel.durable.folders import building, is_marked, mark, private_folder, remove_leftovers, remove_marked
+from soel.durable.locks import is_locked, locked, take_lock
+from soel.durable.told import explain, telling
+
+__all__ = [
+    "building",
+    "copy_whole",
+    "explain",
+    "is_locked",
+    "is_marked",
+    "locked",
+    "mark",
+    "move",
+    "private_folder",
+    "remove_leftovers",
+    "remove_marked",
+    "replacing",
+    "replacing_path",
+    "replacing_text",
+    "sync_file",
+    "take_lock",
+    "telling",
+    "write_whole",
+]

@@ -1,0 +1,54 @@
+"""What the operating system says, as a sentence that names the file and the remedy."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, StorageError
+
+_FREE = "Free some space and try again; nothing that was there changed."
+_ALLOW = "Change the permissions, or choose another place."
+_KINDS: dict[int, tuple[type[StorageError], str, str]] = {
+    errno.ENOSPC: (DiskFullError, "the disk is full", _FREE),
+    errno.EDQUOT: (DiskFullError, "the quota is used up", _FREE),
+    errno.EROFS: (ReadOnlyError, "the disk is read-only", "Make it writable, or work on a copy elsewhere."),
+    errno.EACCES: (NoPermissionError, "this account may not", _ALLOW),
+    errno.EPERM: (NoPermissionError, "this account may not", _ALLOW),
+    errno.EIO: (StorageError, "the disk reports an error", "Copy what is there to another disk before anything else."),
+}
+
+
+def explain(error: OSError, path: Path, act: str = "written") -> StorageError:
+    """The error about a file as one of ours. act: what could not be done to it."""
+    if isinstance(error, StorageError):
+        return error
+    said = error.strerror or str(error) or type(error).__name__
+    kind, why, remedy = _KINDS.get(error.errno or 0, (StorageError, said, "Check the path and the disk."))
+    told = kind(f"{path} cannot be {act}: {why}. {remedy}")
+    told.errno, told.strerror, told.filename = error.errno, why, str(path)
+    return told
+
+
+@contextmanager
+def telling(path: Path, act: str = "written") -> Iterator[None]:
+    """What goes wrong with this file, or with one without a name, is told of `path`; other files' errors pass."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, StorageError) or not _is_about(error, path):
+            raise
+        raise explain(error, path, act) from error
+
+
+def _is_about(error: OSError, path: Path) -> bool:
+    """Whether an error is about the path or its draft; writing and syncing fail without a name."""
+    if error.filename is None:
+        return error.errno in _KINDS or error.errno == errno.EFBIG
+    if not isinstance(error.filename, str | bytes):
+        return False
+    named = os.fsdecode(error.filename)
+    return named in (str(path), str(path.parent)) or named.startswith(str(path.with_name(f".{path.name}")))

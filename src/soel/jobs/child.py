@@ -1,0 +1,33 @@
+"""A process that holds a lock for as long as it works: `python -m soel.jobs.child LOCK PROGRESS TEXT MODULE WORD...`.
+
+It takes the lock before it imports anything slow, writes TEXT as the first progress, says so to whoever started it,
+and runs MODULE with its words.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from soel.durable import take_lock, write_whole
+
+STARTED, BUSY, PATIENCE = b"started\n", 75, 0.2
+
+
+def main(lock: str, progress: str, text: str, module: str, *words: str) -> int:
+    """Be that process; returns BUSY where another one holds the lock."""
+    held = take_lock(Path(lock), PATIENCE)  # somebody may just be looking whether it is held
+    if held is None:
+        return BUSY
+    write_whole(Path(progress), text.encode(), lasting=False)
+    os.write(1, STARTED)
+    os.dup2(2, 1)  # what is printed from now on belongs into the log
+    code: int = import_module(module).run(words)
+    held.release()  # at once: leaving takes torch a while
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
