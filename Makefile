@@ -1,37 +1,49 @@
-# Two commands: `make demo` shows the product, `make test` checks everything. Both set themselves up.
+# `make demo` shows the product, `make test` checks everything, `make docs` builds the site. Each sets itself up.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+STAMPS := $(VENV)/.stamps
+DEMO := $(STAMPS)/demo
+TEST := $(STAMPS)/test
+INSTALL := $(BIN)/pip install --quiet --no-compile --require-hashes --no-deps
 
-.PHONY: demo test lint types contract tests bench clean
+.PHONY: demo test lint types contract tests docs bench lock bom licences audit clean
 
-demo: $(STAMP)
+demo: $(DEMO)
 	$(BIN)/soel demo --out demo
 
 test: lint types contract tests
 
-lint: $(STAMP)
+lint: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(STAMP)
+types: $(TEST)
 	$(BIN)/mypy
 
-contract: $(STAMP)
+contract: $(TEST)
 	$(BIN)/lint-imports
 
-tests: $(STAMP)
+tests: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-bench: $(STAMP)
+docs: $(TEST)
+	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet docs site
+
+bench: $(TEST)
 	$(BIN)/python -m benchmarks
 
-$(STAMP): pyproject.toml constraints.txt
+# The stamp of a set-up: its lock file, installed with the digest of every file checked. torch comes without CUDA
+# where an index of yours has that build, else as the public index has it.
+$(STAMPS)/%: lock/%.txt lock/torch.txt lock/torch-cpu.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[dev]"
-	$(BIN)/pip install --quiet -c constraints.txt --no-deps deepod  # a peer; it pins an old torch it does not need
-	touch $@
+	$(INSTALL) -r $<
+	$(INSTALL) -r lock/torch-cpu.txt 2>/dev/null || $(INSTALL) -r lock/torch.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	mkdir -p $(STAMPS) && touch $@
+
+lock:
+	$(PYTHON) scripts/lock.py
 
 clean:
-	rm -rf $(VENV) demo build dist
+	rm -rf $(VENV) demo site build dist

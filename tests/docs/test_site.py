@@ -1,0 +1,52 @@
+"""The site builds without network and without a warning, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILD = """
+import socket, sys
+
+def refuse(*args):
+    raise OSError("the site is built without network")
+
+socket.socket.connect = socket.getaddrinfo = refuse
+from sphinx.cmd.build import build_main
+sys.exit(build_main(["--fail-on-warning", "--keep-going", "--fresh-env", "--quiet", *sys.argv[1:]]))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for package in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(package, reason="the extra `docs` is not installed")
+    out = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    arguments = ["-d", str(out / "doctrees"), str(ROOT / "docs"), str(out / "html")]
+    done = subprocess.run([sys.executable, "-c", BUILD, *arguments], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return out / "html"
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    sources = [page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in sources if not (site / page.with_suffix(".html")).exists()] == []
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    loads = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//')
+    assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text())] == []
+
+
+def test_the_reference_names_every_public_name(site: Path) -> None:
+    import soel
+
+    text = (site / "reference" / "python.html").read_text()
+    assert [name for name in soel.__all__ if not re.search(rf'id="soel\.(?:[a-z_]+\.)*{name}"', text)] == []
