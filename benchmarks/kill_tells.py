@@ -20,6 +20,7 @@ from tests.stores.postgres_server import running_server
 
 from soel.api import workspace
 from soel.session import Answer
+from soel.types import Verdict
 
 N_KILLS, N_ITEMS = 1000, 50
 FLOORS = {"sqlite kept share": 1.0, "postgres kept share": 1.0, "sqlite kills": N_KILLS, "postgres kills": N_KILLS}
@@ -64,7 +65,7 @@ def nursery(folder: Path) -> None:
 def annotate(folder: Path, who: str) -> None:
     session = workspace.open(folder)
     for turn in range(10**9):
-        word = "anomaly" if turn % 2 else "normal"
+        word = Verdict.ANOMALY if turn % 2 else Verdict.NORMAL
         session.tell([Answer(f"i{turn % N_ITEMS}", word, str(turn))], who)
         os.write(1, f"{who} {turn}\n".encode())  # one write of a short line is never torn
 

@@ -1,4 +1,4 @@
-"""Labels in the codes people write."""
+"""Labels in the codes people write; names, texts and ids."""
 
 import re
 from decimal import Decimal
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soel.errors import LabelError
-from soel.validation import check_labels, is_missing
+from soel.errors import DataError, LabelError
+from soel.validation import check_distinct, check_id, check_labels, check_text, clean_name, is_missing
 
 SPELLINGS: dict[int, list[Any]] = {
     1: [1, 1.0, True, "anomaly", " Anomaly ", "ANOMALY", "1", np.int8(1), Decimal(1)],
@@ -99,3 +99,55 @@ def test_markers_of_missing_values_are_missing(cell: Any) -> None:
 @pytest.mark.parametrize("cell", [0, "", "nan", False, np.inf, np.datetime64("2020-01-01")])
 def test_values_are_not_missing(cell: Any) -> None:
     assert not is_missing(cell)
+
+
+@pytest.mark.parametrize("name", ["Ann", "Ben de Vries", "李雷", "Łukasz", "राम", "ann@example.org", "x" * 100])
+def test_a_name_that_people_have_is_kept_as_it_is(name: str) -> None:
+    assert clean_name(name) == name
+
+
+def test_a_name_has_one_way_to_be_written() -> None:
+    assert clean_name("  Jose\u0301\u00a0 Ruiz\n") == "José Ruiz"
+
+
+@pytest.mark.parametrize("name", ["", " \t", "a\x00b", "a\x1b[2J", "\u202eann", "a\u200bb", "\ud800", "x" * 101])
+def test_a_name_that_nobody_can_read_is_refused(name: str) -> None:
+    with pytest.raises(DataError, match="is not a name"):
+        clean_name(name)
+
+
+@pytest.mark.parametrize("name", ["soel", "SOEL", "s o e l", "\u0455\u043e\u0435l", "söel"])
+def test_nobody_can_pass_for_the_session_itself(name: str) -> None:
+    with pytest.raises(DataError, match="calls itself"):
+        clean_name(name)
+
+
+@pytest.mark.parametrize("twin", ["ann", "ANN", "An n", "\u0410nn", "Änn", "\u0391nn"])
+def test_a_new_name_must_not_look_like_a_known_one(twin: str) -> None:
+    check_distinct("Ann", ["Ann", "Ben"])
+    check_distinct("Anna", ["Ann", "Ben"])
+    with pytest.raises(DataError, match="looks like 'Ann'"):
+        check_distinct(twin, ["Ben", "Ann"])
+
+
+def test_signs_of_other_scripts_tell_names_apart() -> None:
+    check_distinct("राम", ["रीम"])
+    check_distinct("かい", ["がい"])
+
+
+@pytest.mark.parametrize("text", ["", "two\nlines\tand a tab\r\n", "李雷 ✓"])
+def test_a_text_that_can_be_stored_everywhere(text: str) -> None:
+    assert check_text(text) == text
+
+
+@pytest.mark.parametrize("text", ["a\x00", "\x1b[2J", "\x7f", "\x85", "\udc00", "x" * 10_001])
+def test_a_text_that_cannot(text: str) -> None:
+    with pytest.raises(DataError, match=r"remove it|shorten it"):
+        check_text(text)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\tb", "\x00", "", "x" * 1001, "a\u2028b"])
+def test_an_id_fits_on_a_line(name: str) -> None:
+    assert check_id("pump 7 / März") == "pump 7 / März"
+    with pytest.raises(DataError, match="id"):
+        check_id(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +16,41 @@ Labels = NDArray[np.int8]
 Progress = Callable[[int, int], None]  # called with how much is done, of how much
 Counted = Callable[[int], None]  # called with how much is done
 
-UNLABELLED, NORMAL, ANOMALY = -1, 0, 1
-LABEL_WORDS = {"anomaly": ANOMALY, "normal": NORMAL, "unlabelled": UNLABELLED}
+
+class Label(IntEnum):
+    """What is known about an item; the codes of every array of labels."""
+
+    UNLABELLED = -1
+    NORMAL = 0
+    ANOMALY = 1
+
+    @property
+    def word(self) -> str:
+        """As people read and write it."""
+        return self.name.lower()
+
+
+class Verdict(StrEnum):
+    """What an expert can say about an item."""
+
+    ANOMALY = "anomaly"
+    NORMAL = "normal"
+    SKIP = "skip"
+    UNSURE = "unsure"
+
+    @property
+    def label(self) -> Label | None:
+        """The label it gives; None where it sets the item aside."""
+        return LABEL_WORDS.get(self.value)
+
+
+UNLABELLED, NORMAL, ANOMALY = Label.UNLABELLED, Label.NORMAL, Label.ANOMALY
+LABEL_WORDS = {label.word: label for label in (ANOMALY, NORMAL, UNLABELLED)}
+VERDICT_WORDS = {
+    **{verdict.value: verdict for verdict in Verdict},
+    **{verdict.value[0]: verdict for verdict in Verdict},  # one key each
+    **{str(verdict.label.value): verdict for verdict in Verdict if verdict.label is not None},  # 1 and 0
+}
 
 
 @dataclass(frozen=True)

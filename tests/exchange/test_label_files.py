@@ -9,22 +9,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
+from soel.exchange.entries import Entry, list_entries
 from soel.exchange.label_files import FORMATS, export_labels, import_labels, read_labels
 from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Answer, Session
-from soel.session.exchange import Said, all_said
+from soel.types import Verdict
 from tests.table_session import Make
 
 
 def fill(session: Session) -> None:
-    session.tell([Answer("=n1", "anomaly", "=SUM(A1) looks odd"), Answer("=n2", "normal")], "ann")
+    session.tell([Answer("=n1", Verdict.ANOMALY, "=SUM(A1) looks odd"), Answer("=n2", Verdict.NORMAL)], "ann")
     session.tell({"=n1": "normal", "=n3": "skip", "=n4": "unsure"}, "@bob")
     session.decide("=n1", "anomaly")
     session.note("=n5", '-1+1, "quoted"\nand a second line', "ann")
 
 
 def meant(session: Session) -> list[tuple[str, ...]]:
-    return [(s.item, s.label, s.note, s.who, s.kind) for s in all_said(session.state)]
+    return [(e.item, e.verdict or "", e.note, e.who, e.kind) for e in list_entries(session.state)]
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -122,9 +123,9 @@ def test_missing_files_and_unknown_formats_are_named(make: Make, tmp_path: Path)
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 entries: Any = st.builds(
-    Said,
+    Entry,
     item=words.filter(bool),
-    label=st.sampled_from(["anomaly", "normal", "skip", "unsure"]),
+    verdict=st.sampled_from(Verdict),
     note=words,
     who=words.filter(bool),
     at=st.just("2024-01-01T00:00:00+00:00"),
@@ -133,6 +134,6 @@ entries: Any = st.builds(
 
 @given(st.lists(entries, max_size=6))
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_tasks_say_what_was_said(said: list[Said]) -> None:
-    again = read_tasks(json.loads(json.dumps(as_tasks(said))))
-    assert sorted(map(repr, again)) == sorted(map(repr, said))
+def test_tasks_hold_every_entry(written: list[Entry]) -> None:
+    again = read_tasks(json.loads(json.dumps(as_tasks(written))))
+    assert sorted(map(repr, again)) == sorted(map(repr, written))

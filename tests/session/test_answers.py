@@ -4,6 +4,7 @@ import pytest
 
 from soel.errors import LabelError
 from soel.session import Answer, as_answers, read_verdict
+from soel.types import Verdict
 
 
 @pytest.mark.parametrize(
@@ -26,10 +27,10 @@ def test_anything_else_is_refused_with_the_codes(word: str) -> None:
 
 
 def test_a_label_is_stored_with_its_code_and_note() -> None:
-    event = Answer("x", "anomaly", "odd").event("ann")
+    event = Answer("x", Verdict.ANOMALY, "odd").event("ann")
     assert (event.kind, event.who, event.item) == ("label", "ann", "x")
     assert event.body == {"label": 1, "note": "odd"}
-    assert Answer("x", "normal").event("ann").body == {"label": 0}
+    assert Answer("x", Verdict.NORMAL).event("ann").body == {"label": 0}
 
 
 def test_a_skip_is_an_event_of_its_own_kind() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soel.errors import SessionError
+from soel.errors import DataError
 from soel.session import Session
 from tests.session.conftest import MakeSession
 
@@ -125,9 +125,9 @@ def test_many_at_once_never_share_an_item(make_session: MakeSession) -> None:
     assert sorted(shown) == sorted(asked)
 
 
-@pytest.mark.parametrize("who", ["", "  ", "a\nb", "a\x00b", "x" * 101])
+@pytest.mark.parametrize("who", ["", "  ", "a\x00b", "x" * 101])
 def test_a_name_that_nobody_can_read_is_refused(session: Session, who: str) -> None:
     for step in (session.next_items, lambda name: session.tell({"item 1": "normal"}, name)):
-        with pytest.raises(SessionError, match="is not a name"):
+        with pytest.raises(DataError, match="is not a name"):
             step(who)
     assert session.state.last_event == 0

@@ -11,6 +11,7 @@ from soel.errors import ConfigError, DataError, LabelError, SessionError, Unknow
 from soel.oracle import SimulatedExpert
 from soel.profiles import PAPER
 from soel.session import Answer, Session
+from soel.types import Verdict
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession
 from tests.session.fake_engine import FakeEngine
 
@@ -88,7 +89,7 @@ def test_unknown_items_are_named_and_nothing_is_stored(session: Session) -> None
 
 def test_an_item_answered_two_ways_at_once_is_refused(session: Session) -> None:
     with pytest.raises(LabelError, match="anomaly and normal at once"):
-        session.tell([Answer("item 3", "anomaly"), Answer("item 3", "normal")])
+        session.tell([Answer("item 3", Verdict.ANOMALY), Answer("item 3", Verdict.NORMAL)])
     assert session.state.answers == {}
 
 
@@ -102,7 +103,7 @@ def test_telling_the_same_twice_stores_it_once(session: Session) -> None:
     told = session.tell({"item 3": "anomaly"})
     again = session.tell({"item 3": "a"})
     assert (told.n_stored, again.n_stored, again.n_repeated) == (1, 0, 1)
-    assert session.tell([Answer("item 3", "anomaly", "look here")]).n_stored == 1
+    assert session.tell([Answer("item 3", Verdict.ANOMALY, "look here")]).n_stored == 1
     assert session.state.answers["item 3"].note == "look here"
 
 

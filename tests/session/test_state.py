@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from soel.errors import SessionError
 from soel.session import Answer, Event, Ledger, SessionState, fold
 from soel.session.rounds import Draw, ModelRef, Round
+from soel.types import Verdict
 
 ITEMS = tuple("abcdefghij")
 
@@ -24,7 +25,7 @@ def drawn(number: int, asked: Sequence[str], reserve: Sequence[str] = ()) -> Eve
 
 
 def said(item: str, verdict: str, who: str = "expert") -> Event:
-    return Answer(item, verdict).event(who)
+    return Answer(item, Verdict(verdict)).event(who)
 
 
 UNDO = Event("undo", "expert")
@@ -144,7 +145,7 @@ def test_the_budget_grows() -> None:
 
 
 def test_notes_are_kept_apart_from_answers_and_the_newest_of_each_counts() -> None:
-    told = [ROUND, Answer("a", "normal", "first").event("expert"), written("a", "odd", "other")]
+    told = [ROUND, Answer("a", Verdict.NORMAL, "first").event("expert"), written("a", "odd", "other")]
     assert [(note.who, note.text) for note in after(*told).notes_of("a")] == [("expert", "first"), ("other", "odd")]
     again = after(*told, written("a", "second", "expert"), written("a", "", "other"))
     assert [(note.who, note.text) for note in again.notes_of("a")] == [("expert", "second")]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from soel.errors import LabelError, SessionError, UnknownItemError
+from soel.errors import DataError, LabelError, SessionError, UnknownItemError
 from soel.session import Answer, Session
+from soel.types import Verdict
 
 
 def test_the_same_word_of_two_annotators_is_two_answers(session: Session) -> None:
@@ -60,14 +61,16 @@ def test_notes_belong_to_their_writer(session: Session) -> None:
         session.note("nobody", "?", "ann")
 
 
-@pytest.mark.parametrize(("text", "message"), [("x" * 100_001, "at most 100000"), ("a\x00", "NUL"), ("\ud800", "pair")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("x" * 100_001, "shorten it"), ("a\x00", "x00"), ("\ud800", "ud800"), ("\x1b[2J", "x1b")]
+)
 def test_texts_that_cannot_be_kept_are_refused(session: Session, text: str, message: str) -> None:
     for step in (
         lambda: session.note("item 1", text),
-        lambda: session.tell([Answer("item 1", "normal", text)]),
+        lambda: session.tell([Answer("item 1", Verdict.NORMAL, text)]),
         lambda: session.write_guidelines(text),
     ):
-        with pytest.raises(SessionError, match=message):
+        with pytest.raises(DataError, match=message):
             step()
     assert session.state.last_event == 0
 
@@ -91,7 +94,7 @@ def test_the_budget_grows_up_to_the_pool(session: Session) -> None:
 
 
 def test_an_import_is_stored_whole_or_not_at_all(session: Session) -> None:
-    told = [("ann", Answer("item 1", "normal")), ("bob", Answer("item 1", "anomaly"))]
+    told = [("ann", Answer("item 1", Verdict.NORMAL)), ("bob", Answer("item 1", Verdict.ANOMALY))]
     with pytest.raises(UnknownItemError):
         session.take_in(told, [("owner", "nobody", "normal")])
     with pytest.raises(LabelError):

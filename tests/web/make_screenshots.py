@@ -13,6 +13,7 @@ from soel.jobs.background import JobStatus
 from soel.media import picture_pool
 from soel.media.session_media import open_media
 from soel.session import Answer
+from soel.types import Verdict
 from soel.web.app import create_preparing_app
 from soel.web.auth import User
 from tests.web.browser import ARGUMENTS, find_chromium
@@ -67,7 +68,7 @@ def _table(browser: Browser, place: Path) -> None:
         items = session.state.open
         for number, item in enumerate(items[:6]):
             note = "bearing replaced last week" if number == 3 else ""
-            session.tell([Answer(item, "anomaly" if item in failing else "normal", note)], "expert")
+            session.tell([Answer(item, Verdict.ANOMALY if item in failing else Verdict.NORMAL, note)], "expert")
         shown = next(item for item in items[6:] if item in failing)
         _shoot(live, browser, f"/?item={shown}", "label")
         _shoot(live, browser, f"/?item={shown}", "label-dark", color_scheme="dark")
@@ -97,7 +98,7 @@ def _media(browser: Browser, place: Path, kind: str) -> None:
         assert media is not None
         damaged = {item.id for row, item in enumerate(media.items) if _is_damaged(kind, row)}
         for item in session.state.open[:6]:
-            session.tell([Answer(item, "anomaly" if item in damaged else "normal")], "expert")
+            session.tell([Answer(item, Verdict.ANOMALY if item in damaged else Verdict.NORMAL)], "expert")
         shown = next((item for item in session.state.open if item in damaged), session.state.open[0])
         _shoot(live, browser, f"/?item={shown}", f"label-{kind}")
         if kind == "image":

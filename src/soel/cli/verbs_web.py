@@ -14,11 +14,10 @@ from soel.cli.verbs_features import add_media_options, read_media_options
 from soel.cli.verbs_start import PROFILES
 from soel.errors import ConfigError
 from soel.report.progress import Bar
+from soel.validation import clean_name
 
 if TYPE_CHECKING:
     from soel.jobs.background import JobStatus
-
-LONGEST_NAME = 60  # answers are kept by name, and pages show it
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -56,7 +55,7 @@ def run_label(args: argparse.Namespace) -> Reply:
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    who, address = _name(args.who), Address(args.host, args.port, args.name)
+    who, address = clean_name(args.who), Address(args.host, args.port, args.name)
     creation = Creation(args.data, _given(args), args.store, read_media_options(args, None))
     creation.check()
     if creation.is_done and _given(args):
@@ -91,13 +90,6 @@ class TerminalProgress:
         if error and error != self._error:
             print(f"The session could not be prepared: {error}", file=sys.stderr, flush=True)
         self._error = error
-
-
-def _name(text: str) -> str:
-    name = " ".join(text.split())
-    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise ConfigError(f"--who needs a name of 1 to {LONGEST_NAME} characters, got {text[:80]!r}.")
-    return name
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

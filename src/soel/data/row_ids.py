@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from soel.data.columns import Column
 from soel.data.frame import Frame
 from soel.errors import DataError
-from soel.validation import is_missing
+from soel.validation import check_id, is_missing
 
 Ids = NDArray[np.object_]
 _DIGITS = 16
@@ -47,7 +47,7 @@ def given_ids(name: str, cells: Sequence[Any]) -> Ids:
         raise DataError(
             f"The id column {name!r} is not unique: {example!r} stands in {count} rows. Give every row its own id."
         )
-    return np.array(texts, object)
+    return np.array([check_id(text) for text in texts], object)
 
 
 def _digests(frame: Frame) -> Iterator[str]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError, SessionError
+from soel.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
 from soel.exchange.label_studio import as_tasks, read_tasks
-from soel.session import Session, Told
-from soel.session.exchange import Said, all_said, read_kind, take_said
+from soel.session import Session, Told, read_verdict
 
 FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json"}
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
@@ -25,23 +24,23 @@ def export_labels(session: Session, form: str = "csv", out: Path | None = None) 
     if form not in FORMATS:
         raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
     path = Path(out) if out is not None else session.folder.path / FORMATS[form]
-    said = all_said(session.state)
+    entries = list_entries(session.state)
     if form == "csv":
-        write_rows(path, COLUMNS, [[s.item, s.label, s.note, s.who, s.at, s.kind] for s in said])
+        write_rows(path, COLUMNS, [[e.item, _label(e), e.note, e.who, e.at, e.kind.value] for e in entries])
     elif form == "json":
-        entries = [asdict(each) for each in said]
-        _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": entries})
+        labels = [_as_mapping(entry) for entry in entries]
+        _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
     else:
-        _write_json(path, as_tasks(said))
-    return path, len(said)
+        _write_json(path, as_tasks(entries))
+    return path, len(entries)
 
 
 def import_labels(session: Session, path: Path, who: str | None = None) -> Told:
     """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
-    return take_said(session, read_labels(Path(path)), who)
+    return store_entries(session, read_labels(Path(path)), who)
 
 
-def read_labels(path: Path) -> list[Said]:
+def read_labels(path: Path) -> list[Entry]:
     """The entries of a file; its form is told by the suffix and the content."""
     if path.suffix.lower() != ".json":
         return _read_csv(path)
@@ -56,16 +55,16 @@ def read_labels(path: Path) -> list[Said]:
     return _read_own(path, content)
 
 
-def _read_csv(path: Path) -> list[Said]:
+def _read_csv(path: Path) -> list[Entry]:
     rows = read_rows(path)
     missing = [name for name in ("item_id", "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
-    said = [_from_mapping(row | {"item": row["item_id"]}) for row in rows]
-    return [each for each in said if each.label or each.kind == "note"]
+    filled = [row for row in rows if row["label"].strip() or row.get("kind", "").strip().lower() == EntryKind.NOTE]
+    return [_from_mapping(row | {"item": row["item_id"]}) for row in filled]
 
 
-def _read_own(path: Path, content: Any) -> list[Said]:
+def _read_own(path: Path, content: Any) -> list[Entry]:
     if not isinstance(content, dict) or content.get("format") != MARK or content.get("version") != VERSION:
         raise LabelError(
             f"{path.name} holds neither labels that soel exported (version {VERSION}) nor tasks of Label Studio."
@@ -76,10 +75,27 @@ def _read_own(path: Path, content: Any) -> list[Said]:
         raise LabelError(f"{path.name} has an entry that is no label ({error}); nothing was stored.") from error
 
 
-def _from_mapping(entry: Mapping[str, Any]) -> Said:
+def _from_mapping(entry: Mapping[str, Any]) -> Entry:
     item, label = str(entry["item"]), str(entry["label"]).strip()
     note, who, at = (str(entry.get(name) or "") for name in ("note", "who", "at"))
-    return Said(item, label, note, who.strip(), at, read_kind(str(entry.get("kind") or "")))
+    kind = read_kind(str(entry.get("kind") or ""))
+    verdict = None if kind is EntryKind.NOTE else read_verdict(label)
+    return Entry(item, verdict, note, who.strip(), at, kind)
+
+
+def _as_mapping(entry: Entry) -> dict[str, str]:
+    return {
+        "item": entry.item,
+        "label": _label(entry),
+        "note": entry.note,
+        "who": entry.who,
+        "at": entry.at,
+        "kind": entry.kind.value,
+    }
+
+
+def _label(entry: Entry) -> str:
+    return "" if entry.verdict is None else entry.verdict.value
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from soel.errors import ConfigError, LabelError, UnknownItemError
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Labels
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Label, Labels, Verdict
 
-_WORDS = {ANOMALY: "anomaly", NORMAL: "normal", UNLABELLED: "skip"}
+_VERDICTS = {ANOMALY: Verdict.ANOMALY, NORMAL: Verdict.NORMAL, UNLABELLED: Verdict.SKIP}
 
 
 class SimulatedExpert:
@@ -47,7 +47,7 @@ class SimulatedExpert:
 
     def answer(self, ids: Iterable[str]) -> dict[str, str]:
         """The answer to each item id in words, ready to be told: anomaly, normal or skip."""
-        return {item: _WORDS[self._answer(item)] for item in ids}
+        return {item: _VERDICTS[Label(self._answer(item))].value for item in ids}
 
     def _answer(self, key: int | str) -> int:
         truth: Mapping[int | str, int] = self._truth  # type: ignore[assignment]

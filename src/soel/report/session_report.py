@@ -18,10 +18,9 @@ from soel.report.facts import Asked, PoolFacts, ReportFacts, Setup, Standout, Th
 from soel.report.page import write_report
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
-from soel.types import LABEL_WORDS, Floats, Labels
+from soel.types import Floats, Label, Labels
 
 N_TOP, N_STANDOUTS = 10, 3
-_WORD_OF = {code: word for word, code in LABEL_WORDS.items()}
 
 
 def write_session_report(session: Session, frame: Frame, out: Path) -> Path:
@@ -86,7 +85,7 @@ def _top(ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels,
             ids[row],
             float(scores[row]),
             rank,
-            _WORD_OF[int(labels[row])],
+            Label(labels[row]).word,
             bool(alarms[row]),
             _standouts(frame, int(row)),
         )

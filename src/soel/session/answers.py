@@ -7,36 +7,32 @@ from dataclasses import dataclass
 
 from soel.errors import LabelError
 from soel.session.ports import Event
-from soel.types import ANOMALY, NORMAL
-
-LABELS = {"anomaly": ANOMALY, "normal": NORMAL}
-VERDICTS = ("anomaly", "normal", "skip", "unsure")
-_WORDS = {"a": "anomaly", "1": "anomaly", "n": "normal", "0": "normal", "s": "skip", "u": "unsure"}
+from soel.types import VERDICT_WORDS, Verdict
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An expert's word on one item: 'anomaly', 'normal', 'skip' or 'unsure', with an optional note."""
+    """An expert's word on one item, with an optional note."""
 
     item: str
-    verdict: str
+    verdict: Verdict
     note: str = ""
 
     def event(self, who: str) -> Event:
         """The answer as it is stored."""
         body: dict[str, object] = {"note": self.note} if self.note else {}
-        if self.verdict not in LABELS:
-            return Event(self.verdict, who, self.item, body)
-        return Event("label", who, self.item, body | {"label": LABELS[self.verdict]})
+        label = self.verdict.label
+        if label is None:
+            return Event(self.verdict.value, who, self.item, body)
+        return Event("label", who, self.item, body | {"label": label.value})
 
 
-def read_verdict(word: str) -> str:
-    """The verdict that a word or code stands for, whatever its case."""
-    plain = word.strip().lower()
-    verdict = _WORDS.get(plain, plain)
-    if verdict not in VERDICTS:
+def read_verdict(word: str) -> Verdict:
+    """The verdict that a word, key or code stands for, whatever its case."""
+    verdict = VERDICT_WORDS.get(word.strip().lower())
+    if verdict is None:
         raise LabelError(
-            f"{word!r} is not an answer. Use anomaly, normal, skip or unsure (also a, n, s, u, or 1 and 0)."
+            f"{str(word)!r} is not an answer. Use anomaly, normal, skip or unsure (also a, n, s, u, or 1 and 0)."
         )
     return verdict
 

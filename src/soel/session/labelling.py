@@ -9,15 +9,16 @@ from pathlib import Path
 
 from soel.durable import write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
-from soel.session.answers import LABELS, Answer, as_answers
+from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.folder import SessionFolder
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
 from soel.session.ports import Event, Store
 from soel.session.results import Told
 from soel.session.state import SessionState
+from soel.validation import LONGEST_GUIDELINES, check_distinct, check_text, clean_name
 
-MOST_TRIES, LONGEST_NAME, LONGEST_TEXT = 50, 100, 100_000
+MOST_TRIES = 50
 
 
 class Labelling:
@@ -61,7 +62,7 @@ class Labelling:
         tab: a name for one window of the annotator. The same tab gets the same items until they are answered or
         the lease ends; another tab gets others. Nothing is drawn here: without an open round it is empty.
         """
-        check_name(who)
+        self._check_names([who])
         moment = now or datetime.now(UTC)
         for _ in range(MOST_TRIES):
             turn = turn_of(self.state, who, tab, moment)
@@ -110,7 +111,7 @@ class Labelling:
 
     def decide(self, item: str, verdict: str | None, who: str = "owner") -> None:
         """The owner's word on an item, above all annotators'; None takes it back."""
-        check_name(who)
+        self._check_names([who])
         self._check_items([item])
         self._store.append([_decision(who, item, verdict)])
 
@@ -120,7 +121,7 @@ class Labelling:
 
     def extend(self, more: int, who: str = "owner") -> int:
         """Allow this many more labels; returns the new budget."""
-        check_name(who)
+        self._check_names([who])
         if more < 1:
             raise SessionError(f"A budget grows by at least one label, got {more}.")
         if self.state.budget + more > self.config.n_items:
@@ -140,15 +141,23 @@ class Labelling:
 
     def write_guidelines(self, text: str) -> None:
         """Replace the guidelines."""
-        _check_text(text)
+        check_text(text, LONGEST_GUIDELINES)
         write_whole(self.folder.guidelines, text.encode())
 
     def _check(self, told: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
-        for name in {who for who, _ in told} | {who for who, _, _ in others}:
-            check_name(name)
+        self._check_names(sorted({who for who, _ in told} | {who for who, _, _ in others}))
         for text in [answer.note for _, answer in told] + [text for _, _, text in others]:
-            _check_text(text)
+            check_text(text)
         self._check_items([answer.item for _, answer in told] + [item for _, item, _ in others])
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        """Refuse names that nobody could read, that belong to the session, or that look like another's."""
+        known = set(self.state.undoable)
+        for name in names:
+            if clean_name(name) != name:
+                raise SessionError(f"The name {name!r} is written {clean_name(name)!r}; use that.")
+            check_distinct(name, known)
+            known.add(name)
 
     def _check_items(self, items: Sequence[str]) -> None:
         self._known = self._known or frozenset(self.ids)
@@ -164,21 +173,6 @@ class Labelling:
             f"Its pool is a sample of {self.config.n_items} of the {self.folder.whole.n_rows} rows, and only those can "
             "be labelled: check the ids, or start a session with a larger --pool-rows."
         )
-
-
-def check_name(who: str) -> None:
-    """Refuse a name that nobody could read."""
-    if not who.strip() or not who.isprintable() or len(who) > LONGEST_NAME:
-        raise SessionError(
-            f"{who[:LONGEST_NAME]!r} is not a name for an annotator; use 1 to {LONGEST_NAME} printable characters."
-        )
-
-
-def _check_text(text: str) -> None:
-    if len(text) > LONGEST_TEXT:
-        raise SessionError(f"The text has {len(text)} characters, at most {LONGEST_TEXT} are kept; shorten it.")
-    if "\x00" in text or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
-        raise SessionError("The text holds characters that are none (NUL or half of a pair); remove them.")
 
 
 def _once_each(told: Sequence[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
@@ -215,10 +209,13 @@ def _note(who: str, item: str, text: str) -> Event:
     return Event("note", who, item, {"note": text})
 
 
-def _decision(who: str, item: str, verdict: str | None) -> Event:
-    if verdict is not None and verdict not in LABELS:
-        raise LabelError(f"{verdict!r} decides nothing; the owner says anomaly or normal, or takes a decision back.")
-    return Event("decide", who, item, {"label": None if verdict is None else LABELS[verdict]})
+def _decision(who: str, item: str, word: str | None) -> Event:
+    if word is None:
+        return Event("decide", who, item, {"label": None})
+    label = read_verdict(word).label
+    if label is None:
+        raise LabelError(f"{str(word)!r} decides nothing; the owner says anomaly or normal, or takes a decision back.")
+    return Event("decide", who, item, {"label": label.value})
 
 
 def _runs_out(lease: Lease, now: datetime) -> bool:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soel.errors import SessionError
-from soel.session.answers import LABELS
 from soel.session.leases import Lease, is_free, read_lease
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, read_estimate
 from soel.session.votes import Answered, Decision, Vote, settle
-from soel.types import Estimate
+from soel.types import Estimate, Label, Verdict
 
-_WORD_OF = {code: word for word, code in LABELS.items()}
+_VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
 
 
 @dataclass
@@ -91,9 +90,9 @@ class Ledger:
         own = self._items.setdefault(item, _Item()).told.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None
-        if first is None and verdict in LABELS:
+        if first is None and verdict.label is not None:
             first = len(self._rounds)
-        times_aside = (before.times_aside if before else 0) + (verdict not in LABELS)
+        times_aside = (before.times_aside if before else 0) + (verdict.label is None)
         note = str(event.body.get("note", ""))
         own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside))
         self._told.setdefault(event.who, []).append(item)
@@ -109,7 +108,7 @@ class Ledger:
         item, label = _item_of(event), event.body.get("label")
         decision = None
         if label is not None:
-            decision = Decision(event.who, _word(event), event.number, event.at, len(self._rounds))
+            decision = Decision(event.who, _label_verdict(event), event.number, event.at, len(self._rounds))
         self._items.setdefault(item, _Item()).decision = decision
         self._unsettled.add(item)
 
@@ -174,15 +173,15 @@ def _item_of(event: Event) -> str:
     return event.item
 
 
-def _verdict(event: Event) -> str:
-    return event.kind if event.kind != "label" else _word(event)
+def _verdict(event: Event) -> Verdict:
+    return Verdict(event.kind) if event.kind != "label" else _label_verdict(event)
 
 
-def _word(event: Event) -> str:
+def _label_verdict(event: Event) -> Verdict:
     label = event.body.get("label")
-    if not isinstance(label, int) or label not in _WORD_OF:
+    if not isinstance(label, int) or label not in _VERDICT_OF:
         raise _damaged(event, f"its code for {event.item!r} is {label!r}, neither 1 nor 0")
-    return _WORD_OF[label]
+    return _VERDICT_OF[Label(label)]
 
 
 def _fit(body: Mapping[str, Any], n_rounds: int) -> Fit:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import SessionError
-from soel.session.answers import LABELS
 from soel.session.draw import check_number, find_candidates, label_vector, round_size
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
@@ -21,7 +20,7 @@ from soel.session.steps import draw, gather_evidence, round_seed
 from soel.session.team import Agreement, agreement_of
 from soel.session.why import Landscape, Why
 from soel.session.worth import Worth, measure_worth, read_worth, worth_body
-from soel.types import Evidence, Floats, Progress
+from soel.types import Evidence, Floats, Label, Progress
 
 SELF = "soel"
 
@@ -181,7 +180,7 @@ def _note(state: SessionState) -> str:
     if not state.labels:
         return "Nothing was labelled: the model learned as if all items were normal."
     if state.n_anomalies in (0, len(state.labels)):
-        word = next(word for word, code in LABELS.items() if code == (state.n_anomalies > 0))
+        word = Label(state.n_anomalies > 0).word
         return f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
     return ""
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from soel.session.answers import LABELS
 from soel.session.leases import Lease
 from soel.session.rounds import ModelRef, Round
 from soel.session.votes import DISAGREEMENT, Answered, Vote
-from soel.types import ANOMALY, Estimate
+from soel.types import ANOMALY, Estimate, Label
 
 
 @dataclass(frozen=True)
@@ -60,9 +59,9 @@ class SessionState:
     last_event: int = field(default=0, compare=False)
 
     @cached_property
-    def labels(self) -> dict[str, int]:
+    def labels(self) -> dict[str, Label]:
         """The label that holds for each labelled item: 1 anomaly, 0 normal."""
-        return {i: LABELS[a.verdict] for i, a in self.answers.items() if a.is_label}
+        return {i: label for i, a in self.answers.items() if (label := a.label) is not None}
 
     @cached_property
     def disagreements(self) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.metrics.agreement import cohen_kappa, fleiss_kappa
-from soel.session.answers import LABELS
 from soel.session.state import SessionState
+from soel.types import ANOMALY, NORMAL
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Agreement:
 def agreement_of(state: SessionState) -> Agreement:
     """The agreement of all annotators who share items."""
     shared = [
-        {vote.who: LABELS[vote.verdict] for vote in answered.votes if vote.is_label}
+        {vote.who: vote.label for vote in answered.votes if vote.label is not None}
         for answered in state.answers.values()
         if answered.n_labels > 1
     ]
@@ -40,7 +40,7 @@ def agreement_of(state: SessionState) -> Agreement:
     if len(names) == 2:
         first, second = (np.array([labels[who] for labels in shared]) for who in names)
         return Agreement("cohen", _finite(cohen_kappa(first, second)), names, len(shared), n_same)
-    counts = np.array([[list(labels.values()).count(code) for code in (0, 1)] for labels in shared])
+    counts = np.array([[list(labels.values()).count(code) for code in (NORMAL, ANOMALY)] for labels in shared])
     return Agreement("fleiss", _finite(fleiss_kappa(counts)), names, len(shared), n_same)
 
 

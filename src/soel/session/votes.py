@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
-from soel.session.answers import LABELS
+from soel.types import Label, Verdict
 
-DISAGREEMENT = "disagreement"
+DISAGREEMENT: Final = "disagreement"
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Vote:
     """
 
     who: str
-    verdict: str
+    verdict: Verdict
     number: int
     note: str = ""
     at: str = ""
@@ -27,9 +28,14 @@ class Vote:
     times_aside: int = 0
 
     @property
+    def label(self) -> Label | None:
+        """The label it gives, None where it sets the item aside."""
+        return self.verdict.label
+
+    @property
     def is_label(self) -> bool:
         """Whether it says anomaly or normal."""
-        return self.verdict in LABELS
+        return self.label is not None
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Decision:
     """The owner's word on an item, which stands above all votes."""
 
     who: str
-    verdict: str
+    verdict: Verdict
     number: int
     at: str = ""
     at_round: int = 0
@@ -47,12 +53,12 @@ class Decision:
 class Answered:
     """The answer that holds for an item: the owner's decision, else the majority of the labels.
 
-    verdict: 'anomaly', 'normal', 'skip', 'unsure', or 'disagreement' where as many say one as the other.
+    verdict: 'disagreement' where as many annotators say one as the other.
     who, number, note: of the newest vote for it. at_round: the round that was current when the item got its
     first label. times_aside: how often it was skipped or left unsure. votes: oldest first.
     """
 
-    verdict: str
+    verdict: Verdict | Literal["disagreement"]
     who: str
     number: int
     note: str = ""
@@ -62,9 +68,14 @@ class Answered:
     decision: Decision | None = None
 
     @property
+    def label(self) -> Label | None:
+        """The label that follows from it, if one does."""
+        return self.verdict.label if isinstance(self.verdict, Verdict) else None
+
+    @property
     def is_label(self) -> bool:
         """Whether a label follows from it."""
-        return self.verdict in LABELS
+        return self.label is not None
 
     @property
     def n_labels(self) -> int:
@@ -96,12 +107,12 @@ def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:
     return Answered(verdict, newest.who, newest.number, newest.note, min(rounds, default=0), times_aside, ordered)
 
 
-def majority(votes: Sequence[Vote]) -> str:
+def majority(votes: Sequence[Vote]) -> Verdict | Literal["disagreement"]:
     """What most labels say; without any label, what the newest vote says."""
     said = [vote.verdict for vote in votes if vote.is_label]
     if not said:
         return votes[-1].verdict
-    n_anomaly, n_normal = said.count("anomaly"), said.count("normal")
+    n_anomaly, n_normal = said.count(Verdict.ANOMALY), said.count(Verdict.NORMAL)
     if n_anomaly == n_normal:
         return DISAGREEMENT
-    return "anomaly" if n_anomaly > n_normal else "normal"
+    return Verdict.ANOMALY if n_anomaly > n_normal else Verdict.NORMAL

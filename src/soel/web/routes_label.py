@@ -6,7 +6,7 @@ Routes are plain functions: the framework runs them in threads, so that a slow d
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
@@ -28,7 +28,6 @@ from soel.web.schemas import (
     PreparationOut,
     StatusOut,
     TurnIn,
-    Verdict,
     WorkOut,
 )
 from soel.web.view_model import Overview, ViewModel
@@ -160,7 +159,7 @@ def _decision_out(view_model: ViewModel, state: SessionState, item: str, answere
         title=view_model.items.title(item),
         kind=view_model.items.kind(item),
         verdict=answered.verdict,
-        mine=None if vote is None else cast(Verdict, vote.verdict),
+        mine=None if vote is None else vote.verdict,
         who=sorted({each.who for each in answered.votes} or {answered.who}),
         decided=answered.decision is not None,
         notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],

@@ -8,9 +8,10 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
+from soel.types import Verdict
 from soel.web.dependencies import REFUSALS, Documented, ResultsDep, UserDep, ViewModelDep
 from soel.web.results import N_FIELDS, TopItem
-from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut, Verdict
+from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut
 from soel.web.words import worth_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from soel.errors import SessionError
 from soel.session import SessionState
+from soel.types import Verdict
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, UserDep, ViewModelDep
 from soel.web.schemas import (
@@ -71,9 +72,9 @@ def _annotators(state: SessionState) -> list[AnnotatorOut]:
     return [
         AnnotatorOut(
             name=name,
-            n_anomaly=votes[name, "anomaly"],
-            n_normal=votes[name, "normal"],
-            n_aside=votes[name, "skip"] + votes[name, "unsure"],
+            n_anomaly=votes[name, Verdict.ANOMALY],
+            n_normal=votes[name, Verdict.NORMAL],
+            n_aside=votes[name, Verdict.SKIP] + votes[name, Verdict.UNSURE],
         )
         for name in sorted({who for who, _ in votes})
     ]

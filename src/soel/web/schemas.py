@@ -6,31 +6,28 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from soel.types import Verdict
+from soel.validation import (
+    LONGEST_GUIDELINES,
+    LONGEST_ID,
+    LONGEST_NAME,
+    LONGEST_NOTE,
+    TEXT_PATTERN,
+    check_text,
+    clean_name,
+)
 from soel.web.ports import Kind
 
-Verdict = Literal["anomaly", "normal", "skip", "unsure"]
-MOST_ID, MOST_NOTE, MOST_NAME, MOST_GUIDELINE = 1000, 2000, 60, 50_000
+
+def _check_guidelines(text: str) -> str:
+    return check_text(text, LONGEST_GUIDELINES)
 
 
-def _storable(text: str) -> str:
-    """Lone surrogates and NUL can be said in JSON but not stored in every database."""
-    if "\x00" in text or any(0xD800 <= ord(character) < 0xE000 for character in text):
-        raise ValueError("the text holds characters that cannot be stored; remove them")
-    return text
-
-
-def _named(text: str) -> str:
-    name = " ".join(text.split())
-    if not name or not name.isprintable():
-        raise ValueError("a name needs at least one letter, and no control characters")
-    return name
-
-
-Text = Annotated[str, AfterValidator(_storable), Field(pattern=r"^[^\x00]*$")]
-ItemId = Annotated[str, Field(min_length=1, max_length=MOST_ID)]  # looked up in the list of items, never stored as such
-Note = Annotated[Text, Field(max_length=MOST_NOTE)]
-Name = Annotated[str, AfterValidator(_storable), AfterValidator(_named), Field(min_length=1, max_length=MOST_NAME)]
-
+_Text = Annotated[str, Field(pattern=TEXT_PATTERN)]
+ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]  # looked up in the list of items, never stored
+Note = Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NOTE)]
+Guidelines = Annotated[_Text, AfterValidator(_check_guidelines), Field(max_length=LONGEST_GUIDELINES)]
+Name = Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=LONGEST_NAME)]
 Tab = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9-]*$")]
 
 
@@ -66,7 +63,7 @@ class DecideIn(Message):
     """The owner's word on an item; null takes it back."""
 
     item: ItemId
-    verdict: Literal["anomaly", "normal"] | None
+    verdict: Literal[Verdict.ANOMALY, Verdict.NORMAL] | None
 
 
 class MoreIn(Message):
@@ -78,7 +75,7 @@ class MoreIn(Message):
 class GuidelineIn(Message):
     """The owner's guideline in Markdown."""
 
-    text: Annotated[Text, Field(max_length=MOST_GUIDELINE)]
+    text: Guidelines
 
 
 class InvitationIn(Message):

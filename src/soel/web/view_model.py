@@ -13,6 +13,7 @@ from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.jobs.background import JobStatus
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
+from soel.types import Verdict
 from soel.web.auth import User
 from soel.web.ports import Card, ItemView
 from soel.web.words import why_words
@@ -104,7 +105,7 @@ class ViewModel:
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
         return ItemPage(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
 
-    def answer(self, user: User, item: str, verdict: str, note: str) -> None:
+    def answer(self, user: User, item: str, verdict: Verdict, note: str) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training."""
         before = self.session.state.open
         self.session.tell([Answer(self.check(item), verdict, note.strip())], user.name)

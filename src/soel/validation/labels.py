@@ -1,4 +1,4 @@
-"""Checks of what people hand in, shared by the rooms above."""
+"""Labels from the codes and words that people write, and what counts as a missing cell."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import LabelError
+from soel.types import LABEL_WORDS, Label
 
 LABEL_CODES = "1 or 'anomaly', 0 or 'normal', -1, NaN, empty or 'unlabelled'"
-_WORDS = {"anomaly": 1, "normal": 0, "unlabelled": -1, "": -1}
-_CODES = {1.0: 1, 0.0: 0, -1.0: -1}
+_CODES = {float(label): label for label in Label}
 _MISSING_TYPES = {"NAType", "NaTType"}  # pandas' markers, told by name so that pandas need not be imported
 _TURNED_ROUND = {"1", "-1", "1.0", "-1.0"}
 _N_SHOWN = 5
@@ -97,8 +97,10 @@ def _code(cell: Any) -> int | None:
     if is_number(cell):
         return _CODES.get(float(cell))
     word = str(cell).strip().lower()
-    if word in _WORDS:
-        return _WORDS[word]
+    if not word:
+        return Label.UNLABELLED
+    if word in LABEL_WORDS:
+        return LABEL_WORDS[word]
     try:
         number = float(word)  # codes that went through a text file
     except ValueError:

@@ -1,0 +1,66 @@
+"""Labels on their way into or out of a session, whatever the file: one entry per answer, decision or note."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from soel.errors import LabelError
+from soel.session import Answer, Session, SessionState, Told
+from soel.types import Verdict
+from soel.validation import clean_name
+
+
+class EntryKind(StrEnum):
+    """Whose word it is: an annotator's answer, the owner's decision, or a note without a verdict."""
+
+    ANSWER = "answer"
+    DECISION = "decision"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One person's word on an item. verdict: None for a note. at: when, if known."""
+
+    item: str
+    verdict: Verdict | None
+    note: str
+    who: str
+    at: str
+    kind: EntryKind = EntryKind.ANSWER
+
+
+def list_entries(state: SessionState) -> list[Entry]:
+    """Everything that stands: each annotator's newest answer, the owner's decisions, notes; oldest first."""
+    numbered: list[tuple[int, Entry]] = []
+    for item, answered in state.answers.items():
+        numbered += [(v.number, Entry(item, v.verdict, v.note, v.who, v.at)) for v in answered.votes]
+        if (ruled := answered.decision) is not None:
+            numbered.append((ruled.number, Entry(item, ruled.verdict, "", ruled.who, ruled.at, EntryKind.DECISION)))
+    for item, notes in state.written_notes.items():
+        numbered += [(n.number, Entry(item, None, n.text, n.who, n.at, EntryKind.NOTE)) for n in notes if n.text]
+    return [entry for _, entry in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def store_entries(session: Session, entries: Sequence[Entry], who: str | None = None) -> Told:
+    """Store these entries, all or none. who: in place of the names they carry."""
+    named = [(clean_name(who or entry.who or "expert"), entry) for entry in entries]
+    answers, decisions, notes = [], [], []
+    for name, entry in named:
+        if entry.verdict is None:
+            notes.append((name, entry.item, entry.note))
+        elif entry.kind is EntryKind.DECISION:
+            decisions.append((name, entry.item, entry.verdict.value))
+        else:
+            answers.append((name, Answer(entry.item, entry.verdict, entry.note)))
+    return session.take_in(answers, decisions, notes)
+
+
+def read_kind(word: str) -> EntryKind:
+    """The kind that a word stands for; nothing means an answer."""
+    plain = word.strip().lower() or EntryKind.ANSWER
+    if plain in set(EntryKind):
+        return EntryKind(plain)
+    raise LabelError(f"{word!r} is not a kind of entry. Use answer, decision or note.")
