@@ -43,7 +43,7 @@ def main() -> int:
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(results, indent=1))
     if arguments.picture is not None:
-        arguments.picture.write_text(draw(results, floors), encoding="utf-8")
+        arguments.picture.write_bytes(draw(results, floors))
     for failure in failures:
         print(f"benchmarks: {failure}", file=sys.stderr)
     return 1 if failures else 0

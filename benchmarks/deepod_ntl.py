@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from soel.backbones.ntl import table_ntl
+from soel.backbones.ntl import TableNTL
 from soel.cores import n_cores
 from soel.profiles import Schedule
 from soel.training import Model, losses, warm_up
@@ -50,7 +50,7 @@ def measure() -> dict[str, float]:
 def ours(x: np.ndarray, batch_size: int) -> tuple[float, float]:
     """Rows trained and scored per second by one member."""
     rng = np.random.default_rng(0)
-    model = Model(table_ntl(N_COLUMNS, [rng], N_VIEWS), [rng], learning_rate=1e-3)
+    model = Model(TableNTL(N_COLUMNS, [rng], N_VIEWS), [rng], learning_rate=1e-3)
     schedule = Schedule(EPOCHS, learning_rate=1e-3, batch_size=batch_size, warm_up_epochs=EPOCHS)
     training = seconds(lambda: warm_up(model, x, schedule))
     return EPOCHS * N_ROWS / training, N_ROWS / seconds(lambda: losses(model, x))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from soel.data.catalogue import CATALOGUE
-from soel.profiles import PICTURE_BACKBONES, Profile
 from soel_reproduction.cells import Cell, Expert, Setting, Stage
 from soel_reproduction.claims import Claim
+from soel_reproduction.figures import Axis
 from soel_reproduction.methods import Method
+from soel_reproduction.paper_figures import Figures
 from soel_reproduction.results import Point, Results
 from soel_reproduction.sources import Source
+from soel_reproduction.variants import Variant
 
 FIRST_SEED = 40
-Figures = Mapping[tuple[str, ...], tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Artefact:
     label: the paper's, empty for one of ours. rows, columns: the axes of the printed table; what varies beyond
     them gives several tables. paper: printed figures with their spread, keyed by the places on `paper_axes`.
     plot: the axis that is drawn along x, None for no picture. needs: data and hardware in words.
+    minutes: on two cores in profile `authors`, from the files on; gpu_minutes: of training on one H200, None where
+    that was not measured. Both are put together from the seconds that single cells took.
     """
 
     name: str
@@ -42,25 +45,21 @@ class Artefact:
     paper: Figures = field(default_factory=dict)
     paper_axes: tuple[str, ...] = ("dataset", "method")
     claims: tuple[Claim, ...] = ()
-    plot: str | None = None
+    plot: Axis | None = None
     n_seeds: int = 5
     needs: str = "tables"
+    minutes: float = 0.0
+    gpu_minutes: float | None = None
 
-    @property
-    def on_pictures(self) -> bool:
-        """Whether its own data sets are pictures that have to become features first."""
-        pictures = all(CATALOGUE[name].kind in ("images", "video") for name in self.datasets)
-        return pictures and not all(method.backbone in PICTURE_BACKBONES for method in self.methods)
-
-    def cells(self, profile: Profile, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
+    def cells(self, variant: Variant, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
         """Everything to compute, in the order of the table."""
         return [
-            Cell(dataset, method, profile, self._setting(dataset, profile, place), seed, normal, form)
+            Cell(dataset, method, variant, self._setting(dataset, variant, place), seed, normal, form)
             for dataset in self.datasets
             for normal in source.classes(dataset, classes)
             for method in self.methods
-            if source.suits(dataset, method.augmented, method.on_pixels(profile))
-            for form in (source.form(dataset, method.on_pixels(profile)),)
+            if source.suits(dataset, method.augmented, method.on_pixels(variant.profile))
+            for form in (source.form(dataset, method.on_pixels(variant.profile)),)
             for place in self._places()
             for seed in seeds
         ]
@@ -79,17 +78,19 @@ class Artefact:
             "methods": [method.name for method in self.methods],
             "budgets": list(self.budgets),
             "needs": self.needs,
+            "minutes": self.minutes,
+            "minutes_on_gpu": self.gpu_minutes,
         }
 
     def _places(self) -> list[tuple[int, float | None, Expert]]:
         """Everything besides data set, method and seed."""
         return [(budget, share, expert) for budget in self.budgets for share in self.shares for expert in self.experts]
 
-    def _setting(self, dataset: str, profile: Profile, place: tuple[int, float | None, Expert]) -> Setting:
+    def _setting(self, dataset: str, variant: Variant, place: tuple[int, float | None, Expert]) -> Setting:
         budget, share, expert = place
         is_table = dataset in CATALOGUE and CATALOGUE[dataset].kind == "table"
-        first = profile.name == "authors" and share is None and is_table
+        first = variant.first_anomalies and share is None and is_table
         return Setting(budget, share, "first" if first else "random", expert, self.stage)
 
     def _printed(self, point: Point) -> tuple[float, float] | None:
-        return self.paper.get(tuple(point.at[axis] for axis in self.paper_axes))
+        return self.paper.get(tuple(getattr(point.at, axis) for axis in self.paper_axes))

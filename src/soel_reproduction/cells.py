@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from soel.data.catalogue import CATALOGUE
 from soel.profiles import PICTURE_BACKBONES, Profile
-from soel_reproduction.data_settings import settled
+from soel_reproduction.data_settings import with_paper_settings
 from soel_reproduction.methods import Method
-from soel_reproduction.protocols import Order
+from soel_reproduction.variants import Order, Variant
 
 FORMAT = 2
 OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
@@ -75,7 +75,7 @@ class Cell:
 
     dataset: str
     method: Method
-    profile: Profile
+    variant: Variant
     setting: Setting
     seed: int
     normal: int | None = None
@@ -83,8 +83,9 @@ class Cell:
 
     @property
     def settled(self) -> Profile:
-        """The profile with the method's parts, and with what the paper sets for the data set."""
-        return settled(self.method.applied_to(self.profile), self.dataset)
+        """The profile with the method's parts; one that repeats the paper, with what it sets for the data set."""
+        profile = self.method.applied_to(self.variant.profile)
+        return with_paper_settings(profile, self.dataset) if self.variant.repeats_paper else profile
 
     @property
     def kind(self) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from soel_reproduction.results import Results
+from soel_reproduction.results import AXES, Results
 
 Outcome = Literal["holds", "fails", "undecided", "not run"]
 TWO_ERRORS = 2.0
@@ -47,7 +47,7 @@ def relative(results: Results) -> Results:
     """Every figure in per cent of the mean over the methods at its place: data sets of other scales weigh alike."""
     points = []
     for point in results.points:
-        place = {axis: value for axis, value in point.at.items() if axis != "method"}
+        place = {axis: getattr(point.at, axis) for axis in AXES if axis != "method"}
         unit = results.mean(**place) / 100 or 1.0
         points.append(replace(point, mean=point.mean / unit, deviation=point.deviation / unit))
     return Results(points, results.missing)
@@ -146,7 +146,7 @@ def unbiased(measure: str, tolerance: float = 5.0) -> Check:
         worst, where = 0.0, ""
         for dataset in shown.values("dataset"):
             points = shown.where(dataset=dataset).points
-            off = sum(abs(p.mean - float(p.at["share"].rstrip(" %"))) for p in points) / len(points)
+            off = sum(abs(p.mean - 100 * (p.at.share or 0.0)) for p in points) / len(points)
             if off >= worst:
                 worst, where = off, dataset
         why = f"the largest mean error is {worst:.1f} points, on {where}"
@@ -163,7 +163,7 @@ def small(measure: str, limit: float) -> Check:
         if not points:
             return NOT_RUN
         worst = max(points, key=lambda p: abs(p.mean))
-        why = f"the largest is {worst.mean:.1f}, on {worst.at['dataset']}"
+        why = f"the largest is {worst.mean:.1f}, on {worst.at.dataset}"
         return Verdict("holds" if abs(worst.mean) <= limit else "fails", why)
 
     return check

@@ -1,4 +1,4 @@
-"""Settings that the paper and its code change from data set to data set; our own profile keeps its settings."""
+"""Settings that the paper and its code change from data set to data set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from soel.profiles import DEFAULT, Profile
+from soel.profiles import Profile
 
 VIDEO = "ucsd-peds1"
 VIDEO_BATCH, VIDEO_EPOCHS = 192, 3
@@ -16,10 +16,8 @@ MHROT_RATE = 1e-4  # everywhere but on colour photos
 CLOTHES_EPOCHS = 3  # of SOEL; all else trains for the usual number
 
 
-def settled(profile: Profile, dataset: str) -> Profile:
+def with_paper_settings(profile: Profile, dataset: str) -> Profile:
     """The profile with what the paper sets for this data set."""
-    if profile.name.startswith(DEFAULT.name):
-        return profile
     if profile.backbone == "mhrot":
         return _on_pixels(profile, dataset)
     if dataset == VIDEO:

@@ -7,16 +7,7 @@ from itertools import product
 
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.claims import Verdict
-from soel_reproduction.results import AXES, Point, Results
-
-WORDS = {
-    "f1": "F1, %", "f1_pool_cut": "F1, % (cut at the pool's share)",
-    "auroc": "AUROC, %", "ranking": "AUROC on unqueried rows, %", "radius": "cover radius",
-    "delta": "cover radius by kind (eq:delta-est)", "delta_defined": "runs in which that is defined, %",
-    "alpha_kde": "kde", "alpha_cover": "cover", "alpha_kriging": "kriging", "correlation_mean": "mean correlation, %",
-    "correlation_max": "largest, %", "correlation_min": "smallest, %", "equal_scores": "pairs of equal scores",
-    "violations": "with unequal labels",
-}  # fmt: skip
+from soel_reproduction.results import AXES, Results, word
 
 
 def table(artefact: Artefact, results: Results) -> str:
@@ -28,7 +19,7 @@ def table(artefact: Artefact, results: Results) -> str:
     for place in places:
         part = results.where(**dict(zip(beyond, place, strict=True)))
         if part.points:
-            title = ", ".join(_word(axis, value) for axis, value in zip(beyond, place, strict=True))
+            title = ", ".join(word(axis, value) for axis, value in zip(beyond, place, strict=True))
             parts.append((f"{title}:\n\n" if title else "") + _one(artefact, part))
     return "\n\n".join(parts) or "No figures yet."
 
@@ -42,12 +33,12 @@ def _one(artefact: Artefact, results: Results) -> str:
     columns = results.values(artefact.columns)
     order = {axis: results.values(axis) for axis in artefact.rows}
     rows = [row for row in product(*order.values()) if results.where(**dict(zip(order, row, strict=True))).points]
-    head = "| " + " | ".join([*("" for _ in artefact.rows), *(_word(artefact.columns, c) for c in columns)]) + " |"
+    head = "| " + " | ".join([*("" for _ in artefact.rows), *(word(artefact.columns, c) for c in columns)]) + " |"
     lines = [head, "|" + "---|" * len(artefact.rows) + "---:|" * len(columns)]
     for row in rows:
         at = dict(zip(artefact.rows, row, strict=True))
         cells = [_cell(results.where(**at, **{artefact.columns: column})) for column in columns]
-        lines.append("| " + " | ".join([*(_word(axis, value) for axis, value in at.items()), *cells]) + " |")
+        lines.append("| " + " | ".join([*(word(axis, value) for axis, value in at.items()), *cells]) + " |")
     complete = len(results.points) == len(rows) * len(columns)
     if artefact.rows == ("dataset",) and len(rows) > 1 and artefact.columns == "method" and complete:
         means = [results.mean(method=column) for column in columns]
@@ -58,13 +49,7 @@ def _one(artefact: Artefact, results: Results) -> str:
 def _cell(results: Results) -> str:
     if not results.points:
         return "-"
-    point: Point = results.points[0]
+    point = results.points[0]
     paper = "" if point.paper is None else f" ({point.paper[0]:.1f})"
     spread = f" ± {point.deviation:.1f}" if point.n > 1 else ""
     return f"{point.mean:.1f}{spread}{paper}"
-
-
-def _word(axis: str, value: str) -> str:
-    if axis == "measure":
-        return WORDS.get(value, value)
-    return f"K = {value}" if axis == "budget" else value

@@ -10,14 +10,13 @@ from pathlib import Path
 from soel.data.catalogue import CATALOGUE
 from soel.durable import write_whole
 from soel.features.onnx_extractor import has_gpu
-from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, find_profile
 from soel.types import Progress
 from soel_reproduction.artefact import Artefact
-from soel_reproduction.artefacts import find_artefact
-from soel_reproduction.artefacts_main import MEDICAL, PHOTOS, TABLES
-from soel_reproduction.reproduce import Outcome, Plan, narrow, planned, reproduce
+from soel_reproduction.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact
+from soel_reproduction.reproduce import Outcome, Plan, planned, reproduce
 from soel_reproduction.settings import settings_table
 from soel_reproduction.sources import Source
+from soel_reproduction.variants import VARIANTS, Variant, in_float32, narrow
 
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
@@ -28,8 +27,9 @@ MHROT = tuple(f"{name} on MHRot" for name in ("SOEL", "Hybr1", "Hybr2"))
 X_RAYS = "pneumoniamnist"
 BUDGETS = (5, 10, 20, 40, 80, 160)
 MOST_NAMED = 2  # data sets in a heading
+AUTHORS, PAPER, DEFAULT = VARIANTS["authors"], VARIANTS["paper"], VARIANTS["default"]
 NARROW, NARROW_PAPER, OURS_NARROW = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
-FLOAT32 = replace(AUTHORS, name="authors, float32", features=replace(AUTHORS.features, precision="highest"))
+FLOAT32 = in_float32(AUTHORS)
 FRAMES_SET = "ucsd-peds1"
 
 
@@ -94,33 +94,33 @@ def _on_gpu(
     artefact: str,
     methods: tuple[str, ...],
     datasets: tuple[str, ...],
-    profile: str | Profile = "authors",
+    variant: Variant = AUTHORS,
     classes: tuple[int, ...] = (),
     budgets: tuple[int, ...] = (),
     n_seeds: int = 1,
     note: str = "",
     per_class: int | None = None,
 ) -> Section:
-    """An artefact on pictures, with the full network unless the profile says otherwise."""
-    plan = Plan(profile, methods, datasets, budgets, classes, n_seeds=n_seeds)
+    """An artefact on pictures, with the full network unless the variant says otherwise."""
+    plan = Plan(variant, methods, datasets, budgets, classes, n_seeds=n_seeds)
     return Section(artefact, plan, note, on_gpu=True, per_class=per_class)
 
 
-def _tables(artefact: str, profile: str = "authors", n_seeds: int = 5, note: str = "") -> Section:
+def _tables(artefact: str, variant: Variant = AUTHORS, n_seeds: int = 5, note: str = "") -> Section:
     """An artefact of the paper's images, on the small tables with ten labels."""
     return Section(
-        artefact, Plan(profile, datasets=SMALL_TABLES, budgets=(10,), measures=("f1",), n_seeds=n_seeds), note
+        artefact, Plan(variant, datasets=SMALL_TABLES, budgets=(10,), measures=("f1",), n_seeds=n_seeds), note
     )
 
 
-def _objects(artefact: str, profile: Profile = NARROW, n_seeds: int = 3) -> Section:
+def _objects(artefact: str, variant: Variant = NARROW, n_seeds: int = 3) -> Section:
     """The same on image features with twenty labels."""
-    return Section(artefact, Plan(profile, (), OBJECTS[:2], (20,), n_seeds=n_seeds))
+    return Section(artefact, Plan(variant, (), OBJECTS[:2], (20,), n_seeds=n_seeds))
 
 
 SECTIONS = (
-    Section("table3", Plan("authors")),
-    Section("table3", Plan("default")),
+    Section("table3", Plan(AUTHORS)),
+    Section("table3", Plan(DEFAULT)),
     Section("table2", Plan(NARROW, (), OBJECTS, n_seeds=3)),
     Section("table2", Plan(NARROW, ("Hybr1", "Rand1", "SOEL"), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
     Section("table2", Plan(NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
@@ -129,24 +129,24 @@ SECTIONS = (
     Section("table2", Plan(OURS_NARROW, ("SOEL",), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
     Section("table2", Plan(OURS_NARROW, ("SOEL",), (X_RAYS,), n_seeds=3), FILES),
     Section("video", Plan(OURS_NARROW, ("SOEL",), budgets=(20,), n_seeds=1), FILES),
-    Section("knn", Plan("authors"), KNN),
-    Section("knn", Plan("default")),
+    Section("knn", Plan(AUTHORS), KNN),
+    Section("knn", Plan(DEFAULT)),
     Section("knn", Plan(NARROW, datasets=OBJECTS, budgets=(20,), n_seeds=3, measures=("auroc",))),
-    Section("alpha", Plan("authors", datasets=SMALL_TABLES, n_seeds=10), KDE),
-    Section("alpha", Plan("authors", datasets=("satellite",), n_seeds=3)),
+    Section("alpha", Plan(AUTHORS, datasets=SMALL_TABLES, n_seeds=10), KDE),
+    Section("alpha", Plan(AUTHORS, datasets=("satellite",), n_seeds=3)),
     Section("alpha", Plan(NARROW, datasets=(*OBJECTS, "cifar10-0"), n_seeds=3)),
-    Section("cover-radius", Plan("authors", datasets=SMALL_TABLES, budgets=(10, 20, 40), n_seeds=10)),
+    Section("cover-radius", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10, 20, 40), n_seeds=10)),
     Section("cover-radius", Plan(NARROW, (), OBJECTS[:2], (10, 20, 40), n_seeds=3)),
-    Section("ranking", Plan("authors", datasets=SMALL_TABLES, budgets=(10, 20, 40))),
+    Section("ranking", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10, 20, 40))),
     _objects("ranking"),
     _tables("tau"),
     _objects("tau"),
-    _tables("weights", "paper", note=STEPS_APART),
+    _tables("weights", PAPER, note=STEPS_APART),
     _objects("weights", NARROW_PAPER),
     _tables("pseudo-labels"),
     _objects("pseudo-labels"),
-    Section("budgets", Plan("authors", ("Hybr1", "Rand1", "SOEL"), SMALL_TABLES, BUDGETS, measures=("f1",))),
-    Section("budgets", Plan("default", ("SOEL",), SMALL_TABLES, BUDGETS, n_seeds=3, measures=("f1",))),
+    Section("budgets", Plan(AUTHORS, ("Hybr1", "Rand1", "SOEL"), SMALL_TABLES, BUDGETS, measures=("f1",))),
+    Section("budgets", Plan(DEFAULT, ("SOEL",), SMALL_TABLES, BUDGETS, n_seeds=3, measures=("f1",))),
     Section("budgets", Plan(NARROW, ("Rand1", "SOEL"), OBJECTS[:2], BUDGETS[:5], n_seeds=3)),
     _tables("components"),
     _objects("components"),
@@ -155,12 +155,12 @@ SECTIONS = (
     _tables("queries"),
     _tables("label-spreading"),
     _tables("gradients"),
-    Section("sequential", Plan("authors", datasets=SMALL_TABLES, budgets=(40,), measures=("f1",))),
-    Section("robust-ratio", Plan("authors", datasets=SMALL_TABLES, budgets=(10,), measures=("f1",))),
+    Section("sequential", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(40,), measures=("f1",))),
+    Section("robust-ratio", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10,), measures=("f1",))),
     _objects("deep-svdd"),
-    Section("assumptions", Plan("authors", datasets=SMALL_TABLES)),
+    Section("assumptions", Plan(AUTHORS, datasets=SMALL_TABLES)),
     _on_gpu("table2", (), PHOTOS),
-    _on_gpu("table2", ("SOEL",), PHOTOS, "default", n_seeds=3, note=OURS),
+    _on_gpu("table2", ("SOEL",), PHOTOS, DEFAULT, n_seeds=3, note=OURS),
     _on_gpu("table2", ("SOEL",), PHOTOS, n_seeds=3),
     _on_gpu("table2", ("SOEL",), PHOTOS, OURS_NARROW, n_seeds=3, note=LAPTOP),
     _on_gpu("table2", RIVALS, (*MEDICAL[:2], X_RAYS)),
@@ -171,9 +171,9 @@ SECTIONS = (
     _on_gpu("robust-ratio", (), PHOTOS, budgets=(20,)),
     _on_gpu("alpha", (), PHOTOS),
     _on_gpu("table2", ("SOEL",), PHOTOS[:1], FLOAT32, (2, 3, 5), note=PRECISION),
-    Section("clean-tables", Plan("authors")),
-    Section("misjudged-share", Plan("authors", datasets=SMALL_TABLES)),
-    Section("noisy-expert", Plan("authors", datasets=SMALL_TABLES)),
+    Section("clean-tables", Plan(AUTHORS)),
+    Section("misjudged-share", Plan(AUTHORS, datasets=SMALL_TABLES)),
+    Section("noisy-expert", Plan(AUTHORS, datasets=SMALL_TABLES)),
 )
 
 
@@ -194,13 +194,13 @@ def write_page(
     for number, section in enumerate(sections):
         artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not has_gpu() else n_jobs
         if section.on_gpu and not all(map(source.present, section.plan.datasets)):
-            left_out.append(f"- {_heading(planned(artefact, section.plan), find_profile(section.plan.profile).name)}")
+            left_out.append(f"- {_heading(planned(artefact, section.plan), section.plan.variant.title)}")
             continue
         own = source if section.per_class is None else replace(source, per_class=section.per_class)
         outcome = reproduce(artefact, section.plan, out, own, jobs, progress, keep_old)
         outcome = replace(outcome, verdicts=[pair for pair in outcome.verdicts if pair[1].outcome != "not run"])
         if not _complete(outcome):
-            left_out.append(f"- {_heading(outcome.artefact, outcome.profile)}")
+            left_out.append(f"- {_heading(outcome.artefact, outcome.title)}")
             continue
         outcomes.append(outcome)
         parts.append(_section(section, outcome, _picture(outcome, page, number)))
@@ -217,15 +217,10 @@ def write_page(
 
 def _complete(outcome: Outcome) -> bool:
     """Whether every method, share and expert has a figure that can have one."""
-    artefact, shown = outcome.artefact, set(outcome.results.values("method"))
-    if any(len(outcome.results.values(axis)) < n for axis, n in _wanted(artefact).items()):
-        return False
-    excused = [why.split(",")[0] for why in outcome.results.missing]
-    return all(m.name in shown or any(why.startswith(m.name) for why in excused) for m in artefact.methods)
-
-
-def _wanted(artefact: Artefact) -> dict[str, int]:
-    return {"share": len(artefact.shares), "expert": len(artefact.experts)}
+    artefact, results = outcome.artefact, outcome.results
+    found = {*results.values("method"), *(missing.what for missing in results.missing)}
+    wanted = {"share": len(artefact.shares), "expert": len(artefact.experts)}
+    return found >= {m.name for m in artefact.methods} and all(len(results.values(a)) >= n for a, n in wanted.items())
 
 
 def _picture(outcome: Outcome, page: Path, number: int) -> str:
@@ -240,22 +235,22 @@ def _picture(outcome: Outcome, page: Path, number: int) -> str:
 
 
 def _section(section: Section, outcome: Outcome, picture: str) -> str:
-    counts = sorted({point.n for point in outcome.results.points if point.at["measure"] != "delta"})
+    counts = sorted({point.n for point in outcome.results.points if point.at.measure != "delta"})
     number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
-    seeds = f"Profile `{outcome.profile}`, {number} seed{'' if number == '1' else 's'}."
+    seeds = f"Profile `{outcome.title}`, {number} seed{'' if number == '1' else 's'}."
     classes = ", ".join(map(str, section.plan.classes))
     seeds += f" Normal classes: {classes}." if classes else ""
-    seeds += f" {_means(section, outcome.profile)}" if section.on_gpu else ""
-    parts = [f"## {_heading(outcome.artefact, outcome.profile)}", seeds, outcome.text, picture]
+    seeds += f" {_means(section)}" if section.on_gpu else ""
+    parts = [f"## {_heading(outcome.artefact, outcome.title)}", seeds, outcome.text, picture]
     return "\n\n".join([*[part for part in parts if part], *([section.note] if section.note else [])])
 
 
-def _means(section: Section, profile: str) -> str:
+def _means(section: Section) -> str:
     """What a GPU computed, and from what."""
     number = "" if section.per_class is None else f"{section.per_class} pictures of each class, "
     if section.artefact == "mhrot":
         return f"{number.capitalize()}pixels, one H200."
-    network = "" if "narrow" in profile else " the full network,"
+    network = "" if section.plan.variant.is_narrow else " the full network,"
     return f"{number}ResNet-50 features,{network} one H200."
 
 
@@ -268,19 +263,19 @@ def _heading(artefact: Artefact, profile: str) -> str:
 
 
 def _made(outcomes: Sequence[Outcome]) -> str:
-    """By which code the page was computed, and which sections by another."""
+    """How much of the page the present versions computed, and which sections others did."""
     n_cells, n_old = (sum(counts) for counts in zip(*((o.made.n_cells, o.made.n_old) for o in outcomes), strict=True))
-    said = f"Computed by code state `{outcomes[0].made.code}`: {n_cells - n_old} of {n_cells} cells."
+    said = f"{n_cells - n_old} of {n_cells} cells were computed by the present versions of their parts."
     others = [
-        f"- {_heading(o.artefact, o.profile)}: {o.made.n_old} of {o.made.n_cells}" for o in outcomes if o.made.n_old
+        f"- {_heading(o.artefact, o.title)}: {o.made.n_old} of {o.made.n_cells}" for o in outcomes if o.made.n_old
     ]
-    return "\n".join([said, *(["", "By other code:", "", *others] if others else [])])
+    return "\n".join([said, *(["", "By other versions:", "", *others] if others else [])])
 
 
 def _contradicted(outcomes: Sequence[Outcome]) -> str:
     """Every claim that failed, with the section it failed in."""
     lines = [
-        f"- {_heading(outcome.artefact, outcome.profile)}. *{text}* Not so: {verdict.why}."
+        f"- {_heading(outcome.artefact, outcome.title)}. *{text}* Not so: {verdict.why}."
         for outcome in outcomes
         for text, verdict in outcome.verdicts
         if verdict.outcome == "fails"

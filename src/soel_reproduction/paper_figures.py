@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from soel_reproduction.artefact import Figures
+from collections.abc import Hashable, Mapping
 
+Figures = Mapping[tuple[Hashable, ...], tuple[float, float]]
 NINE = ("Mar", "Hybr1", "Pos1", "Pos2", "Rand1", "Rand2", "Hybr2", "Hybr3", "SOEL")
 
 
-def _grid(columns: tuple[str, ...], rows: dict[str, str]) -> Figures:
+def _grid(columns: tuple[Hashable, ...], rows: Mapping[str, str]) -> Figures:
     """Rows of 'mean spread' pairs, keyed by (row, column)."""
-    table: dict[tuple[str, ...], tuple[float, float]] = {}
+    table: dict[tuple[Hashable, ...], tuple[float, float]] = {}
     for name, text in rows.items():
         numbers = [float(word) for word in text.split()]
         for column, mean, spread in zip(columns, numbers[::2], numbers[1::2], strict=True):
@@ -42,7 +43,7 @@ IMAGES = _grid(
         "Derma": "62.6 3.8 63.1 4.7 66.6 2.3 66.4 4.3 64.5 4.8 68.3 2.1 57.2 13.3 48.0 13.6 73.5 2.5",
     },
 )
-SHARES = ("1 %", "5 %", "10 %", "15 %", "20 %", "25 %", "30 %", "35 %", "40 %", "45 %")
+SHARES = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 ALPHA = _grid(
     SHARES,
     {

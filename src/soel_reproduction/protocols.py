@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,8 @@ from numpy.typing import NDArray
 from soel.data.catalogue_files import ClassSets, Content, LabelledRows
 from soel.errors import DataError
 from soel.types import Floats, Rows
+from soel_reproduction.variants import Order
 
-Order = Literal["random", "first"]
 USUAL_SHARE = 0.1
 VIDEO_NORMALS, VIDEO_ALL_NORMALS, VIDEO_SHARE = 6800, 9955, 0.3
 

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from soel.durable import write_whole
 from soel.errors import DataError
-from soel.profiles import Profile, find_profile
 from soel.types import Progress
 from soel_reproduction import markdown
 from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.cells import Cell
-from soel_reproduction.chart import draw, panels
 from soel_reproduction.claims import Verdict
-from soel_reproduction.code_state import whole_code
-from soel_reproduction.methods import PEERS, chosen
+from soel_reproduction.figures import UNDRAWN, can_draw, draw_curves, panels
+from soel_reproduction.methods import PEERS, Method, chosen
 from soel_reproduction.peers import missing_package
-from soel_reproduction.results import Results, collect
+from soel_reproduction.results import Missing, Results, collect
 from soel_reproduction.runner import run
-from soel_reproduction.sources import Source, local_source
+from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
+from soel_reproduction.variants import VARIANTS, Variant
 
 CELLS = "cells"
-X_TITLES = {"budget": "labels", "share": "true share of anomalies, %"}
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to run of an artefact. Empty choices take the artefact's own."""
 
-    profile: str | Profile = "authors"
+    variant: Variant = VARIANTS["authors"]
     methods: tuple[str, ...] = ()
     datasets: tuple[str, ...] = ()
     budgets: tuple[int, ...] = ()
@@ -45,44 +43,42 @@ class Plan:
 
 @dataclass(frozen=True)
 class Made:
-    """By which code the cells were computed: the state of it, how many cells, and how many by another state."""
+    """How many cells there are, and how many of them other versions of their parts computed."""
 
-    code: str
     n_cells: int = 0
     n_old: int = 0
 
     def __str__(self) -> str:
-        others = f"{self.n_old} of them by other code" if self.n_old else "all by this code"
-        return f"Code state `{self.code}`; {self.n_cells} cells, {others}."
+        return f"{self.n_cells} cells, {f'{self.n_old} of them by other versions' if self.n_old else 'none outdated'}."
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out: points, a verdict per claim, and the files that were written."""
+    """What came out: points, a verdict per claim, and the files that were written. title: of the profiles in it."""
 
     artefact: Artefact
-    profile: str
+    title: str
     results: Results
-    verdicts: Sequence[tuple[str, Verdict]]
     made: Made
-    files: dict[str, str] = field(default_factory=dict)
+    verdicts: Sequence[tuple[str, Verdict]] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """Table and verdicts as Markdown."""
         parts = [markdown.table(self.artefact, self.results), markdown.verdicts(self.verdicts)]
-        return "\n\n".join([part for part in parts if part] + [f"Left out: {why}." for why in self.results.missing])
+        return "\n\n".join([part for part in parts if part] + [f"Left out: {what}." for what in self.results.missing])
 
     def to_json(self) -> dict[str, Any]:
         """The whole outcome as plain values."""
         return {
             "artefact": self.artefact.to_json(),
-            "profile": self.profile,
-            "points": [asdict(point) for point in self.results.points],
+            "profile": self.title,
+            "points": [point.to_json() for point in self.results.points],
             "verdicts": [{"claim": text, **asdict(verdict)} for text, verdict in self.verdicts],
-            "missing": list(self.results.missing),
+            "missing": [str(missing) for missing in self.results.missing],
             "made": asdict(self.made),
-            "files": self.files,
+            "files": dict(self.files),
         }
 
 
@@ -107,7 +103,7 @@ def reproduce(
     artefact: Artefact,
     plan: Plan,
     out: Path,
-    source: Source | None = None,
+    source: Source,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     keep_old: bool = False,
@@ -115,60 +111,59 @@ def reproduce(
     """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
 
     n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
-    keep_old: cells that other code computed are kept, and counted; else they are computed again.
+    keep_old: cells that other versions computed are kept, and counted; else they are computed again.
     """
-    source = source or local_source()
-    wanted = planned(artefact, plan)
+    wanted, variant = planned(artefact, plan), plan.variant
     _check_present(wanted, source)
-    profile = find_profile(plan.profile)
     if n_jobs != 0:
-        _prepare(wanted, profile, source, progress)
+        _prepare(wanted, variant, source, progress)
     store = CellStore(out / CELLS)
-    cells = wanted.cells(profile, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
+    cells = wanted.cells(variant, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
     if n_jobs != 0:
         run(cells, source, store, n_jobs, progress, keep_old)
     titles = {name: source.title(name) for name in wanted.datasets}
     found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
-    results = Results(found.points, [*_missing(wanted), *_unsuited(wanted, profile, source)])
-    asked = [claim for claim in wanted.claims if not claim.fidelity or not profile.name.startswith("default")]
+    results = Results(found.points, [*missing_peers(wanted.methods), *_unsuited(wanted, variant, source)])
+    asked = [claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper]
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    return write(Outcome(wanted, profile.name, results, verdicts, _made(cells, store)), out)
+    outcome = Outcome(wanted, variant.title, results, made(cells, store), verdicts)
+    return write(outcome, out, f"{artefact.name}-{variant.file_name}")
 
 
-def narrow(profile: Profile) -> Profile:
-    """The profile for feature vectors on a machine without a GPU: one member, views through a narrow middle.
-
-    Only the default profile has a companion beside it: the others repeat what others did.
-    """
-    small = profile.without_gpu() if profile.name == "default" else profile.with_parts(backbone="ntl-narrow")
-    return replace(small, name=f"{profile.name}, narrow", n_members=1)
-
-
-def write(outcome: Outcome, out: Path) -> Outcome:
-    """Write the outcome's files."""
-    name = f"{outcome.artefact.name}-{outcome.profile.replace(', ', '-')}"
+def write(outcome: Outcome, out: Path, name: str) -> Outcome:
+    """Write the outcome's files into a folder."""
+    artefact, results = outcome.artefact, outcome.results
     files = {"markdown": str(out / f"{name}.md"), "json": str(out / f"{name}.json")}
-    if outcome.artefact.plot is not None and outcome.results.points:
-        files["picture"] = str(out / f"{name}.svg")
-        axis = outcome.artefact.plot
-        write_whole(Path(files["picture"]), draw(panels(outcome.results, axis), X_TITLES[axis]).encode())
-    finished = replace(outcome, files=files)
-    heading = f"# {outcome.artefact.title}\n\nProfile `{outcome.profile}`. {outcome.made}\n\n"
-    write_whole(Path(files["markdown"]), (heading + finished.text + "\n").encode())
-    write_whole(Path(files["json"]), (json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n").encode())
+    if artefact.plot is not None and results.points:
+        if can_draw():
+            files["picture"] = str(out / f"{name}.svg")
+            write_whole(out / f"{name}.svg", draw_curves(panels(results, artefact.plot), artefact.plot))
+        else:
+            results = Results(results.points, [*results.missing, UNDRAWN])
+    finished = replace(outcome, results=results, files=files)
+    heading = f"# {artefact.title}\n\nProfile `{outcome.title}`. {outcome.made}\n\n"
+    write_whole(out / f"{name}.md", (heading + finished.text + "\n").encode())
+    write_whole(out / f"{name}.json", (json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n").encode())
     return finished
 
 
-def _prepare(artefact: Artefact, profile: Profile, source: Source, progress: Progress | None) -> None:
+def made(cells: Sequence[Cell], store: CellStore) -> Made:
+    """How many of the cells are finished, and how many of these by other versions."""
+    finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
+    return Made(len(finished), sum(store.is_old(cell) for cell in finished))
+
+
+def missing_peers(methods: Sequence[Method]) -> list[Missing]:
+    """Those of the methods whose package is not installed."""
+    named = [(method.name, missing_package(method.peer)) for method in methods if method.peer is not None]
+    return [Missing(name, f"{package} is not installed") for name, package in named if package is not None]
+
+
+def _prepare(artefact: Artefact, variant: Variant, source: Source, progress: Progress | None) -> None:
     """Features of pictures are made before any cell is computed: in one process, with all cores."""
-    if not all(method.on_pixels(profile) for method in artefact.methods):
+    if not all(method.on_pixels(variant.profile) for method in artefact.methods):
         for name in artefact.datasets:
             source.prepare(name, progress)
-
-
-def _made(cells: Sequence[Cell], store: CellStore) -> Made:
-    finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
-    return Made(whole_code(), len(finished), sum(store.is_old(cell) for cell in finished))
 
 
 def _check_present(artefact: Artefact, source: Source) -> None:
@@ -180,16 +175,11 @@ def _check_present(artefact: Artefact, source: Source) -> None:
         )
 
 
-def _unsuited(artefact: Artefact, profile: Profile, source: Source) -> list[str]:
+def _unsuited(artefact: Artefact, variant: Variant, source: Source) -> list[Missing]:
     """Methods that need pictures, on data without any."""
     return [
-        f"{method.name} on {source.title(name)}, because it needs pictures"
+        Missing(method.name, "it needs pictures", source.title(name))
         for method in artefact.methods
         for name in artefact.datasets
-        if not source.suits(name, method.augmented, method.on_pixels(profile))
+        if not source.suits(name, method.augmented, method.on_pixels(variant.profile))
     ]
-
-
-def _missing(artefact: Artefact) -> list[str]:
-    named = [(method.name, missing_package(method.peer)) for method in artefact.methods if method.peer is not None]
-    return [f"{name}, because {package} is not installed" for name, package in named if package is not None]

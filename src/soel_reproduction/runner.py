@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Compute the cells that the store lacks. A killed run loses at most the groups it was in.
 
-    Cells that were finished by other code are computed again, unless they are to be kept.
+    Cells that were finished by other versions are computed again, unless they are to be kept.
     """
     if not keep_old:
         _warn(sum(store.is_old(cell) for cell in cells), len(cells))
@@ -76,7 +76,7 @@ def compute(cells: list[Cell], source: Source, folder: Path) -> int:
 
     started = time.process_time()  # not the clock on the wall, which also counts what others do
     dataset = cells[0].dataset
-    content = source.load(dataset, cells[0].method.on_pixels(cells[0].profile))
+    content = source.load(dataset, cells[0].method.on_pixels(cells[0].variant.profile))
     results = run_cells(cells, source.protocol(dataset), content)
     seconds = (time.process_time() - started) / len(cells)
     store = CellStore(folder)
@@ -88,7 +88,9 @@ def compute(cells: list[Cell], source: Source, folder: Path) -> int:
 def _warn(n_old: int, n_cells: int) -> None:
     if n_old:
         logging.getLogger(__name__).warning(
-            "%d of %d cells were finished by other code and are computed again; --keep-old keeps them.", n_old, n_cells
+            "%d of %d cells were finished by other versions and are computed again; --keep-old keeps them.",
+            n_old,
+            n_cells,
         )
 
 

@@ -16,7 +16,6 @@ from soel.errors import LabelError
 from soel.types import ANOMALY, UNLABELLED, Progress
 from soel.validation import check_labels
 
-BESIDE = Path(__file__).parents[4] / "shared" / "data"  # next to a checkout
 DERMA_MINIMUM = 500  # classes with fewer training images are never the normal one
 EXTRACTOR = "efficientnet-lite2"
 PIXELS = "pixels"
@@ -24,7 +23,8 @@ PIXELS = "pixels"
 
 @dataclass(frozen=True)
 class Source:
-    """A way to get at data sets by name. data_dir: local copies. table, label_column: a user's own file.
+    """A way to get at data sets by name. data_dir: where copies lie, None for the folder that SOEL_DATA names, else the
+    cache. table, label_column: a user's own file.
 
     extractor: the frozen network for data sets that are pictures. per_class: how many of these to take of each class
     for training and for the test, None for all.
@@ -104,13 +104,6 @@ class Source:
     def _part(self, name: str) -> int | None:
         """How many a class, where that was asked for and the data set has classes."""
         return self.per_class if self.table is None and find_dataset(name).protocol == "one-vs-rest" else None
-
-
-def local_source(data_dir: Path | None = None, extractor: str = EXTRACTOR, per_class: int | None = None) -> Source:
-    """The folder named, else SOEL_DATA, else a folder beside a checkout, else the cache."""
-    if data_dir is None and not data_folder().given and BESIDE.is_dir():
-        data_dir = BESIDE
-    return Source(data_dir, extractor=extractor, per_class=per_class)
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from typing import Any
 from soel.durable import copy_whole, write_whole
 from soel.errors import DataError
 from soel_reproduction.cells import Cell
-from soel_reproduction.code_state import code_of
+from soel_reproduction.versions import versions_of
 
 Measures = Mapping[str, float | None]
 
@@ -31,8 +31,8 @@ class CellStore:
         return self._path(cell).exists()
 
     def is_old(self, cell: Cell) -> bool:
-        """Whether the cell was finished by other code than this."""
-        return self.has(cell) and self._document(self._path(cell)).get("code") != code_of(cell)
+        """Whether the cell was finished by other versions of its parts."""
+        return self.has(cell) and self._document(self._path(cell)).get("versions") != versions_of(cell)
 
     def read(self, cell: Cell) -> Measures:
         """The measures of a finished cell."""
@@ -52,17 +52,16 @@ class CellStore:
             "method": cell.method.name,
             "measures": measures,
             "seconds": seconds,
-            "code": code_of(cell),
+            "versions": versions_of(cell),
             "machine": machine(),
             "finished": time.time(),
         }
-        text = json.dumps(document, indent=1, allow_nan=False)
-        write_whole(self._path(cell), text.encode())
+        write_whole(self._path(cell), json.dumps(document, indent=1, allow_nan=False).encode())
 
     def merge(self, others: Iterable[Path]) -> int:
         """Copy cells that were finished elsewhere; returns how many are new here.
 
-        Where both have a cell, ours stays; unless they come from different code and theirs was finished later.
+        Where both have a cell, ours stays; unless their versions differ and theirs was finished later.
         """
         n_new = 0
         for folder in others:
@@ -79,7 +78,8 @@ class CellStore:
             return False
         if target.exists():
             ours = self._document(target)
-            if ours.get("code") == theirs.get("code") or theirs.get("finished", 0) <= ours.get("finished", 0):
+            same = ours.get("versions") == theirs.get("versions")
+            if same or theirs.get("finished", 0) <= ours.get("finished", 0):
                 return False
         copy_whole(path, target)
         return True

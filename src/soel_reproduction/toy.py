@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soel.durable import write_whole
 from soel.engines.local import LocalEngine
 from soel.metrics import auroc
 from soel.profiles import PAPER, Profile
 from soel.types import UNLABELLED, Estimate, Floats
+from soel_reproduction.figures import svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 N_NORMAL, N_ANOMALY, SHARE, REACH, GRID = 300, 35, 0.1, 4.0, 41
 WAYS = (
@@ -23,7 +29,7 @@ WAYS = (
 
 
 @dataclass(frozen=True)
-class Panel:
+class ScoreMap:
     """One way of learning: scores (GRID, GRID) over the plane, and its AUROC on fresh data with new anomalies."""
 
     title: str
@@ -42,13 +48,13 @@ def toy_data(seed: int, new_corner: bool = False) -> tuple[Floats, np.ndarray]:
     return x, np.arange(len(x)) >= N_NORMAL
 
 
-def toy_panels(seed: int = 0, profile: Profile = PAPER) -> list[Panel]:
-    """The four panels of the figure."""
+def score_maps(seed: int = 0, profile: Profile = PAPER) -> list[ScoreMap]:
+    """The four maps of the figure."""
     x, truth = toy_data(seed)
     fresh, fresh_truth = toy_data(seed + 1, new_corner=True)
     axis = np.linspace(-REACH, REACH, GRID)
     plane = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2).astype(np.float32)
-    panels = []
+    maps = []
     for title, backbone, objective in WAYS:
         engine = LocalEngine(profile.with_parts(backbone=backbone, objective=objective), seed)
         labels = np.where(truth, 1, 0).astype(np.int8)
@@ -60,47 +66,27 @@ def toy_panels(seed: int = 0, profile: Profile = PAPER) -> list[Panel]:
         share = Estimate(SHARE, SHARE, SHARE, "fixed")
         detector = engine.learn(warm, x, labels, share)
         scores = np.asarray(detector.score(plane)).reshape(GRID, GRID)
-        panels.append(Panel(title, scores, auroc(fresh_truth, detector.score(fresh))))
-    return panels
+        maps.append(ScoreMap(title, scores, auroc(fresh_truth, detector.score(fresh))))
+    return maps
 
 
-def draw_toy(panels: list[Panel], seed: int = 0) -> str:
-    """The panels side by side as one SVG: dark is anomalous, dots are the data."""
-    x, truth = toy_data(seed)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {230 * len(panels)} 240" font-family="sans-serif" '
-        'font-size="11" role="img" aria-label="Score maps on toy data">'
-    ]
-    for index, panel in enumerate(panels):
-        title = escape(f"{panel.title}: AUROC {100 * panel.auroc:.0f}")
-        body = _map(panel.scores) + _dots(x, truth)
-        parts.append(f'<g transform="translate({230 * index + 10} 20)"><text y="-6">{title}</text>{body}</g>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+def draw_toy(maps: Sequence[ScoreMap], seed: int = 0) -> bytes:
+    """The score maps side by side as one SVG: dark is anomalous, dots are the data."""
+    (x, truth), span = toy_data(seed), (-REACH, REACH)
+
+    def paint(figure: Figure) -> None:
+        for number, shown in enumerate(maps, start=1):
+            axes = figure.add_subplot(1, len(maps), number)
+            ranks = shown.scores.ravel().argsort().argsort().reshape(shown.scores.shape)
+            axes.imshow(ranks, origin="lower", extent=(*span, *span), cmap="Blues")
+            axes.scatter(x[:, 0], x[:, 1], s=2, c=["crimson" if anomaly else "goldenrod" for anomaly in truth])
+            axes.set(title=f"{shown.title}: AUROC {100 * shown.auroc:.0f}", xticks=[], yticks=[], xlim=span, ylim=span)
+
+    return svg((2.6 * len(maps), 2.8), paint)
 
 
-def write_toy(out: Path, seed: int = 0) -> list[Panel]:
+def write_toy(out: Path, seed: int = 0) -> list[ScoreMap]:
     """Compute the figure and write it as toy.svg."""
-    panels = toy_panels(seed)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "toy.svg").write_text(draw_toy(panels, seed), encoding="utf-8")
-    return panels
-
-
-def _map(scores: Floats) -> str:
-    """Squares shaded by the rank of the score."""
-    ranks = scores.ravel().argsort().argsort().reshape(scores.shape) / (scores.size - 1)
-    size = 210 / GRID
-    return "".join(
-        f'<rect x="{column * size:.1f}" y="{(GRID - 1 - row) * size:.1f}" width="{size + 0.3:.1f}" '
-        f'height="{size + 0.3:.1f}" fill="#1b3a5c" opacity="{0.05 + 0.75 * ranks[row, column]:.2f}"/>'
-        for row in range(GRID)
-        for column in range(GRID)
-    )
-
-
-def _dots(x: Floats, truth: np.ndarray) -> str:
-    places = (x + REACH) / (2 * REACH) * 210
-    return "".join(
-        f'<circle cx="{a:.1f}" cy="{210 - b:.1f}" r="1.5" fill="{"#d1495b" if anomaly else "#f2c14e"}"/>'
-        for (a, b), anomaly in zip(places.tolist(), truth.tolist(), strict=True)
-    )
+    maps = score_maps(seed)
+    write_whole(out / "toy.svg", draw_toy(maps, seed))
+    return maps

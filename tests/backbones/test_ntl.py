@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from soel.backbones.ntl import NTL, contrast, feature_ntl, table_ntl
+from soel.backbones.ntl import NTL, FeatureNTL, TableNTL, contrast
 
 
 def test_loss_worked_by_hand() -> None:
@@ -28,23 +28,23 @@ def test_the_opposing_loss_stays_finite_when_p_rounds_to_one() -> None:
 
 def test_sizes_follow_the_paper() -> None:
     rngs = [np.random.default_rng(0)]
-    shapes = {d: [tuple(p.shape) for p in table_ntl(d, rngs).encoder.parameters()] for d in (9, 36, 400)}
+    shapes = {d: [tuple(p.shape) for p in TableNTL(d, rngs).encoder.parameters()] for d in (9, 36, 400)}
     assert shapes[9] == [(1, 1, 18, 9), (1, 1, 18, 18), (1, 1, 18, 18)]
     assert shapes[36] == [(1, 1, 64, 36), (1, 1, 64, 64), (1, 1, 32, 64)]
     assert shapes[400] == [(1, 1, 256, 400), (1, 1, 256, 256), (1, 1, 64, 256)]
-    features = feature_ntl(256, rngs)
+    features = FeatureNTL(256, rngs)
     assert [tuple(p.shape) for p in features.encoder.parameters()] == [(1, 1, 64, 256), (1, 1, 128, 64)]
     assert features.n_views == 15
 
 
 def test_embedding_takes_the_row_along() -> None:
-    backbone = table_ntl(9, [np.random.default_rng(0)]).eval()
+    backbone = TableNTL(9, [np.random.default_rng(0)]).eval()
     x = torch.randn(1, 4, 9, generator=torch.Generator().manual_seed(0))
     assert backbone.embed(x).shape == (1, 4, 10 * 18)
 
 
 def test_matches_a_loop_over_transformations() -> None:
-    backbone = table_ntl(5, [np.random.default_rng(0)]).eval()
+    backbone = TableNTL(5, [np.random.default_rng(0)]).eval()
     x = torch.randn(1, 7, 5, generator=torch.Generator().manual_seed(0))
     codes = [_encode(backbone, x[0])]
     for view in range(9):

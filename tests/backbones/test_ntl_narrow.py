@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from soel.backbones.ntl import NTL
-from soel.backbones.ntl_narrow import narrow_ntl
+from soel.backbones.ntl_narrow import NarrowNTL
 
 MEMBERS, FEATURES, WIDTH = 2, 96, 8
 
@@ -15,7 +15,7 @@ MEMBERS, FEATURES, WIDTH = 2, 96, 8
 def both() -> tuple[NTL, NTL]:
     """The narrow form, and one with the same weights that does not fold."""
     rngs = [np.random.default_rng(seed) for seed in range(MEMBERS)]
-    folded = narrow_ntl(FEATURES, rngs, n_views=3, view_width=WIDTH)
+    folded = NarrowNTL(FEATURES, rngs, n_views=3, view_width=WIDTH)
     plain = NTL(rngs, 3, [FEATURES, WIDTH, WIDTH, FEATURES], [FEATURES, 32, 128], residual=False)
     plain.load_state_dict(folded.state_dict())
     return folded, plain

@@ -16,7 +16,7 @@ from soel.data.catalogue_access import DataFolder, content_digest, data_folder, 
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.data.download import RemoteFile
 from soel.errors import ConfigError, DataError
-from soel_reproduction.sources import local_source
+from soel_reproduction.sources import Source
 from tests.data.conftest import Server
 
 
@@ -104,7 +104,7 @@ def test_what_is_no_table_is_not_kept(adbench: Dataset, server: Server, tmp_path
 
 @pytest.mark.parametrize("name", [d.name for d in CATALOGUE.values() if d.kind == "table" and d.files])
 def test_every_table_with_an_address_has_the_values_we_measured_on(name: str) -> None:
-    dataset, source = find_dataset(name), local_source()
+    dataset, source = find_dataset(name), Source()
     if not source.present(name):
         pytest.skip(f"{name} is not in the data folder")
     rows = source.load(name)

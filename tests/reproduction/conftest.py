@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.profiles import AUTHORS, Profile, Schedule
+from soel.profiles import Schedule
 from soel_reproduction.sources import Source
+from soel_reproduction.variants import VARIANTS, Variant
 from tests.conftest import make_toy
 
 QUICK = Schedule(epochs=2, learning_rate=1e-3)
@@ -38,5 +39,6 @@ def source(data_dir: Path) -> Source:
 
 
 @pytest.fixture
-def quick() -> Profile:
-    return replace(AUTHORS, tables=QUICK, features=QUICK)
+def quick() -> Variant:
+    authors = VARIANTS["authors"]
+    return replace(authors, profile=replace(authors.profile, tables=QUICK, features=QUICK))

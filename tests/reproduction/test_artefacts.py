@@ -4,17 +4,18 @@ import json
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from soel.data.catalogue import CATALOGUE
 from soel.errors import ConfigError, DataError
-from soel.profiles import Profile
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.artefacts import ARTEFACTS, find_artefact
 from soel_reproduction.page import SECTIONS, Section, write_page
 from soel_reproduction.reproduce import Plan, planned, reproduce
 from soel_reproduction.sources import Source
+from soel_reproduction.variants import VARIANTS, Variant
 
 IN_THE_PAPER = {
     "tab:img_results", "tab:tab_results", "fig:img_data", "fig:video_data", "fig:thm1-delta", "fig:ranking-unquery",
@@ -41,8 +42,13 @@ def test_an_artefact_is_consistent(artefact: Artefact) -> None:
 @pytest.mark.parametrize("artefact", [a for a in ARTEFACTS.values() if a.paper], ids=lambda artefact: artefact.name)
 def test_the_paper_s_figures_stand_where_points_can_be(artefact: Artefact) -> None:
     titles = {CATALOGUE[name].title for name in artefact.datasets}
-    axes = {"dataset": titles, "method": {m.name for m in artefact.methods}, "measure": set(artefact.measures)}
-    axes["share"] = {f"{100 * share:g} %" for share in artefact.shares if share is not None}
+    names = {method.name for method in artefact.methods}
+    axes: dict[str, set[Any]] = {
+        "dataset": titles,
+        "method": names,
+        "measure": set(artefact.measures),
+        "share": set(artefact.shares),
+    }
     for key in artefact.paper:
         assert all(place in axes[axis] for place, axis in zip(key, artefact.paper_axes, strict=True)), key
 
@@ -53,7 +59,7 @@ def test_artefacts_are_found_by_name_and_by_label() -> None:
         find_artefact("table9")
 
 
-def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, ("SOEL", "Mar"), ("breastw", "ionosphere"), (2, 4, 30), n_seeds=2, measures=("f1", "auroc"))
     outcome = reproduce(ARTEFACTS["budgets"], plan, tmp_path, source, n_jobs=1)
     document = json.loads(Path(outcome.files["json"]).read_text())
@@ -63,7 +69,7 @@ def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quic
     assert ElementTree.parse(outcome.files["picture"]).getroot().tag.endswith("svg")
 
 
-def test_classes_are_normal_in_turn(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_classes_are_normal_in_turn(source: Source, quick: Variant, tmp_path: Path) -> None:
     artefact = planned(ARTEFACTS["tau"], Plan(quick, datasets=("cifar10",), budgets=(5,), n_seeds=1))
     cells = artefact.cells(quick, [40], source, ())
     assert sorted({cell.normal for cell in cells if cell.normal is not None}) == [0, 1, 2]
@@ -74,7 +80,7 @@ def test_classes_are_normal_in_turn(source: Source, quick: Profile, tmp_path: Pa
 
 
 def test_a_missing_peer_is_named(
-    source: Source, quick: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Source, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soel_reproduction.peers.find_spec", lambda package: None)
     plan = Plan(quick, ("Mar",), ("breastw",), n_seeds=1, peers=True)
@@ -88,7 +94,7 @@ def test_absent_data_is_named(source: Source, tmp_path: Path) -> None:
         reproduce(ARTEFACTS["table3"], Plan(), tmp_path, source)
 
 
-def test_the_page_holds_every_section(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_the_page_holds_every_section(source: Source, quick: Variant, tmp_path: Path) -> None:
     page = tmp_path / "results.md"
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "07-gone.svg").touch()
@@ -99,7 +105,7 @@ def test_the_page_holds_every_section(source: Source, quick: Profile, tmp_path: 
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["00-cover-radius.svg"]
 
 
-def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_the_page_names_what_is_not_computed(source: Source, quick: Variant, tmp_path: Path) -> None:
     one, both = (
         Plan(quick, methods, ("breastw",), (3,), n_seeds=1) for methods in (("diverse",), ("diverse", "random"))
     )
@@ -113,7 +119,7 @@ def test_the_page_names_what_is_not_computed(source: Source, quick: Profile, tmp
 
 @pytest.mark.parametrize("has_gpu", [False, True])
 def test_what_needs_a_gpu_is_computed_only_there(
-    source: Source, quick: Profile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
+    source: Source, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
 ) -> None:
     monkeypatch.setattr("soel_reproduction.page.has_gpu", lambda: has_gpu)
     plan = Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1)
@@ -123,9 +129,9 @@ def test_what_needs_a_gpu_is_computed_only_there(
     assert ("one H200" in (tmp_path / "a.md").read_text()) is has_gpu
 
 
-def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Variant, tmp_path: Path) -> None:
     near = Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1))
-    far = Section("table2", Plan("authors", ("SOEL",), ("cifar10",)), on_gpu=True)
+    far = Section("table2", Plan(VARIANTS["authors"], ("SOEL",), ("cifar10",)), on_gpu=True)
     write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=[near, far])
     assert "## Not computed yet\n\n- Detection on images with 20 labels" in (tmp_path / "a.md").read_text()
 

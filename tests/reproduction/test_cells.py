@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DataError
-from soel.profiles import AUTHORS, PAPER
 from soel_reproduction.cells import Cell, Expert, Setting
 from soel_reproduction.methods import LOE, NINE, SOEL
 from soel_reproduction.results import collect
 from soel_reproduction.store import CellStore
+from soel_reproduction.variants import VARIANTS
 
-CELL = Cell("breastw", SOEL, AUTHORS, Setting(), 40)
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ CELL = Cell("breastw", SOEL, AUTHORS, Setting(), 40)
     [
         replace(CELL, dataset="pima"),
         replace(CELL, method=NINE[0]),
-        replace(CELL, profile=PAPER),
+        replace(CELL, variant=VARIANTS["paper"]),
         replace(CELL, setting=Setting(budget=20)),
         replace(CELL, setting=Setting(order="first")),
         replace(CELL, setting=Setting(expert=Expert(wrong=0.1))),
@@ -87,5 +87,5 @@ def test_points_are_means_over_seeds_of_means_over_classes(tmp_path: Path) -> No
     for cell, value in zip(cells, (0.1, 0.3, 0.5, 0.7), strict=True):
         store.write(cell, {"f1": value}, 1.0)
     (point,) = collect(cells, store, ["f1"], {"breastw": "BreastW"}).points
-    assert (point.at["dataset"], point.n) == ("BreastW", 2)
+    assert (point.at.dataset, point.n) == ("BreastW", 2)
     assert (point.mean, point.deviation) == pytest.approx((40.0, 20.0))

@@ -1,21 +1,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from soel_reproduction.cells import Expert
 from soel_reproduction.claims import NOT_RUN, Check, alike, as_printed, beats, best, small, unbiased
-from soel_reproduction.results import AXES, Point, Results
+from soel_reproduction.results import Place, Point, Results
 
-USUAL = {"dataset": "a", "budget": "10", "share": "own", "expert": "perfect", "measure": "f1"}
+USUAL = Place("a", "", 10, None, Expert(), "f1")
 
 
 def point(
-    method: str, mean: float, deviation: float = 2.0, paper: tuple[float, float] | None = None, **at: str
+    method: str, mean: float, deviation: float = 2.0, paper: tuple[float, float] | None = None, **at: Any
 ) -> Point:
-    place = {**USUAL, "method": method, **at}
-    assert set(place) == set(AXES)
-    return Point(place, mean, deviation, 5, paper)
+    return Point(replace(USUAL, method=method, **at), mean, deviation, 5, paper)
 
 
 @pytest.mark.parametrize(("rival", "outcome"), [(80.0, "holds"), (89.5, "undecided"), (99.0, "fails")])
@@ -51,8 +51,8 @@ def test_most_figures_must_be_as_printed() -> None:
 
 
 def test_a_biased_estimate_is_told_by_its_worst_data_set() -> None:
-    good = point("diverse", 11.0, share="10 %", measure="alpha_kde")
-    bad = point("diverse", 40.0, share="10 %", measure="alpha_kde", dataset="b")
+    good = point("diverse", 11.0, share=0.1, measure="alpha_kde")
+    bad = point("diverse", 40.0, share=0.1, measure="alpha_kde", dataset="b")
     assert unbiased("alpha_kde")(Results([good])).outcome == "holds"
     verdict = unbiased("alpha_kde")(Results([good, bad]))
     assert (verdict.outcome, "30.0 points, on b" in verdict.why) == ("fails", True)

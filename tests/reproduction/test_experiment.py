@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soel.profiles import DEFAULT, Profile
+from soel.profiles import DEFAULT
 from soel_reproduction import methods as m
 from soel_reproduction.assumptions import equal_scores, off_diagonal
 from soel_reproduction.cells import Cell, Expert, Setting
 from soel_reproduction.experiment import _start, run_cells
 from soel_reproduction.sources import Source
 from soel_reproduction.store import Measures
+from soel_reproduction.variants import Variant
 
 ABLATIONS = (
     m.UNSUPERVISED,
@@ -30,18 +31,18 @@ def measured(source: Source, cells: list[Cell]) -> list[Measures]:
     return run_cells(cells, source.protocol(cells[0].dataset), source.load(cells[0].dataset))
 
 
-def cell(profile: Profile, method: m.Method = m.SOEL, seed: int = 40, **setting: object) -> Cell:
-    return Cell("breastw", method, profile, Setting(**setting), seed)  # type: ignore[arg-type]
+def cell(variant: Variant, method: m.Method = m.SOEL, seed: int = 40, **setting: object) -> Cell:
+    return Cell("breastw", method, variant, Setting(**setting), seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", [*m.NINE, *ABLATIONS, *m.DEEP_SVDD, m.CLEAN, *HERE], ids=lambda method: method.name)
-def test_every_method_detects_something(source: Source, quick: Profile, method: m.Method) -> None:
+def test_every_method_detects_something(source: Source, quick: Variant, method: m.Method) -> None:
     (found,) = measured(source, [cell(quick, method)])
     assert 0 <= (found["auroc"] or 0) <= 1
     assert 0 <= (found["f1"] or 0) <= 1
 
 
-def test_seeds_together_are_seeds_alone(source: Source, quick: Profile) -> None:
+def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
     cells = [cell(quick, seed=seed) for seed in (40, 41, 42)]
     alone = [measured(source, [one])[0] for one in cells]
     for one, other in zip(measured(source, cells), alone, strict=True):
@@ -50,28 +51,28 @@ def test_seeds_together_are_seeds_alone(source: Source, quick: Profile) -> None:
 
 
 @pytest.mark.parametrize("method", m.NINE, ids=lambda method: method.name)
-def test_only_margin_rules_are_told_the_true_share(source: Source, quick: Profile, method: m.Method) -> None:
+def test_only_margin_rules_are_told_the_true_share(source: Source, quick: Variant, method: m.Method) -> None:
     run = _start(cell(quick, method), "contaminated", source.load("breastw"))
     assert (run.strategy_share is not None) == method.name.startswith(("Mar", "Hybr1"))
     assert run.engine.contamination is None
 
 
-def test_a_share_is_told_with_its_error(source: Source, quick: Profile) -> None:
+def test_a_share_is_told_with_its_error(source: Source, quick: Variant) -> None:
     run = _start(cell(quick, m.Method("off", given_share=0.05)), "contaminated", source.load("breastw"))
     assert run.engine.contamination == pytest.approx(run.split.share + 0.05)
 
 
-def test_the_budget_is_what_is_asked(source: Source, quick: Profile) -> None:
+def test_the_budget_is_what_is_asked(source: Source, quick: Variant) -> None:
     runs = [cell(quick, stage="query", budget=budget) for budget in (1, 20)]
     radii = [measured(source, [one])[0]["radius"] or 0 for one in runs]
     assert radii[0] > radii[1] > 0
 
 
-def test_a_budget_above_half_of_the_pool_is_no_experiment(source: Source, quick: Profile) -> None:
+def test_a_budget_above_half_of_the_pool_is_no_experiment(source: Source, quick: Variant) -> None:
     assert measured(source, [cell(quick, budget=40)]) == [{}]
 
 
-def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Profile) -> None:
+def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Variant) -> None:
     lazy = _start(cell(quick, budget=8, expert=Expert(skip=0.4), stage="query"), "contaminated", source.load("breastw"))
     from soel_reproduction.experiment import _ask
 
@@ -80,24 +81,25 @@ def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Profile) ->
     assert lazy.expert.n_asked > 8
 
 
-def test_a_wrong_expert_changes_the_labels(source: Source, quick: Profile) -> None:
+def test_a_wrong_expert_changes_the_labels(source: Source, quick: Variant) -> None:
     honest, liar = (cell(quick, budget=10, expert=Expert(wrong=wrong), stage="query") for wrong in (0.0, 1.0))
     found = [measured(source, [one])[0]["anomalies_found"] for one in (honest, liar)]
     assert sum(value or 0 for value in found) == 10
 
 
-def test_rounds_use_what_was_learnt(source: Source, quick: Profile) -> None:
+def test_rounds_use_what_was_learnt(source: Source, quick: Variant) -> None:
     at_once, in_rounds = (cell(quick, replace(m.SOEL, n_rounds=n), budget=10) for n in (1, 5))
     one, other = (measured(source, [c])[0] for c in (at_once, in_rounds))
     assert one["auroc"] != other["auroc"]
 
 
-def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick: Profile) -> None:
-    scaled = replace(quick, scaling="robust", n_members=DEFAULT.n_members)
-    assert len(measured(source, [cell(scaled, seed=seed) for seed in (40, 41)])) == 2
+def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick: Variant) -> None:
+    scaled = replace(quick.profile, scaling="robust", n_members=DEFAULT.n_members)
+    variant = replace(quick, profile=scaled)
+    assert len(measured(source, [cell(variant, seed=seed) for seed in (40, 41)])) == 2
 
 
-def test_assumptions_are_measured(source: Source, quick: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumptions_are_measured(source: Source, quick: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("soel_reproduction.assumptions.REPEATS", 12)
     (found,) = measured(source, [cell(quick, stage="assumptions", budget=5)])
     assert (

@@ -13,19 +13,21 @@ from PIL import Image
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.engines.local import LocalEngine
 from soel.errors import DataError
-from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile, Schedule
+from soel.profiles import AUTHORS, PAPER, Schedule
 from soel.types import Estimate
 from soel_reproduction.artefacts import ARTEFACTS
 from soel_reproduction.augment import CHANGES, GREY, strong, weak
-from soel_reproduction.data_settings import settled
+from soel_reproduction.cells import Cell, Setting
+from soel_reproduction.data_settings import with_paper_settings
 from soel_reproduction.fixmatch import N_DRAWS, augmented, confident, learn_fixmatch
 from soel_reproduction.methods import FIXMATCH, MHROT, NINE, SOEL
 from soel_reproduction.pictures import features_of, network, thinned
 from soel_reproduction.protocols import one_vs_rest
-from soel_reproduction.reproduce import Plan, narrow, reproduce
+from soel_reproduction.reproduce import Plan, reproduce
 from soel_reproduction.runner import compute
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
+from soel_reproduction.variants import VARIANTS, Variant, narrow
 from tests.conftest import make_toy
 from tests.features.makers import make_clip, residual_network
 
@@ -56,9 +58,11 @@ def pictures(folder: Path) -> Source:
 
 
 @pytest.fixture
-def quick_pixels() -> Profile:
+def quick_pixels() -> Variant:
     pictures = Schedule(1, 1e-3, batch_size=10)
-    return replace(AUTHORS, pictures=pictures, backbone="mhrot", backbone_options={"depth": 10, "widen": 1})
+    options = {"depth": 10, "widen": 1}
+    profile = replace(AUTHORS, pictures=pictures, backbone="mhrot", backbone_options=options)
+    return replace(VARIANTS["authors"], profile=profile)
 
 
 def test_pictures_become_features_once(pictures: Source, folder: Path) -> None:
@@ -109,7 +113,7 @@ def test_a_cell_knows_the_network_and_how_many_pictures(pictures: Source, folder
     assert forms[3] == "pixels, 5 a class"
     assert (pictures.form("pima"), pictures.title("pneumoniamnist")) == ("", "Pneumonia")
     assert fewer.title("pneumoniamnist") == "Pneumonia (5 a class)"
-    (cell, *_) = replace(artefact, datasets=("pneumoniamnist",)).cells(AUTHORS, [40], pictures, (0,))
+    (cell, *_) = replace(artefact, datasets=("pneumoniamnist",)).cells(VARIANTS["authors"], [40], pictures, (0,))
     assert cell.form == forms[0]
 
 
@@ -133,7 +137,7 @@ def test_so_many_of_each_class() -> None:
 
 
 @pytest.mark.parametrize("name", ["robust-ratio", "sequential", "deep-svdd"])
-def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick: Profile, tmp_path: Path) -> None:
+def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, (), ("pneumoniamnist",), (4,), (0,), 1)
     outcome = reproduce(ARTEFACTS[name], plan, tmp_path / "out", pictures, 1)
     wanted = len(ARTEFACTS[name].methods) * len(ARTEFACTS[name].shares)
@@ -141,7 +145,7 @@ def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick:
     assert all(0 <= point.mean <= 100 for point in outcome.results.points)
 
 
-def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Profile, tmp_path: Path) -> None:
+def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, ("SOEL", "Rand1"), (), (4, 8), (), 1)
     outcome = reproduce(ARTEFACTS["video"], plan, tmp_path / "out", pictures, 1)
     assert len(outcome.results.points) == 4
@@ -150,7 +154,7 @@ def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Profile, tmp_
     assert "| UCSD Peds1 |" in alone.text
 
 
-def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Profile, tmp_path: Path) -> None:
+def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Variant, tmp_path: Path) -> None:
     artefact = replace(ARTEFACTS["mhrot"], datasets=("pneumoniamnist",), budgets=(4,), methods=MHROT[:1])
     (cell,) = artefact.cells(quick_pixels, [40], pictures, (0,))
     assert cell.form == "pixels"
@@ -159,27 +163,27 @@ def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Profile, tmp_pat
     assert 0 <= (found["auroc"] or -1) <= 1
 
 
-def test_what_needs_pictures_is_left_out_where_there_are_none(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_what_needs_pictures_is_left_out_where_there_are_none(source: Source, quick: Variant, tmp_path: Path) -> None:
     outcome = reproduce(ARTEFACTS["mhrot"], Plan(quick, datasets=("breastw",)), tmp_path, source, 1)
     assert len(outcome.results.points) == 0
     assert "SOEL on MHRot on breastw, because it needs pictures" in outcome.text
     plan = Plan(quick, ("queries alone", "FixMatch"), ("breastw",), (5,), n_seeds=1, measures=("f1",))
     outcome = reproduce(ARTEFACTS["label-spreading"], plan, tmp_path, source, 1)
-    assert [point.at["method"] for point in outcome.results.points] == ["queries alone"]
+    assert [point.at.method for point in outcome.results.points] == ["queries alone"]
     assert "FixMatch on breastw, because it needs pictures" in outcome.text
 
 
-def test_fixmatch_learns_on_augmented_pictures(pictures: Source, quick: Profile, tmp_path: Path) -> None:
+def test_fixmatch_learns_on_augmented_pictures(pictures: Source, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, tuple(method.name for method in FIXMATCH), ("pneumoniamnist",), (6,), (0,), 1)
     outcome = reproduce(ARTEFACTS["label-spreading"], plan, tmp_path / "out", pictures, 1)
-    assert [point.at["method"] for point in outcome.results.points] == [method.name for method in FIXMATCH]
+    assert [point.at.method for point in outcome.results.points] == [method.name for method in FIXMATCH]
     n_sets = len(list((tmp_path / "cache" / "features").iterdir()))
     assert n_sets == 2 + 2 * N_DRAWS  # training and test pictures, and those that were augmented
 
 
-def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Profile) -> None:
+def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Variant) -> None:
     toy = make_toy(n_rows=120, n_anomalies=12)
-    engine, labels = LocalEngine(quick, 0), toy.labels(10)
+    engine, labels = LocalEngine(quick.profile, 0), toy.labels(10)
     warm, share = engine.warm_up(toy.x), Estimate(0.1, 0.1, 0.1, "fixed")
     slight = toy.x + 0.01
     draws = {"same": (slight, slight), "weak": (-slight, slight), "strong": (slight, -slight)}
@@ -222,20 +226,27 @@ def test_every_strong_change_changes_something(change: object) -> None:
 
 def test_the_paper_s_settings_change_with_the_data() -> None:
     usual, long = (method.applied_to(PAPER) for method in (SOEL, NINE[6]))
-    assert (settled(usual, "ucsd-peds1").features.batch_size, settled(usual, "ucsd-peds1").features.epochs) == (192, 3)
-    assert settled(long, "ucsd-peds1").features.epochs == 30
-    assert settled(usual, "cifar10") == usual
-    assert settled(DEFAULT, "ucsd-peds1") == DEFAULT
+    assert (
+        with_paper_settings(usual, "ucsd-peds1").features.batch_size,
+        with_paper_settings(usual, "ucsd-peds1").features.epochs,
+    ) == (192, 3)
+    assert with_paper_settings(long, "ucsd-peds1").features.epochs == 30
+    assert with_paper_settings(usual, "cifar10") == usual
+    ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Setting(), 40)
+    assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
     soel, hybrid = (method.applied_to(AUTHORS) for method in MHROT[:2])
-    assert settled(soel, "cifar10").pictures.learning_rate == 1e-3
-    clothes = settled(soel, "fashion-mnist")
+    assert with_paper_settings(soel, "cifar10").pictures.learning_rate == 1e-3
+    clothes = with_paper_settings(soel, "fashion-mnist")
     assert (clothes.pictures.learning_rate, clothes.pictures.epochs) == (1e-4, 3)
     assert clothes.backbone_options == {"penalty": 0.0}
-    assert settled(hybrid, "fashion-mnist").pictures.epochs == 15
+    assert with_paper_settings(hybrid, "fashion-mnist").pictures.epochs == 15
 
 
 def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
-    small, ours = narrow(AUTHORS), narrow(DEFAULT)
-    assert (small.name, small.backbone, small.n_members) == ("authors, narrow", "ntl-narrow", 1)
-    assert small.features == AUTHORS.features
-    assert (ours.name, ours.n_members, ours.features) == ("default, narrow", 1, DEFAULT.without_gpu().features)
+    small, ours = narrow(VARIANTS["authors"]), narrow(VARIANTS["default"])
+    assert (small.title, small.is_narrow) == ("authors, narrow", True)
+    assert (small.profile.backbone, small.profile.n_members) == ("ntl-narrow", 1)
+    assert small.profile.features == AUTHORS.features
+    without_gpu = VARIANTS["default"].profile.without_gpu()
+    assert (ours.file_name, ours.profile.n_members) == ("default-narrow", 1)
+    assert ours.profile.features == without_gpu.features

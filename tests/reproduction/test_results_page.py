@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from soel.profiles import find_profile
 from soel_reproduction.artefacts import ARTEFACTS
 from soel_reproduction.experiment import run_cells
 from soel_reproduction.methods import NINE
 from soel_reproduction.reproduce import Plan, planned
-from soel_reproduction.sources import local_source
+from soel_reproduction.sources import Source
+from soel_reproduction.variants import VARIANTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 DATASET, METHOD = "ionosphere", "Pos2"
 
 
 def test_one_cell_of_the_page_is_computed_again() -> None:
-    source = local_source()
+    source = Source()
     if not source.present(DATASET):
         pytest.skip(f"{DATASET} is not in the data folder")
     mean, deviation = _printed()
-    artefact = planned(ARTEFACTS["table3"], Plan("authors", (METHOD,), (DATASET,)))
-    cells = artefact.cells(find_profile("authors"), range(40, 45), source, ())
+    artefact = planned(ARTEFACTS["table3"], Plan(VARIANTS["authors"], (METHOD,), (DATASET,)))
+    cells = artefact.cells(VARIANTS["authors"], range(40, 45), source, ())
     values = [100 * (found["f1"] or 0) for found in run_cells(cells, source.protocol(DATASET), source.load(DATASET))]
     assert sum(values) / 5 == pytest.approx(mean, abs=max(1.0, deviation))
 

@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from soel.profiles import Profile
 from soel_reproduction.cells import Cell, Setting
 from soel_reproduction.methods import NINE
 from soel_reproduction.runner import QUIET, SEEDS_TOGETHER, _pool, pending, run
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
+from soel_reproduction.variants import Variant
 
 SCRIPT = """
 import sys, time, types
 from pathlib import Path
-from soel.profiles import AUTHORS
 from soel_reproduction.cells import Cell, Setting
 from soel_reproduction.methods import NINE
 from soel_reproduction.runner import run
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
+from soel_reproduction.variants import VARIANTS
 
 def slow(cells, protocol, content):
     time.sleep(0.15)
@@ -35,13 +35,13 @@ def slow(cells, protocol, content):
 sys.modules["soel_reproduction.experiment"] = types.SimpleNamespace(run_cells=slow)
 
 if __name__ == "__main__":
-    cells = [Cell("breastw", method, AUTHORS, Setting(budget=5), 40) for method in NINE]
+    cells = [Cell("breastw", method, VARIANTS["authors"], Setting(budget=5), 40) for method in NINE]
     run(cells, Source(Path(sys.argv[1])), CellStore(Path(sys.argv[2])), int(sys.argv[3]))
 """
 
 
-def cells(profile: Profile, n_seeds: int = 2) -> list[Cell]:
-    return [Cell("breastw", m, profile, Setting(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)]
+def cells(variant: Variant, n_seeds: int = 2) -> list[Cell]:
+    return [Cell("breastw", m, variant, Setting(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)]
 
 
 def start(data_dir: Path, out: Path, n_jobs: int) -> subprocess.Popen[bytes]:
@@ -55,12 +55,12 @@ def finished(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in out.glob("*.json")}
 
 
-def test_seeds_go_together_in_small_groups(quick: Profile, tmp_path: Path) -> None:
+def test_seeds_go_together_in_small_groups(quick: Variant, tmp_path: Path) -> None:
     groups = pending(cells(quick, 7), CellStore(tmp_path))
     assert [len(group) for group in groups] == [SEEDS_TOGETHER, 2, SEEDS_TOGETHER, 2]
 
 
-def test_finished_cells_are_skipped(source: Source, quick: Profile, tmp_path: Path) -> None:
+def test_finished_cells_are_skipped(source: Source, quick: Variant, tmp_path: Path) -> None:
     store, wanted, seen = CellStore(tmp_path), cells(quick), []
     store.write(wanted[0], {"f1": 0.123}, 1.0)
     run(wanted, source, store, 1, lambda done, total: seen.append((done, total)))

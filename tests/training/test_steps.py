@@ -7,7 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from soel.backbones.ntl import table_ntl
+from soel.backbones.ntl import TableNTL
 from soel.profiles import Schedule
 from soel.training import Model, warm_up
 
@@ -16,7 +16,7 @@ from soel.training import Model, warm_up
 def test_a_large_pool_takes_as_many_steps_as_a_small_one(n_rows: int, n_steps: int) -> None:
     x = np.random.default_rng(0).normal(size=(n_rows, 4)).astype(np.float32)
     rng = np.random.default_rng(0)
-    model = Model(table_ntl(4, [rng]), [rng], learning_rate=1e-3)
+    model = Model(TableNTL(4, [rng]), [rng], learning_rate=1e-3)
     with patch.object(model.optimizer, "step", wraps=model.optimizer.step) as step:
         warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=2, rows_per_epoch=100))
     assert step.call_count == 2 * n_steps
@@ -25,7 +25,7 @@ def test_a_large_pool_takes_as_many_steps_as_a_small_one(n_rows: int, n_steps: i
 def test_each_epoch_draws_other_rows() -> None:
     x = np.arange(4000, dtype=np.float32).reshape(1000, 4)
     rng = np.random.default_rng(0)
-    model = Model(table_ntl(4, [rng]), [rng], learning_rate=1e-3)
+    model = Model(TableNTL(4, [rng]), [rng], learning_rate=1e-3)
     with patch.object(model.backbone, "losses", wraps=model.backbone.losses) as losses:
         warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=3, rows_per_epoch=100))
     rows = np.concatenate([call.args[0][0, :, 0].numpy() for call in losses.call_args_list])

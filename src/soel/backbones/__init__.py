@@ -5,9 +5,9 @@ from soel.registry import Registry
 BACKBONES = Registry(
     "backbone",
     {
-        "ntl": "soel.backbones.ntl:table_ntl",
-        "ntl-features": "soel.backbones.ntl:feature_ntl",
-        "ntl-narrow": "soel.backbones.ntl_narrow:narrow_ntl",
+        "ntl": "soel.backbones.ntl:TableNTL",
+        "ntl-features": "soel.backbones.ntl:FeatureNTL",
+        "ntl-narrow": "soel.backbones.ntl_narrow:NarrowNTL",
         "deep-svdd": "soel.backbones.deep_svdd:DeepSVDD",
         "autoencoder": "soel.backbones.autoencoder:Autoencoder",
         "classifier": "soel.backbones.classifier:Classifier",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,8 +25,10 @@ class Backbone(nn.Module, ABC):
     `is_divisible`: whether the rows of a batch may be spread over processes. Rows may then meet only in sums that
     go through `ranks` (as those of `layers.BatchNorm` do), and there must be no chance: so that a GPU may also
     record a step and replay it.
+    `version`: raised whenever the same rows and generators give another network.
     """
 
+    version: ClassVar[int] = 1
     n_members: int
     last_layer: str
     is_divisible: bool = True

@@ -79,19 +79,23 @@ def contrast(z: Tensor) -> Pair:
     return F.softplus(gap).mean(-1) / scale, F.softplus(-gap).mean(-1) / scale
 
 
-def table_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 9) -> NTL:
+class TableNTL(NTL):
     """The form for tables: residual views, encoder sized by the number of columns."""
-    d = n_features
-    if d < 32:
-        hidden = code = 2 * d
-    else:
-        hidden, code = (64, 32) if d <= 300 else (256, 64)
-    return NTL(rngs, n_views, [d, d, d, d], [d, hidden, hidden, code], residual=True)
+
+    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 9) -> None:
+        d = n_features
+        if d < 32:
+            hidden = code = 2 * d
+        else:
+            hidden, code = (64, 32) if d <= 300 else (256, 64)
+        super().__init__(rngs, n_views, [d, d, d, d], [d, hidden, hidden, code], residual=True)
 
 
-def feature_ntl(n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15) -> NTL:
+class FeatureNTL(NTL):
     """The form for feature vectors of images: plain views, as wide as the features."""
-    return NTL(rngs, n_views, [n_features] * 4, encoder_widths(n_features), residual=False)
+
+    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15) -> None:
+        super().__init__(rngs, n_views, [n_features] * 4, encoder_widths(n_features), residual=False)
 
 
 def encoder_widths(n_features: int) -> list[int]:

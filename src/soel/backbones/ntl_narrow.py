@@ -17,8 +17,15 @@ from soel.backbones.ntl import NTL, encoder_widths
 class NarrowNTL(NTL):
     """A view widens again only to enter the encoder: those two layers are taken as one, folded anew for each batch.
 
-    With 2048 features and views 64 wide that leaves a third of the operations. It is the same network as `NTL`.
+    With 2048 features and views 64 wide that leaves a third of the operations. It is the same network as `FeatureNTL`,
+    with `view_width` units in the middle of each view.
     """
+
+    def __init__(
+        self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int = 64
+    ) -> None:
+        d, width = n_features, min(view_width, n_features)
+        super().__init__(rngs, n_views, [d, width, width, d], encoder_widths(d), residual=False)
 
     def _encode(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
         first, last = cast(Linear, self.encoder.linears[0]).weight, cast(Linear, self.views.linears[-1]).weight
@@ -30,11 +37,3 @@ class NarrowNTL(NTL):
         for linear in self.encoder.linears[1:]:
             codes = linear(F.relu(codes, inplace=True))
         return codes.permute(0, 3, 1, 2)  # (S, B, T+1, z)
-
-
-def narrow_ntl(
-    n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int = 64
-) -> NarrowNTL:
-    """The form of `feature_ntl` with `view_width` units in the middle of each view."""
-    d, width = n_features, min(view_width, n_features)
-    return NarrowNTL(rngs, n_views, [d, width, width, d], encoder_widths(d), residual=False)

@@ -67,7 +67,7 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
         "--jobs", type=int, metavar="N", help="processes (default: one per core; 0: show what is finished)"
     )
-    reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other code computed")
+    reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
     reproduce.add_argument(
         "--page", metavar="FILE.md", type=Path, default=Path("docs/results.md"), help=argparse.SUPPRESS
     )
@@ -103,9 +103,9 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.data.catalogue_access import data_folder, fetch
     from soel.report.progress import progress_bar
     from soel.report.text import format_table
-    from soel_reproduction.sources import local_source
+    from soel_reproduction.sources import Source
 
-    source = local_source(args.data_dir, args.extractor)
+    source = Source(args.data_dir, extractor=args.extractor)
     folder = data_folder(source.data_dir)
     for name in args.fetch:
         with progress_bar(name) as progress:
@@ -156,18 +156,19 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     from soel.report.progress import progress_bar
     from soel_reproduction.artefacts import find_artefact
     from soel_reproduction.reproduce import CELLS, reproduce
-    from soel_reproduction.sources import local_source
+    from soel_reproduction.sources import Source
     from soel_reproduction.store import CellStore
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
     if args.name in SPECIAL:
         return _special(args)
-    artefact, source = find_artefact(args.name), local_source(args.data_dir, args.extractor, args.per_class)
+    artefact = find_artefact(args.name)
+    source = Source(args.data_dir, extractor=args.extractor, per_class=args.per_class)
     with progress_bar(artefact.name) as progress:
         outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
     written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
-    return Reply(outcome.to_json(), f"{artefact.title}, profile {outcome.profile}\n\n{outcome.text}\n\n{written}")
+    return Reply(outcome.to_json(), f"{artefact.title}, profile {outcome.title}\n\n{outcome.text}\n\n{written}")
 
 
 def run_compare(args: argparse.Namespace) -> Reply:
@@ -175,11 +176,12 @@ def run_compare(args: argparse.Namespace) -> Reply:
     _check_installed()
     from soel.report.progress import progress_bar
     from soel_reproduction.compare import compare
+    from soel_reproduction.variants import find_variant
 
-    budgets, profiles = _numbers(args.budgets), _words(args.profiles)
+    budgets, variants = _numbers(args.budgets), [find_variant(name) for name in _words(args.profiles)]
     with progress_bar("compare") as progress:
         found = compare(
-            args.data, args.label_column, args.out, budgets, profiles, args.seeds, n_jobs=args.jobs, progress=progress
+            args.data, args.label_column, args.out, budgets, variants, args.seeds, n_jobs=args.jobs, progress=progress
         )
     written = "\n".join(f"{kind}: {path}" for kind, path in found.files.items())
     return Reply(found.to_json(), f"{found.text}\n\n{written}")
@@ -199,11 +201,11 @@ def _special(args: argparse.Namespace) -> Reply:
             {"settings": [dict(zip(settings.HEADER, row, strict=True)) for row in rows]}, settings.settings_table()
         )
     if args.name == "toy":
-        panels = toy.write_toy(args.out)
-        lines = [f"{panel.title}: AUROC {100 * panel.auroc:.1f} %" for panel in panels]
-        document = {"panels": [{"title": p.title, "auroc": p.auroc} for p in panels], "out": str(args.out / "toy.svg")}
+        maps = toy.write_toy(args.out)
+        lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
+        document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(args.out / "toy.svg")}
         return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
-    source = sources.local_source(args.data_dir, args.extractor)
+    source = sources.Source(args.data_dir, extractor=args.extractor)
     with progress_bar("page") as progress:
         page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
     return Reply({"page": str(args.page)}, f"The results are in {args.page}.")
@@ -212,12 +214,8 @@ def _special(args: argparse.Namespace) -> Reply:
 def _artefact_list() -> Reply:
     from soel.report.text import format_table
     from soel_reproduction.artefacts import ARTEFACTS
-    from soel_reproduction.costs import minutes, minutes_on_gpu
 
-    entries = [
-        {**artefact.to_json(), "minutes": minutes(artefact), "minutes_on_gpu": minutes_on_gpu(artefact)}
-        for artefact in ARTEFACTS.values()
-    ]
+    entries = [artefact.to_json() for artefact in ARTEFACTS.values()]
     times = ("minutes", "minutes_on_gpu")
     rows = [
         [e["name"], e["label"] or "ours", e["title"], e["needs"], *(_duration(e[t]) for t in times)] for e in entries
@@ -237,16 +235,16 @@ def _duration(minutes: float | None) -> str:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from soel.profiles import find_profile
-    from soel_reproduction.reproduce import Plan, narrow
+    from soel_reproduction.reproduce import Plan
+    from soel_reproduction.variants import find_variant, narrow
 
     if args.seeds is not None and args.seeds < 1:
         raise ConfigError(f"At least one seed is needed, got {args.seeds}.")
     if args.per_class is not None and args.per_class < 2:
         raise ConfigError(f"At least two pictures of each class are needed, got {args.per_class}.")
-    profile = find_profile(args.profile)
+    variant = find_variant(args.profile)
     return Plan(
-        narrow(profile) if args.narrow else profile,
+        narrow(variant) if args.narrow else variant,
         _words(args.methods),
         _words(args.datasets),
         _numbers(args.budgets),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +15,12 @@ COVERAGE = 0.8
 
 
 class ContaminationEstimator(ABC):
-    """Guesses the share of anomalies in the pool from all rounds of answers, weighted by round size."""
+    """Guesses the share of anomalies in the pool from all rounds of answers, weighted by round size.
+
+    `version`: raised whenever the same rounds give another estimate.
+    """
+
+    version: ClassVar[int] = 1
 
     @abstractmethod
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:

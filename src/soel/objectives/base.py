@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +17,10 @@ class Objective(ABC):
 
     `uses_labels`: False treats every row as unlabelled. `always_summed`: both means go into one step
     even where the schedule takes two. `needs_embeddings`: whether it looks at the view's embeddings.
+    `version`: raised whenever the same view gives other weights.
     """
 
+    version: ClassVar[int] = 1
     uses_labels: bool = True
     always_summed: bool = False
     needs_embeddings: bool = False

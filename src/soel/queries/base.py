@@ -17,8 +17,10 @@ class Strategy(ABC):
 
     `space`: whether the view's embeddings are the backbone's or gradients of its last layer.
     `needs_contamination`: whether the view must carry the share of anomalies.
+    `version`: raised whenever the same view and generator give other rows.
     """
 
+    version: ClassVar[int] = 1
     space: ClassVar[Literal["embedding", "gradient"]] = "embedding"
     needs_contamination: ClassVar[bool] = False
 
