@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,10 @@ import pytest
 from soel.errors import SessionError
 from soel.stores import schema
 from soel.stores.events import SqlStore
-from tests.stores.conformance import OpenStore, StoreLaws, label, numbers
+from soel.testing import STORE_LAWS
+from soel.testing.laws import Law
+from soel.testing.stores import OpenStore
+from tests.stores.laws import label, numbers, opener
 
 
 @pytest.fixture
@@ -17,32 +19,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "events.sqlite"
 
 
-class TestSqlStoreOnSqlite(StoreLaws):
-    @pytest.fixture
-    def open_store(self, path: Path) -> Iterator[OpenStore]:
-        opened: list[SqlStore] = []
-
-        def opening() -> SqlStore:
-            opened.append(SqlStore(path))
-            return opened[-1]
-
-        yield opening
-        for store in opened:
-            store.close()
+@pytest.mark.parametrize("law", STORE_LAWS)
+def test_laws_on_sqlite(law: Law[OpenStore], path: Path) -> None:
+    with opener(path) as open_store:
+        law(open_store)
 
 
-class TestSqlStoreOnPostgres(StoreLaws):
-    @pytest.fixture
-    def open_store(self, address: str, name: str) -> Iterator[OpenStore]:
-        opened: list[SqlStore] = []
-
-        def opening() -> SqlStore:
-            opened.append(SqlStore(address, session=name))
-            return opened[-1]
-
-        yield opening
-        for store in opened:
-            store.close()
+@pytest.mark.parametrize("law", STORE_LAWS)
+def test_laws_on_postgres(law: Law[OpenStore], address: str, name: str) -> None:
+    with opener(address, session=name) as open_store:
+        law(open_store)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from soel.session import Event
 from soel.stores.group_commit import GroupCommit
-from tests.stores.conformance import label
+from tests.stores.laws import label
 
 Batches = Sequence[Sequence[Event]]
 

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, text
 from soel.errors import ConfigError, SessionError
 from soel.stores import postgres
 from soel.stores.events import SqlStore
-from tests.stores.conformance import label, numbers
+from tests.stores.laws import label, numbers
 from tests.stores.postgres_server import Server
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from soel.session import Event
 from soel.stores.events import SqlStore
-from tests.stores.conformance import numbers
 from tests.stores.killing import kill_writers, start
+from tests.stores.laws import numbers
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

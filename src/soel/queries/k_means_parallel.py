@@ -7,6 +7,7 @@ import numpy as np
 from soel.queries.base import Strategy
 from soel.queries.distances import Space
 from soel.queries.draw import gumbel
+from soel.queries.random import uniform
 from soel.types import UNLABELLED, PoolView, Rows, Selection
 
 ROUNDS = 5
@@ -15,21 +16,23 @@ ROUNDS = 5
 class KMeansParallel(Strategy):
     """Oversamples rows in a few rounds by squared distance, then reduces them to the number asked for.
 
-    The odds recorded are those of the final, weighted draws among the candidates.
+    The odds recorded are those of the final, weighted draws among the candidates; a reserve that is longer than these
+    goes on with uniform draws.
     """
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, seed = Space(view.embeddings), int(rng.integers(2**63))
-        free = view.labels == UNLABELLED
-        candidates, weights = self._candidates(space, view, n_rows, seed)
-        missing = n_rows - len(candidates)
+        candidates, weights = self._candidates(space, view, n_queries, seed)
+        missing = n_queries - len(candidates)
         if missing > 0:  # a pool of few distinct points: fill up with any free rows
-            others = np.setdiff1d(np.flatnonzero(free), candidates)[:missing]
+            others = np.setdiff1d(view.unlabelled, candidates)[:missing]
             candidates, weights = (
                 np.concatenate([candidates, others]),
                 np.concatenate([weights, np.ones(len(others))]),
             )
-        return _reduce(space, view, candidates, weights, n_rows, seed)
+        drawn = _reduce(space, view, candidates, weights, min(n_rows, len(candidates)), seed)
+        rest = uniform(np.setdiff1d(view.unlabelled, candidates), n_rows - len(drawn.rows), rng)
+        return Selection(np.concatenate([drawn.rows, rest.rows]), np.concatenate([drawn.odds, rest.odds]))
 
     def _candidates(self, space: Space, view: PoolView, n_rows: int, seed: int) -> tuple[Rows, np.ndarray]:
         everyone, free = np.arange(len(space)), view.labels == UNLABELLED
@@ -54,6 +57,8 @@ class KMeansParallel(Strategy):
 
 def _cell_sizes(space: Space, candidates: Rows) -> np.ndarray:
     """How many rows are nearest to each candidate: (c,)."""
+    if not len(candidates):
+        return np.empty(0)
     closest, owner = np.full(len(space), np.inf, np.float32), np.zeros(len(space), np.int64)
     for index, row in enumerate(candidates):
         distances = space.distances(int(row))

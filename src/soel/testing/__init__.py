@@ -1,0 +1,31 @@
+"""Conformance kits: what every part of a role must do, to be run on a part of one's own.
+
+A kit is a function, `check_strategy(MyStrategy)`, that raises AssertionError with all laws that the part breaks. For a
+test by law, go through the kit's list::
+
+    @pytest.mark.parametrize("law", STRATEGY_LAWS)
+    def test_laws(law):
+        law(MyStrategy)
+"""
+
+from soel.testing.backbones import BACKBONE_LAWS, check_backbone
+from soel.testing.contamination import CONTAMINATION_LAWS, check_contamination_estimator
+from soel.testing.extractors import EXTRACTOR_LAWS, check_extractor
+from soel.testing.objectives import OBJECTIVE_LAWS, check_objective
+from soel.testing.stores import STORE_LAWS, check_store
+from soel.testing.strategies import STRATEGY_LAWS, check_strategy
+
+__all__ = [
+    "BACKBONE_LAWS",
+    "CONTAMINATION_LAWS",
+    "EXTRACTOR_LAWS",
+    "OBJECTIVE_LAWS",
+    "STORE_LAWS",
+    "STRATEGY_LAWS",
+    "check_backbone",
+    "check_contamination_estimator",
+    "check_extractor",
+    "check_objective",
+    "check_store",
+    "check_strategy",
+]
