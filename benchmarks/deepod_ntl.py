@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from soel.backbones.ntl import TableNTL
-from soel.cores import n_cores
+from soel.numeric.cores import n_cores
 from soel.profiles import Schedule
 from soel.training import Model, losses, warm_up
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soel.cores import n_cores, side_by_side
+from soel.numeric.cores import n_cores, side_by_side
 from soel.queries.diverse import Diverse
 from soel.types import PoolView
 

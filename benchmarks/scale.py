@@ -28,8 +28,8 @@ from soel.api import workspace
 from soel.backbones.layers import BatchNorm
 from soel.data.thinning import draw_rows
 from soel.engines.ray.clusters import ClusterOptions
+from soel.numeric.space import Origin
 from soel.profiles import DEFAULT
-from soel.queries.distances import Origin
 from soel.queries.k_center import KCenter
 from soel.queries.shards import Shard
 from soel.scoring.cluster_drawing import DrawPart

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
-Rows = NDArray[np.int64]
+from soel.numeric.arrays import Floats as Floats
+from soel.numeric.arrays import Rows as Rows
+
 Labels = NDArray[np.int8]
 Progress = Callable[[int, int], None]  # called with how much is done, of how much
 Counted = Callable[[int], None]  # called with how much is done

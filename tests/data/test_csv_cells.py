@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from soel.data.csv_cells import neutralise, read_rows, restore, sniff_separator, write_rows
-from soel.errors import DataError
+from soel.errors import DataError, StorageError
 
 cells = st.text(max_size=8) | st.text("=+-@\t\r\n';,\"1e", max_size=6)
 
@@ -84,7 +84,7 @@ def test_a_file_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be written: No such file"):
+    with pytest.raises(StorageError, match="cannot be written: No such file"):
         write_rows(tmp_path / "no" / "a.csv", ["a"], [])
 
 

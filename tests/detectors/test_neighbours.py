@@ -6,37 +6,12 @@ import numpy as np
 import pytest
 
 from soel.detectors import DETECTORS
-from soel.detectors.distances import mean_of_nearest, nearest, smallest
 from soel.detectors.neighbours import CLIP, Neighbours, NeighboursOptions, around_anomalies
 from soel.errors import ConfigError
 from soel.metrics import auroc
 from tests.conftest import Sample
 
 NOTHING = np.full(200, -1, np.int8)
-
-
-def test_mean_of_nearest_by_hand() -> None:
-    x, others = np.array([[0.0], [10.0]]), np.array([[1.0], [2.0], [9.0]])
-    np.testing.assert_allclose(mean_of_nearest(x, others, 2), [1.5, (1 + 8) / 2])
-    np.testing.assert_allclose(mean_of_nearest(others, others, 1, np.arange(3)), [1, 1, 7])
-    np.testing.assert_allclose(nearest(x, others), [1, 1])
-    assert np.isinf(nearest(x, others[:0])).all()
-
-
-@pytest.mark.parametrize("width", [1, 7, 100, 4001])
-@pytest.mark.parametrize("k", [1, 5, 10, 120])
-def test_the_smallest_are_those_of_a_full_sort(width: int, k: int) -> None:
-    values = np.random.default_rng(width).normal(size=(30, width)).astype(np.float32)
-    values[::3] = values[::3].round()  # with ties
-    found = np.sort(smallest(values, min(k, width)), axis=1)
-    np.testing.assert_array_equal(found, np.sort(values, axis=1)[:, : min(k, width)])
-
-
-def test_many_rows_on_many_cores_are_measured_as_few_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(0).normal(size=(6000, 5)).astype(np.float32)
-    whole = mean_of_nearest(x, x[:300], 20)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    np.testing.assert_allclose(mean_of_nearest(x, x[:300], 20), whole, rtol=1e-5)
 
 
 def test_rows_around_labelled_anomalies_by_hand() -> None:

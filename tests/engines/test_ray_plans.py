@@ -17,8 +17,8 @@ from soel.engines.ray.states import Form, State
 from soel.engines.ray.storage import Storage
 from soel.engines.ray.training import Job, worthwhile
 from soel.errors import ConfigError, DataError, SessionError
+from soel.numeric.space import BLOCK_ROWS
 from soel.profiles import DEFAULT, Schedule
-from soel.queries.distances import BLOCK_ROWS
 from soel.types import Floats
 
 N_ROWS, WIDTH = 5 * BLOCK_ROWS + 77, 4

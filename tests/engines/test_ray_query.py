@@ -12,8 +12,8 @@ import pytest
 from soel.engines.ray.crew import Call, Crew
 from soel.engines.ray.query import begin_query
 from soel.engines.ray.worker import Worker
+from soel.numeric.space import BLOCK_ROWS
 from soel.queries.base import Strategy
-from soel.queries.distances import BLOCK_ROWS
 from soel.queries.diverse import Diverse
 from soel.queries.k_center import KCenter
 from soel.queries.sharded import select_sharded

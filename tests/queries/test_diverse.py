@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from soel.metrics import cover_radius
-from soel.queries.distances import BLOCK_ROWS, EXACT_ROWS, Space
+from soel.numeric.noise import gumbel
+from soel.numeric.space import BLOCK_ROWS, EXACT_ROWS, Space
 from soel.queries.diverse import Diverse
-from soel.queries.draw import draw_among, draw_any, gumbel, joined
+from soel.queries.draw import draw_among, draw_any, joined
 from soel.types import Floats, PoolView
 
 
@@ -36,13 +37,6 @@ def test_draws_follow_the_softmax() -> None:
     logits = np.log(np.array([0.5, 0.3, 0.2]))
     counts = np.bincount([drawn_row(logits, seed, 0) for seed in range(4000)], minlength=3) / 4000
     np.testing.assert_allclose(counts, [0.5, 0.3, 0.2], atol=0.03)
-
-
-def test_noise_belongs_to_the_row_however_rows_are_sharded() -> None:
-    whole = gumbel(7, 2, np.arange(100))
-    np.testing.assert_array_equal(whole[40:70], gumbel(7, 2, np.arange(40, 70)))
-    assert not np.array_equal(whole, gumbel(7, 3, np.arange(100)))
-    assert not np.array_equal(whole, gumbel(8, 2, np.arange(100)))
 
 
 def test_a_cold_rule_takes_the_farthest() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.queries import distances
+from soel.numeric import space
+from soel.numeric.space import BLOCK_ROWS, Origin
 from soel.queries.base import Strategy
-from soel.queries.distances import BLOCK_ROWS, Origin
 from soel.queries.diverse import Diverse
 from soel.queries.k_center import KCenter
 from soel.queries.margin import Margin
@@ -67,7 +67,7 @@ def some_labels() -> np.ndarray:
 def test_however_the_rows_are_spread_the_same_are_picked(
     strategy: Strategy, known: bool, far: float, n_shards: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(distances, "EXACT_ROWS", 200)  # the sample that stands for all rows: smaller is faster
+    monkeypatch.setattr(space, "EXACT_ROWS", 200)  # the sample that stands for all rows: smaller is faster
     x, labels = pool(far), some_labels() if known else np.full(N_ROWS, -1, np.int8)
     whole = strategy.select(PoolView(np.zeros(N_ROWS), x, labels), 6, np.random.default_rng(4))
     parts = select_sharded(strategy, spread(x, n_shards), labels, 6, np.random.default_rng(4))

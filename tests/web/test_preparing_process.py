@@ -21,6 +21,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from soel.api import workspace
+from soel.durable import mark
 from soel.features.extract import extract
 from soel.features.source import open_source
 from tests.web.accessibility import violations
@@ -95,7 +96,9 @@ def test_a_killed_preparation_is_told_and_goes_on_where_it_was(command: LabelCom
         assert not folder.exists()
         if n_done == 16:
             visit.get("/api/preparation", b"{}")
-    (tmp_path / ".discs.soel-half").mkdir()  # as a process leaves it that is killed while it writes
+    half = tmp_path / ".discs.soel-0123abcd"
+    half.mkdir()
+    mark(half)  # as a process leaves it that is killed while it writes
     command.kill()
     command.start()
     assert visit.wait_for(lambda now: now["what"] == "extract")["done"] >= 48, "it goes on where it was"

@@ -255,7 +255,7 @@ def write_scores(out: Path, scored: Scored) -> None:
         from pyarrow import parquet
     except ImportError as error:
         raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
-    with replacing(out) as file:
+    with replacing(out, make_parent=False) as file:
         parquet.write_table(pyarrow.table(dict(zip(SCORE_COLUMNS, columns, strict=True))), file)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from soel.contamination.base import ContaminationEstimator, wilson
+from soel.numeric.distances import cell_sizes, squares_to
 from soel.types import ANOMALY, Estimate, Evidence, Floats
 
 
@@ -31,9 +32,4 @@ class Cover(ContaminationEstimator):
 def cell_shares(embeddings: Floats, rows: np.ndarray) -> Floats:
     """Share (K,) of the pool that is nearest to each of these rows."""
     x = np.asarray(embeddings, np.float32)
-    closest, owner = np.full(len(x), np.inf, np.float32), np.zeros(len(x), np.int64)
-    for index, row in enumerate(rows):
-        distance = np.square(x - x[row]).sum(axis=1)
-        nearer = distance < closest
-        closest[nearer], owner[nearer] = distance[nearer], index
-    return np.bincount(owner, minlength=len(rows)) / len(x)
+    return cell_sizes((squares_to(x, x[row]) for row in rows), len(x)) / len(x)

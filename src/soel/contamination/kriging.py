@@ -9,6 +9,7 @@ import numpy as np
 
 from soel.contamination.base import COVERAGE, ContaminationEstimator
 from soel.contamination.trend import PRIOR_ANOMALY, PRIOR_NORMAL, trend
+from soel.numeric.distances import pairs
 from soel.types import ANOMALY, Estimate, Evidence, Floats
 
 SMOOTH_PART = 0.8  # share of the labels' variance that neighbours in the embedding have in common
@@ -60,10 +61,10 @@ class _Pool:
         mean = chances.mean()
         rise, size = chances / mean, np.sqrt(chances * (1 - chances) / (mean * (1 - mean)))
         sample = self._stand_ins()
-        between = _distances(x[sample], x[sample])
+        between = pairs(x[sample], x[sample])
         length = _typical(between)
         known, known_size = x[self.rows], size[self.rows]
-        covariance = np.outer(known_size, known_size) * _kernel(_distances(known, known), length)
+        covariance = np.outer(known_size, known_size) * _kernel(pairs(known, known), length)
         np.fill_diagonal(covariance, known_size**2 * (1 + 1e-9))
         own = (1 - SMOOTH_PART) * known_size**2 / len(x)  # a labelled row is itself one of the pool
         to_pool = known_size * _mean_kernel(known, x, size, length) + own
@@ -71,10 +72,10 @@ class _Pool:
         # In the variance the stand-ins play the pool in both terms, so that their sampling noise cancels.
         to_sample = known_size * _mean_kernel(known, x[sample], size[sample], length) + own
         apart = ~np.eye(len(sample), dtype=bool)
-        pairs = (
+        shared = (
             (np.outer(size[sample], size[sample]) * _kernel(between, length))[apart].mean() if len(sample) > 1 else 0
         )
-        spread = pairs * (1 - 1 / len(x)) + np.mean(size**2) / len(x)
+        spread = shared * (1 - 1 / len(x)) + np.mean(size**2) / len(x)
         variance = weights @ covariance @ weights - 2 * weights @ to_sample + spread
         return weights, max(float(variance), 1e-6)
 
@@ -121,13 +122,8 @@ def _typical(distances: Floats) -> float:
 
 def _mean_kernel(known: Floats, x: Floats, size: Floats, length: float) -> Floats:
     """Mean covariance (K,) of each labelled row with the pool, one row at a time: O(N) memory."""
-    return np.array([_kernel(_distances(row[None], x)[0], length) @ size for row in known]) / len(x)
+    return np.array([_kernel(pairs(row[None], x)[0], length) @ size for row in known]) / len(x)
 
 
 def _kernel(distances: Floats, length: float) -> Floats:
     return np.asarray(SMOOTH_PART * np.exp(-distances / length))
-
-
-def _distances(a: Floats, b: Floats) -> Floats:
-    squared = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T
-    return np.asarray(np.sqrt(np.maximum(squared, 0)))

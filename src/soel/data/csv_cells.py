@@ -39,7 +39,7 @@ def sniff_separator(line: str) -> str:
 
 def write_rows(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a CSV file, whole or not at all. None becomes an empty cell."""
-    with replacing_text(Path(path)) as file:
+    with replacing_text(Path(path), make_parent=False) as file:
         # A quoted header cannot mislead whoever guesses the separator from it.
         csv.writer(file, quoting=csv.QUOTE_ALL).writerow([_cell(name) for name in header])
         csv.writer(file).writerows([_cell(value) for value in row] for row in rows)

@@ -15,7 +15,7 @@ import numpy as np
 from soel.data.blocks import Block
 from soel.data.parts import Part
 from soel.data.streams import Stream
-from soel.queries.draw import gumbel
+from soel.numeric.noise import gumbel
 from soel.types import Progress, Rows
 
 DRAW = 1 << 32  # rounds number their draws from 0 on, so that no round uses the same noise

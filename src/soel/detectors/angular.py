@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from soel.detectors.base import NOTHING, Detector, Options
-from soel.detectors.distances import gaussian, mahalanobis, mean_of_nearest, nearest, unit
 from soel.detectors.linear import Linear
 from soel.errors import ModelFileError
+from soel.numeric.distances import mean_of_nearest, nearest
+from soel.numeric.shape import gaussian, mahalanobis, unit
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: docs/detection.md.

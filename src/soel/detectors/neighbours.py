@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from soel.detectors.base import NOTHING, Detector, Options
-from soel.detectors.distances import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
+from soel.numeric.distances import blocks, mean_of_nearest, nearest
+from soel.numeric.shape import gaussian, mahalanobis
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on other tables than the paper's four (docs/detection.md, 'How it was chosen').

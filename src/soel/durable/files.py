@@ -28,17 +28,20 @@ def write_whole(path: Path, content: bytes, *, private: bool = False, lasting: b
 
 
 @contextmanager
-def replacing(path: Path, *, private: bool = False) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when all of it is on disk, and leaves no trace otherwise."""
-    with _drafted(path) as draft, disk.create(draft, private) as file:
+def replacing(path: Path, *, private: bool = False, make_parent: bool = True) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when all of it is on disk, and leaves no trace otherwise.
+
+    make_parent: whether its folder is made, too; where somebody typed the path, that may hide a mistake.
+    """
+    with _drafted(path, make_parent=make_parent) as draft, disk.create(draft, private) as file:
         yield file
         disk.sync(file)
 
 
 @contextmanager
-def replacing_text(path: Path) -> Iterator[TextIO]:
+def replacing_text(path: Path, *, make_parent: bool = True) -> Iterator[TextIO]:
     """The same for UTF-8 text; line ends are written as they are given."""
-    with replacing(path) as file:
+    with replacing(path, make_parent=make_parent) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
         yield text
         text.flush()
@@ -80,11 +83,12 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _drafted(path: Path, lasting: bool = True) -> Iterator[Path]:
+def _drafted(path: Path, lasting: bool = True, make_parent: bool = True) -> Iterator[Path]:
     """A name beside `path` for a draft; what the block wrote there takes the path's place."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     with telling(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if make_parent:
+            path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield draft
             disk.rename(draft, path)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.cores import in_order, n_cores
 from soel.durable import locked
 from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
 from soel.features.preprocess import square
+from soel.numeric.cores import in_order, n_cores
 from soel.types import Floats, Progress, Rows
 
 BATCH = 16

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.distances import squares_to
 from soel.types import Floats, Rows
 
 
 def nearest(matrix: Floats, row: int, among: Rows, k: int) -> Rows:
     """The k rows of `among` nearest to `row`, nearest first; the row itself is never one of them."""
     among = among[among != row]
-    distances = np.square(np.asarray(matrix[among], np.float64) - np.asarray(matrix[row], np.float64)).sum(axis=1)
+    distances = squares_to(np.asarray(matrix[among], np.float64), np.asarray(matrix[row], np.float64))
     return among[np.argsort(distances, kind="stable")[:k]]

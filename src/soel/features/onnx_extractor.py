@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.cores import n_cores
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.features.extractors import Pictures, checked_pixels, file_digest
 from soel.features.items import reason
 from soel.features.onnx_file import Graph, feature_output, normalises, read_graph, with_output
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
+from soel.numeric.cores import n_cores
 from soel.types import Floats
 
 if TYPE_CHECKING:

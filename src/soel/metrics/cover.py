@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.distances import nearest_squares
 from soel.types import Floats, Rows
 
 
@@ -11,7 +12,8 @@ def cover_radius(embeddings: Floats, queried: Rows) -> float:
     """The largest distance from any row to its nearest queried row; needs no labels."""
     if not len(queried):
         return float("nan")
-    return float(np.sqrt(_nearest_squared(np.asarray(embeddings, np.float64), queried).max()))
+    x = np.asarray(embeddings, np.float64)
+    return float(np.sqrt(nearest_squares(x, x[queried]).max()))
 
 
 def class_cover_radius(embeddings: Floats, queried: Rows, is_anomaly: np.ndarray) -> float:
@@ -27,10 +29,3 @@ def class_cover_radius(embeddings: Floats, queried: Rows, is_anomaly: np.ndarray
             return float("inf")
         radius = max(radius, cover_radius(x[members], same))
     return radius
-
-
-def _nearest_squared(x: Floats, queried: Rows) -> Floats:
-    closest = np.full(len(x), np.inf)
-    for row in queried:
-        np.minimum(closest, np.square(x - x[row]).sum(axis=1), out=closest)
-    return closest

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
+from soel.numeric.distances import squares_to
 from soel.objectives.base import Objective, answered
 from soel.objectives.neighbour_labels import classified
 from soel.types import ItemWeights, PoolView
@@ -26,6 +27,6 @@ class GaussianProcessLabels(Objective):
     def unlabelled(self, view: PoolView) -> ItemWeights:
         """The process's answers."""
         known = np.asarray(view.embeddings[view.labelled], np.float64)
-        distances = np.linalg.norm(known[:, None] - known[None], axis=-1)
+        distances = np.sqrt(np.stack([squares_to(known, point) for point in known]))
         length = float(np.median(distances[distances > 0])) if (distances > 0).any() else 1.0
         return classified(view, GaussianProcessClassifier(RBF(length), optimizer=None))

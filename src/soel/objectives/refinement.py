@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.distances import squares_to
 from soel.objectives.base import Objective, all_on_normal
 from soel.types import ANOMALY, NORMAL, Floats, ItemWeights, PoolView
 
@@ -43,8 +44,7 @@ def _leaning(view: PoolView) -> Floats:
     if not is_anomaly.any() or not is_normal.any():
         return np.zeros(len(view))
     x = np.asarray(view.embeddings, np.float64)
-    to_normal = np.linalg.norm(x - x[is_normal].mean(axis=0), axis=1)
-    to_anomaly = np.linalg.norm(x - x[is_anomaly].mean(axis=0), axis=1)
+    to_normal, to_anomaly = (np.sqrt(squares_to(x, x[kind].mean(axis=0))) for kind in (is_normal, is_anomaly))
     difference = to_normal - to_anomaly
     spread = np.ptp(difference)
     return np.asarray(STEEPNESS * difference / spread if spread > 0 else difference)

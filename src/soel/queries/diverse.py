@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import logsumexp
 
+from soel.numeric.space import Measure, Space
 from soel.queries.base import Strategy
-from soel.queries.distances import Measure, Space
 from soel.queries.draw import Drawn, draw_among, draw_any, joined
 from soel.types import Floats, PoolView, Selection
 

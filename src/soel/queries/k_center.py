@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from soel.numeric.space import Space
 from soel.queries.base import Strategy, certain
-from soel.queries.distances import Space
 from soel.queries.draw import draw_any
 from soel.types import PoolView, Selection
 

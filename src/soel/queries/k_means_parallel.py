@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.distances import cell_sizes
+from soel.numeric.noise import gumbel
+from soel.numeric.space import Space
 from soel.queries.base import Strategy
-from soel.queries.distances import Space
-from soel.queries.draw import gumbel
 from soel.queries.random import uniform
 from soel.types import UNLABELLED, PoolView, Rows, Selection
 
@@ -52,19 +53,8 @@ class KMeansParallel(Strategy):
             for row in fresh:
                 np.minimum(closest, space.distances(int(row)), out=closest)
         candidates = np.flatnonzero(picked & free)
-        return candidates, _cell_sizes(space, candidates)
-
-
-def _cell_sizes(space: Space, candidates: Rows) -> np.ndarray:
-    """How many rows are nearest to each candidate: (c,)."""
-    if not len(candidates):
-        return np.empty(0)
-    closest, owner = np.full(len(space), np.inf, np.float32), np.zeros(len(space), np.int64)
-    for index, row in enumerate(candidates):
-        distances = space.distances(int(row))
-        nearer = distances < closest
-        closest[nearer], owner[nearer] = distances[nearer], index
-    return np.bincount(owner, minlength=len(candidates)).astype(np.float64)
+        distances = (space.distances(int(row)) for row in candidates)
+        return candidates, cell_sizes(distances, len(space)).astype(np.float64)
 
 
 def _reduce(space: Space, view: PoolView, candidates: Rows, weights: np.ndarray, n_rows: int, seed: int) -> Selection:

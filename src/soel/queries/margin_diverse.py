@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from soel.numeric.space import Space
 from soel.queries.base import Strategy, alarm_margin, certain, scaled
-from soel.queries.distances import Space
 from soel.types import UNLABELLED, Floats, PoolView, Selection
 
 

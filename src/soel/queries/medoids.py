@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.distances import nearest_of
 from soel.queries.base import Strategy, certain
 from soel.types import Floats, PoolView, Rows, Selection
 
@@ -12,7 +13,6 @@ EVEN = 0.3  # of the axes' mean variance, added to each before it is made one; m
 POWER = 3  # of a row's rank by its distance from the middle, as its weight
 STARTS, STEPS = 3, 50
 SAMPLE_ROWS = 20_000  # a larger pool is grouped by a random sample of this size
-BLOCK = 2**24  # distances to labelled rows at once
 
 
 class Medoids(Strategy):
@@ -61,8 +61,7 @@ def _to_labelled(points: Floats, labelled: Floats) -> Floats:
     """Squared distances (n,) to the nearest labelled point; infinite without one."""
     if not len(labelled):
         return np.full(len(points), np.inf)
-    step = max(1, BLOCK // len(labelled))
-    return np.concatenate([_nearest(points[at : at + step], labelled)[1] for at in range(0, len(points), step)])
+    return nearest_of(points, labelled)[1]
 
 
 def _grouped(
@@ -77,10 +76,10 @@ def _grouped(
         mass = weights * squares if np.isfinite(squares).all() else weights
         mass = mass if mass.sum() > 0 else np.ones(len(points))
         centres = np.vstack([centres, points[rng.choice(len(points), p=mass / mass.sum())]])
-        squares = np.minimum(squares, _nearest(points, centres[-1:])[1])
+        squares = np.minimum(squares, nearest_of(points, centres[-1:])[1])
     cost = np.inf
     for _ in range(STEPS):
-        owner, squares = _nearest(points, centres)
+        owner, squares = nearest_of(points, centres)
         before, cost = cost, float(weights @ np.minimum(squares, taken))
         if not cost < before * (1 - 1e-6):
             break
@@ -92,20 +91,12 @@ def _grouped(
     return centres, cost
 
 
-def _nearest(points: Floats, centres: Floats) -> tuple[Rows, Floats]:
-    """The centre nearest to each point (n,), and the squared distance to it."""
-    squares = np.einsum("ij,ij->i", centres, centres) - 2 * points @ centres.T
-    owner = squares.argmin(axis=1)
-    own = np.einsum("ij,ij->i", points, points)
-    return owner, np.maximum(np.take_along_axis(squares, owner[:, None], axis=1)[:, 0] + own, 0).astype(np.float64)
-
-
 def _middles(points: Floats, weights: Floats, taken: Floats, centres: Floats) -> Rows:
     """Rows in the order they are asked: the nearest to each centre, the heaviest group first; then the next nearest.
 
     Those that an earlier answer speaks for come last.
     """
-    owner, squares = _nearest(points, centres)
+    owner, squares = nearest_of(points, centres)
     is_taken = taken <= squares
     squares, owner = np.minimum(squares, taken), np.where(is_taken, len(centres), owner)
     heavy = np.bincount(owner, weights, len(centres) + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.numeric.space import Space
 from soel.queries.base import Strategy, certain, scaled
-from soel.queries.distances import Space
 from soel.types import UNLABELLED, PoolView, Selection
 
 

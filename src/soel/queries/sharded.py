@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from soel.numeric.space import BLOCK_ROWS, find_origin, sample_step
 from soel.queries.base import Strategy
-from soel.queries.distances import BLOCK_ROWS, find_origin, sample_step
 from soel.queries.diverse import Diverse
 from soel.queries.draw import Drawn, joined
 from soel.queries.k_center import KCenter

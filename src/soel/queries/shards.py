@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from soel.queries.distances import Measure, Origin, Space
+from soel.numeric.space import Measure, Origin, Space
 from soel.queries.diverse import draw_in_blocks
 from soel.queries.draw import Drawn, draw_any, joined
 from soel.types import Floats, Rows

@@ -12,6 +12,7 @@ from soel.data.ahead import ahead
 from soel.data.encoder import Encoder
 from soel.data.streams import Stream
 from soel.engines.ray.parts import Done
+from soel.numeric.distances import nearest
 from soel.scoring.streaming import open_whole
 from soel.session import Session
 from soel.session.draw import rows_of
@@ -94,7 +95,4 @@ def _blocks(pool: Floats, size: int = 32_768) -> Iterator[Floats]:
 
 def _farthest(x: Floats, points: Floats) -> float:
     """The largest distance from a row (n, d) to the nearest point (k, d)."""
-    x, points = x.astype(np.float64), points.astype(np.float64)
-    squares = np.einsum("ij,ij->i", points, points)
-    nearest = (squares - 2 * (x @ points.T)).min(axis=1) + np.einsum("ij,ij->i", x, x)
-    return float(np.sqrt(max(0.0, nearest.max())))
+    return float(nearest(x.astype(np.float64), points.astype(np.float64)).max())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.queries.distances import Space
+from soel.numeric.space import Space
 from soel.session.files import PoolRecord
 from soel.session.rounds import Round
 from soel.session.state import SessionState

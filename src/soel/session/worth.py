@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.errors import SessionError
 from soel.metrics import auroc
-from soel.queries.distances import Space
+from soel.numeric.space import Space
 from soel.session.files import PoolRecord
 from soel.session.rounds import Round
 from soel.session.state import SessionState

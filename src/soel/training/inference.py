@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from soel.cores import side_by_side
+from soel.numeric.cores import side_by_side
 from soel.training.model import Model
 from soel.training.threads import threads_for
 from soel.types import Floats

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from soel.cores import n_cores
 from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
+from soel.numeric.cores import n_cores
 
 Result = TypeVar("Result")
 LOOK_EVERY = 0.2  # seconds between two looks at what was computed

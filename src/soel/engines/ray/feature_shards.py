@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from soel.engines.ray.storage import Storage
 from soel.errors import DataError
-from soel.queries.distances import BLOCK_ROWS
+from soel.numeric.space import BLOCK_ROWS
 from soel.types import Floats
 
 MANIFEST, COLUMN = "manifest.json", "features"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from soel.engines.ray.crew import Crew
-from soel.queries.distances import Origin
+from soel.numeric.space import Origin
 from soel.types import Floats, Rows
 
 

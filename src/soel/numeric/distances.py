@@ -1,18 +1,24 @@
-"""Distances from many rows to a bounded set of others, block by block, on all cores."""
+"""Euclidean distances between rows, in O(N) memory. One way for each need; `Space` has the one for many passes.
+
+By products, as a matrix library is fast at: `blocks`, `nearest`, `mean_of_nearest` and `nearest_of`, from many rows to
+a bounded set of others, block by block, on all cores. `pairs`, of all rows of two small sets. By differences, exact
+wherever the rows lie: `squares_to`, of all rows to one point, and what is made of it. The ways round differently, so
+none can take another's place without changing the last bits of scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from soel.cores import n_cores, side_by_side
-from soel.types import Floats, Rows
+from soel.numeric.arrays import Floats, Rows
+from soel.numeric.cores import n_cores, side_by_side
 
 BLOCK_ROWS = 512
+MOST_AT_ONCE = 2**24  # distances, where the nearest of many others is looked for
 MANY_BLOCKS = 8  # fewer are not worth a second thread
-RIDGE, SMALLEST_RIDGE = 0.1, 1e-6  # added to a covariance: as a share of its mean variance, and at least
 
 
 def blocks(x: Floats, others: Floats) -> Iterator[tuple[slice, Floats]]:
@@ -25,7 +31,7 @@ def blocks(x: Floats, others: Floats) -> Iterator[tuple[slice, Floats]]:
 
 def nearest(x: Floats, others: Floats) -> Floats:
     """Distance (n,) to the nearest of the others; infinite where there are none."""
-    closest = np.full(len(x), np.inf, np.float32)
+    closest = np.full(len(x), np.inf, np.result_type(x, others))
     if not len(others):
         return closest
     target = _Target(others)
@@ -36,6 +42,20 @@ def nearest(x: Floats, others: Floats) -> Floats:
 
     _for_each_block(len(x), measure)
     return closest
+
+
+def nearest_of(x: Floats, others: Floats) -> tuple[Rows, Floats]:
+    """Which of the others is nearest to each row (n,), and the squared distance to it."""
+    owner, squares, target = np.empty(len(x), np.int64), np.empty(len(x)), _Target(others)
+    own = np.einsum("ij,ij->i", x, x)
+    step = max(1, MOST_AT_ONCE // len(others))
+    for start in range(0, len(x), step):
+        block = slice(start, start + step)
+        squared = target.less_own(x[block])
+        owner[block] = squared.argmin(axis=1)
+        least = np.take_along_axis(squared, owner[block, None], axis=1)[:, 0]
+        squares[block] = np.maximum(least + own[block], 0)
+    return owner, squares
 
 
 def mean_of_nearest(x: Floats, others: Floats, n_neighbours: int, own: Rows | None = None) -> Floats:
@@ -76,11 +96,36 @@ def smallest(values: Floats, k: int) -> Floats:
     return np.partition(candidates, k - 1, axis=1)[:, :k]
 
 
-def unit(x: Floats) -> Floats:
-    """Rows (n, d) at length 1; a row of zeros stays as it is."""
-    x = np.asarray(x, np.float32)
-    length = np.linalg.norm(x, axis=1, keepdims=True)
-    return np.asarray(x / np.where(length > 0, length, 1))
+def pairs(a: Floats, b: Floats) -> Floats:
+    """Distances (n, m) between all rows of two sets, of which one must be small."""
+    squared = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2 * a @ b.T
+    return np.asarray(np.sqrt(np.maximum(squared, 0)))
+
+
+def squares_to(x: Floats, point: Floats) -> Floats:
+    """Squared distances (n,) of rows to a point (d,), by differences."""
+    squares = np.empty(len(x), np.result_type(x, point))
+    for start in range(0, len(x), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        squares[block] = np.square(x[block] - point).sum(axis=1)
+    return squares
+
+
+def nearest_squares(x: Floats, points: Floats) -> Floats:
+    """Squared distances (n,) to the nearest of a few points (k, d), by differences; infinite where there are none."""
+    closest = np.full(len(x), np.inf, np.result_type(x, points))
+    for point in points:
+        np.minimum(closest, squares_to(x, point), out=closest)
+    return closest
+
+
+def cell_sizes(distances: Iterable[Floats], n_rows: int) -> Rows:
+    """How many of `n_rows` rows are nearest to each of K points: (K,). distances: (N,) to each; of equals the first."""
+    closest, owner, n_points = np.full(n_rows, np.inf), np.zeros(n_rows, np.int64), 0
+    for index, away in enumerate(distances):
+        nearer = away < closest
+        closest[nearer], owner[nearer], n_points = away[nearer], index, index + 1
+    return np.bincount(owner, minlength=n_points)[:n_points]
 
 
 class _Target:
@@ -111,17 +156,3 @@ def _for_each_block(n_rows: int, measure: Callable[[slice], None]) -> None:
         return
     with threadpool_limits(1, user_api="blas"):
         side_by_side(measure, parts)
-
-
-def gaussian(x: Floats) -> tuple[Floats, Floats]:
-    """Centre (d,) of rows (n, d), and a matrix (d, d) that makes their covariance one."""
-    covariance = np.atleast_2d(np.cov(x.T.astype(np.float64)))
-    width = len(covariance)
-    ridge = RIDGE * np.trace(covariance) / width + SMALLEST_RIDGE
-    return x.mean(axis=0), np.linalg.cholesky(np.linalg.inv(covariance + ridge * np.eye(width)))
-
-
-def mahalanobis(x: Floats, centre: Floats, whitening: Floats) -> Floats:
-    """Distances (n,) of rows from the centre, in units of the spread in their direction."""
-    white = (x - centre) @ whitening
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", white, white)))

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from soel.cores import n_cores
-from soel.types import Floats, Rows
+from soel.numeric.arrays import Floats, Rows
+from soel.numeric.cores import n_cores
 
 BLOCK_ROWS = 8192  # blocks start at multiples of this, so that sharding cannot change a rounding
 SMALL_ROWS = 1024  # where rows are copied, these many at a time stay in the cache, and threads seldom meet

@@ -1,0 +1,56 @@
+"""Work side by side, in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from soel.numeric.cores import in_order, n_cores, side_by_side
+
+
+@pytest.mark.parametrize("wanted", ["1", "4"])
+def test_results_come_in_order(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", wanted)
+    assert side_by_side(lambda part: part * part, range(20)) == [part * part for part in range(20)]
+    assert list(in_order(lambda part: -part, iter(range(20)), 3, 5)) == [-part for part in range(20)]
+    assert list(in_order(lambda part: part, iter(()), 3, 5)) == []
+
+
+def test_no_more_than_so_many_are_computed_ahead() -> None:
+    given: list[int] = []
+
+    def give() -> Iterator[int]:
+        for number in range(100):
+            given.append(number)
+            yield number
+
+    results = in_order(lambda number: number, give(), 2, 4)
+    assert next(results) == 0
+    assert len(given) == 4
+    assert isinstance(results, Generator)
+    results.close()
+
+
+def test_an_error_of_a_part_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        side_by_side(lambda part: 1 // part, [1, 0, 2])
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda part: 1 // part, [1, 0, 2], 2, 2))
+
+
+def test_a_number_that_makes_no_sense_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    most = n_cores()
+    for wanted in ("0", "many", "", "-3", "1000000"):
+        monkeypatch.setenv("OMP_NUM_THREADS", wanted)
+        assert n_cores() == most
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert n_cores() == 1
+
+
+def test_each_thread_prepares_itself_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soel.numeric.cores.n_cores", lambda: 2)
+    ready = threading.local()
+    assert side_by_side(lambda _: ready.said, [1, 2, 3], lambda: setattr(ready, "said", True)) == [True] * 3

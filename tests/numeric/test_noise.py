@@ -1,0 +1,29 @@
+"""Noise keyed by seed, draw and row."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import gumbel_r, kstest
+
+from soel.numeric.noise import gumbel, luck
+
+
+def test_it_belongs_to_the_row_however_rows_are_sharded() -> None:
+    whole = gumbel(7, 2, np.arange(100))
+    np.testing.assert_array_equal(whole[40:70], gumbel(7, 2, np.arange(40, 70)))
+    assert not np.array_equal(whole, gumbel(7, 3, np.arange(100)))
+    assert not np.array_equal(whole, gumbel(8, 2, np.arange(100)))
+
+
+def test_it_is_what_it_was_in_every_release() -> None:
+    """Sessions store what was drawn with it: another noise would make every replay differ."""
+    np.testing.assert_array_equal(luck(3, 1, np.arange(3)), [3302337843662573, 1571972625699894, 3246482166164210])
+    assert gumbel(0, 0, np.array([0]))[0] == -0.4662735186548662
+
+
+def test_it_is_gumbel_s_and_rows_and_draws_are_independent() -> None:
+    n = 20_000
+    one, other = gumbel(0, 0, np.arange(n)), gumbel(0, 1, np.arange(n))
+    assert kstest(one, gumbel_r.cdf).pvalue > 0.001
+    assert abs(np.corrcoef(one, other)[0, 1]) < 4 / np.sqrt(n)
+    assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / np.sqrt(n)
