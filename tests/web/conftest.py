@@ -17,7 +17,7 @@ from soel.session import Session
 from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of
-from soel.web.middleware import Site
+from soel.web.site import Site
 from soel.web.view_model import ViewModel
 from tests.session.fake_engine import FakeEngine
 from tests.web.browser import ARGUMENTS, find_chromium

@@ -30,7 +30,7 @@ from soel.api import workspace
 from soel.web.app import create_app
 from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
-from soel.web.middleware import Site
+from soel.web.site import Site
 from soel.web.launch import view_of
 from soel.jobs.background import Background
 

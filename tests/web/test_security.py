@@ -89,7 +89,8 @@ def test_secrets_are_for_the_owner_alone_and_keys_are_not_kept(still: Page) -> N
 @pytest.mark.parametrize("content", ["[]", "{}", '{"secret": "x", "keys": {}, "port": 0}', "{"])
 def test_a_hand_edited_page_json_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(SessionError, match="delete it"):
+    (tmp_path / FILE).chmod(0o600)
+    with pytest.raises(SessionError, match=r"cannot be read .* Delete it"):
         Auth(tmp_path)
 
 

@@ -29,6 +29,10 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     label.add_argument("--host", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     label.add_argument("--port", type=int, default=0, help="the port (default: the last one, or any)")
     label.add_argument("--name", action="append", default=[], metavar="HOST", help="another name of this machine")
+    label.add_argument("--https", action="store_true", help="a proxy before the page speaks HTTPS with browsers")
+    label.add_argument(
+        "--trusted-proxy", action="append", default=[], metavar="ADDRESS", help="a proxy whose forwarded headers count"
+    )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
     _add_creation(label)
     label.set_defaults(handler=run_label)
@@ -55,7 +59,7 @@ def run_label(args: argparse.Namespace) -> Reply:
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    who, address = clean_name(args.who), Address(args.host, args.port, args.name)
+    who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
     creation = Creation(args.data, _given(args), args.store, read_media_options(args, None))
     creation.check()
     if creation.is_done and _given(args):

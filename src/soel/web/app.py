@@ -16,19 +16,22 @@ from soel.web import routes_auth, routes_label, routes_pages, routes_preparing, 
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, Context
 from soel.web.error_handlers import add_handlers
-from soel.web.middleware import SecurityMiddleware, Site
+from soel.web.middleware import SecurityMiddleware
 from soel.web.preparation import Preparation
 from soel.web.results import Results
+from soel.web.site import Site
 from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
+
+ROUTES = (routes_auth, routes_pages, routes_label, routes_results, routes_team)
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
     """The page and its API for one session."""
     app = _new_app("/api/openapi.json")
     app.state.context = Context(auth, site, _templates(), view_model, Results(view_model))
-    return _assemble(app, auth, site, (routes_auth, routes_pages, routes_label, routes_results, routes_team))
+    return _assemble(app, auth, site, ROUTES)
 
 
 def create_preparing_app(preparation: Preparation, auth: Auth, site: Site) -> FastAPI:
@@ -63,5 +66,5 @@ def _assemble(app: FastAPI, auth: Auth, site: Site, routers: Iterable[ModuleType
         app.include_router(routes.router)
     app.mount("/static", StaticFiles(directory=_here() / "static"), name="static")
     add_handlers(app)
-    app.add_middleware(SecurityMiddleware, site=site, auth=auth)
+    app.add_middleware(SecurityMiddleware, site=site, auth=auth, templates=app.state.context.templates)
     return app

@@ -3,135 +3,134 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
-import threading
-from dataclasses import asdict, dataclass, field
+import time
 from pathlib import Path
-from typing import Any, Literal
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from soel.durable import write_whole
-from soel.errors import SessionError
+from soel.web.auth_file import FILE, AuthFile, AuthState, Role, SignIn, User
 
-Role = Literal["owner", "annotator"]
-ROLES = ("owner", "annotator")
-FILE = "page.json"
+__all__ = ["FILE", "LASTS", "Auth", "Role", "SignIn", "User"]
 LASTS = 30 * 24 * 3600  # seconds a cookie is good for
-MOST_KEYS = 200  # the oldest unused keys give way
-
-
-@dataclass(frozen=True)
-class User:
-    """Who sits before the page. The owner invites, writes the guideline and decides disagreements."""
-
-    name: str
-    role: Role
-
-    @property
-    def is_owner(self) -> bool:
-        """Whether the session is theirs."""
-        return self.role == "owner"
-
-
-@dataclass
-class _Kept:
-    secret: str
-    keys: dict[str, dict[str, str]] = field(default_factory=dict)  # digest of a key: who it lets in
-    port: int = 0
+MOST_KEYS, MOST_SIGN_INS = 200, 1000  # the oldest give way
 
 
 class Auth:
     """Hands out keys, lets a key in once, and knows its own cookies again after a restart.
 
-    Only digests of keys are kept. The file is readable by its owner alone.
+    A cookie names a sign-in, and holds for as long as that stands in the list: signing out, or being revoked, takes it
+    off. Only digests of keys are kept. All servers of a session share the file, and see its changes at once.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path, self._lock = folder / FILE, threading.Lock()
-        self._kept = self._read()
-        self._write()
+        self._file = AuthFile(folder)
 
     @property
     def port(self) -> int:
         """The port of the last start, so that an open page finds the server again; 0 before the first."""
-        return self._kept.port
+        return self._file.state.port
 
     @property
     def cookie(self) -> str:
         """What its cookies are called: browsers tell servers on one machine apart by this name only."""
-        return f"soel-{_digest(self._kept.secret)[:8]}"
+        return f"soel-{_digest(self._file.state.secret)[:8]}"
 
     def move(self, folder: Path) -> None:
         """Keep everything in another folder from now on; those who are in stay in."""
-        with self._lock:
-            old, self._path = self._path, folder / FILE
-            self._write()
-            old.unlink(missing_ok=True)
+        old, state = self._file.path, self._file.state
+        self._file = AuthFile(folder, state)
+        if self._file.state.secret != state.secret:  # another server was here first: its cookies hold, our keys too
+            self._file.change(lambda target: target.keys.update(state.keys))
+        old.unlink(missing_ok=True)
 
     def remember_port(self, port: int) -> None:
         """Keep the port for the next start."""
-        with self._lock:
-            self._kept.port = port
-            self._write()
+        self._file.change(lambda state: setattr(state, "port", port))
 
     def new_key(self, user: User) -> str:
         """A key that lets this user in, once."""
         key = secrets.token_urlsafe(24)
-        with self._lock:
-            self._kept.keys[_digest(key)] = asdict(user)
-            for stale in list(self._kept.keys)[:-MOST_KEYS]:
-                del self._kept.keys[stale]
-            self._write()
+
+        def add(state: AuthState) -> None:
+            state.keys[_digest(key)] = User(user.name, user.role)
+            for stale in list(state.keys)[:-MOST_KEYS]:
+                del state.keys[stale]
+
+        self._file.change(add)
         return key
 
     def sign_in(self, key: str) -> str | None:
         """The cookie for a key that was not used before; None for any other."""
-        with self._lock:
-            entry = self._kept.keys.pop(_digest(key), None)
-            if entry is None:
-                return None
-            self._write()
-        return self._serializer.dumps(entry)
+        digest, number = _digest(key), secrets.token_urlsafe(12)
+        if digest not in self._file.state.keys:
+            return None  # a guess takes no lock
+
+        def use(state: AuthState) -> bool:
+            user = state.keys.pop(digest, None)
+            if user is None:
+                return False
+            state.sign_ins = {each: held for each, held in state.sign_ins.items() if not _is_over(held)}
+            state.sign_ins[number] = SignIn(user.name, user.role, time.time())
+            for stale in list(state.sign_ins)[:-MOST_SIGN_INS]:
+                del state.sign_ins[stale]
+            return True
+
+        return self._serializer.dumps(number) if self._file.change(use) else None
 
     def user_of(self, cookie: str) -> User | None:
-        """The user that a cookie was made for; None when it is foreign, changed or too old."""
+        """The user that a cookie was made for; None when it is foreign, changed, too old or revoked."""
+        if not cookie:
+            return None
         try:
-            content = self._serializer.loads(cookie.encode("utf-8", "replace"), max_age=LASTS)
+            number = self._serializer.loads(cookie.encode("utf-8", "replace"), max_age=LASTS)
         except BadData:
             return None
-        return User(content["name"], _role(content["role"]))
+        held = self._file.state.sign_ins.get(number) if isinstance(number, str) else None
+        return None if held is None or _is_over(held) else User(held.name, held.role, number)
+
+    def sign_ins(self) -> dict[str, SignIn]:
+        """Who is signed in, oldest first, by the number of the sign-in."""
+        return {number: held for number, held in self._file.state.sign_ins.items() if not _is_over(held)}
+
+    def invited(self) -> list[User]:
+        """Who has a key that was not used yet."""
+        return list(self._file.state.keys.values())
+
+    def names(self) -> set[str]:
+        """Everybody who is signed in or invited."""
+        state = self._file.state
+        return {held.name for held in state.sign_ins.values()} | {user.name for user in state.keys.values()}
+
+    def sign_out(self, user: User) -> None:
+        """End the sign-in by which this user came."""
+        self._file.change(lambda state: state.sign_ins.pop(user.sign_in, None))
+
+    def revoke(self, name: str) -> None:
+        """End all sign-ins of a person, and take their keys back."""
+
+        def remove(state: AuthState) -> None:
+            state.sign_ins = {number: held for number, held in state.sign_ins.items() if held.name != name}
+            state.keys = {digest: user for digest, user in state.keys.items() if user.name != name}
+
+        self._file.change(remove)
+
+    def revoke_others(self, user: User) -> None:
+        """End all sign-ins but the one by which this user came, and take all keys back."""
+
+        def remove(state: AuthState) -> None:
+            state.sign_ins = {number: held for number, held in state.sign_ins.items() if number == user.sign_in}
+            state.keys.clear()
+
+        self._file.change(remove)
 
     @property
     def _serializer(self) -> URLSafeTimedSerializer:
-        return URLSafeTimedSerializer(self._kept.secret, salt="soel.web.cookie")
-
-    def _read(self) -> _Kept:
-        if not self._path.exists():
-            return _Kept(secrets.token_hex(32))
-        try:
-            return _checked(json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise SessionError(f"{self._path} cannot be read ({error}); delete it, and enter by a new link.") from error
-
-    def _write(self) -> None:
-        write_whole(self._path, json.dumps(asdict(self._kept), indent=1).encode())
-        self._path.chmod(0o600)
+        return URLSafeTimedSerializer(self._file.state.secret, salt="soel.web.cookie")
 
 
-def _checked(content: dict[str, Any]) -> _Kept:
-    keys = {str(digest): {"name": str(v["name"]), "role": _role(v["role"])} for digest, v in content["keys"].items()}
-    secret = str(content["secret"])
-    if len(secret) < 32:
-        raise ValueError("its secret is too short")
-    return _Kept(secret, dict(keys), int(content["port"]))
-
-
-def _role(word: str) -> Role:
-    if word not in ROLES:
-        raise ValueError(f"there is no role {word!r}")
-    return word  # type: ignore[return-value]
+def _is_over(held: SignIn) -> bool:
+    return held.since + LASTS < time.time()
 
 
 def _digest(key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
@@ -10,9 +10,10 @@ from starlette.templating import Jinja2Templates
 
 from soel.errors import SoelError
 from soel.web.auth import Auth, User
-from soel.web.middleware import Site
+from soel.web.rate_limit import RateLimit
 from soel.web.results import Results
 from soel.web.schemas import ErrorOut
+from soel.web.site import Site
 from soel.web.view_model import ViewModel
 
 Documented = dict[int | str, dict[str, Any]]
@@ -22,8 +23,10 @@ REFUSALS: Documented = {
     403: {"model": ErrorOut, "description": "A foreign origin, or a matter for the owner"},
     404: {"model": ErrorOut, "description": "No such item"},
     409: {"model": ErrorOut, "description": "The session cannot do this now"},
+    408: {"model": ErrorOut, "description": "It took too long to arrive"},
     413: {"model": ErrorOut, "description": "Too large"},
     422: {"model": ErrorOut, "description": "Not what the description asks for"},
+    507: {"model": ErrorOut, "description": "The disk is full, or cannot be written to"},
 }
 
 
@@ -38,6 +41,7 @@ class BaseContext:
     auth: Auth
     site: Site
     templates: Jinja2Templates
+    attempts: RateLimit = field(default_factory=RateLimit, kw_only=True)
 
 
 @dataclass(frozen=True)

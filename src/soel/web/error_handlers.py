@@ -1,14 +1,17 @@
-"""Errors as short JSON with a fitting status, never a trace."""
+"""Errors with a fitting status and never a trace: short JSON for programs, a page for a person."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from soel.errors import ConfigError, DataError, SessionError, SoelError, UnknownItemError
+from soel.errors import ConfigError, DataError, SessionError, SoelError, StorageError, UnknownItemError
 from soel.web.dependencies import OwnerOnlyError
+from soel.web.pages import error_page, wants_page
 
 STATUS = ((UnknownItemError, 404), (OwnerOnlyError, 403), (DataError, 422), (ConfigError, 422), (SessionError, 409))
 
@@ -16,31 +19,42 @@ STATUS = ((UnknownItemError, 404), (OwnerOnlyError, 403), (DataError, 422), (Con
 def add_handlers(app: FastAPI) -> None:
     """Let the app answer every error in the same form."""
     app.add_exception_handler(SoelError, _soel)
+    app.add_exception_handler(StorageError, _storage)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _bug)
 
 
-def _soel(_request: Request, error: Exception) -> Response:
+def _soel(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS if isinstance(error, kind)), 409)
-    return _answer(status, str(error))
+    return _answer(request, status, str(error))
 
 
-def _invalid(_request: Request, error: Exception) -> Response:
+def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:]) or "the request"
-    return _answer(422, f"{place}: {first['msg']}. See /api/openapi.json for what is expected.")
+    return _answer(request, 422, f"{place}: {first['msg']}. See /api/openapi.json for what is expected.")
 
 
-def _http(_request: Request, error: Exception) -> Response:
+def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return JSONResponse({"error": f"{error.detail}."}, error.status_code, headers=error.headers)
+    known = {
+        404: f"There is nothing at {request.url.path[:200]}.",
+        405: f"{request.url.path[:200]} takes no {request.method}.",
+    }
+    return _answer(request, error.status_code, known.get(error.status_code, f"{error.detail}."), error.headers)
 
 
-def _bug(_request: Request, error: Exception) -> Response:
-    return _answer(500, f"This is a bug: {type(error).__name__}. What was stored before is safe.")
+def _storage(request: Request, error: Exception) -> Response:
+    return _answer(request, 507, f"{error} Nothing was stored.")
 
 
-def _answer(status: int, message: str) -> Response:
-    return JSONResponse({"error": message}, status)
+def _bug(request: Request, error: Exception) -> Response:
+    return _answer(request, 500, f"This is a bug: {type(error).__name__}. What was stored before is safe.")
+
+
+def _answer(request: Request, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    if wants_page(request):
+        return error_page(request.app.state.context.templates, request, status, message)
+    return JSONResponse({"error": message}, status, headers=dict(headers or {}))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.api import workspace
+from soel.durable import private_folder
 from soel.jobs.background import Background
 from soel.jobs.creation import Creation
 from soel.media.session_media import open_media
@@ -17,10 +18,11 @@ from soel.session import Session
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
 from soel.web.media_view import MediaView
-from soel.web.middleware import Site
+from soel.web.names import check_name
 from soel.web.ports import ItemView
 from soel.web.preparation import OnProgress, Preparation, SwitchingApp
 from soel.web.server import Address, serve
+from soel.web.site import Site
 from soel.web.table_view import TableView
 from soel.web.view_model import ViewModel
 
@@ -41,9 +43,12 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
     with ExitStack() as leaving:
         if creation.is_done:
             auth = open_auth(creation)
+            check_name(owner, auth.names(), is_owner=True)
             serve(lambda site: _open(creation, auth, site, store, leaving), auth, owner, address, listeners.announce)
             return
         leaving.callback(creation.stop)
+        check_name(owner, (), is_owner=True)
+        private_folder(creation.place)
         auth = Auth(creation.place)
 
         def prepare(site: Site) -> ASGIApp:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from soel.web.auth import Auth, User
+from soel.web.pages import error_page, wants_page
+from soel.web.site import Site
 
-MOST_BYTES = 256 * 1024
+MOST_BYTES, BODY_SECONDS = 256 * 1024, 30.0
 TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."
 READING = ("GET", "HEAD")
 OPEN_PATHS = ("/enter", "/welcome", "/health")
@@ -30,20 +34,6 @@ SECURITY_HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Site:
-    """Where the page lives. hosts: what the Host header may say, with port. scheme: behind a proxy it may be https."""
-
-    hosts: frozenset[str]
-    cookie: str
-    scheme: str = "http"
-
-    def is_ours(self, origin: str) -> bool:
-        """Whether an Origin header names this page."""
-        scheme, _, host = origin.partition("://")
-        return scheme in (self.scheme, "https") and host in self.hosts
-
-
 class RefusedError(Exception):
     """A request that goes no further."""
 
@@ -55,8 +45,8 @@ class RefusedError(Exception):
 class SecurityMiddleware:
     """Middleware that lets a request pass or refuses it, and puts the security headers on every answer."""
 
-    def __init__(self, app: ASGIApp, site: Site, auth: Auth) -> None:
-        self._app, self._site, self._auth = app, site, auth
+    def __init__(self, app: ASGIApp, site: Site, auth: Auth, templates: Jinja2Templates) -> None:
+        self._app, self._site, self._auth, self._templates = app, site, auth, templates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
@@ -69,7 +59,7 @@ class SecurityMiddleware:
             if scope["method"] not in READING:
                 receive = await _whole_body(receive)
         except RefusedError as refusal:
-            await _refused(scope, refusal)(scope, receive, guarded)
+            await _refused(self._templates, scope, refusal)(scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
 
@@ -96,7 +86,7 @@ class SecurityMiddleware:
 
 def _length(headers: Mapping[str, str]) -> str:
     text = headers.get("content-length", "0")
-    return text if text.isascii() and text.isdigit() else str(MOST_BYTES + 1)
+    return text if text.isascii() and text.isdigit() and len(text) < 16 else str(MOST_BYTES + 1)
 
 
 def _cookie(headers: Mapping[str, str], name: str) -> str:
@@ -107,16 +97,32 @@ def _cookie(headers: Mapping[str, str], name: str) -> str:
     return "" if morsel is None else morsel.value
 
 
-def _refused(scope: Scope, refusal: RefusedError) -> Response:
+def _refused(templates: Jinja2Templates, scope: Scope, refusal: RefusedError) -> Response:
     """Programs get JSON; a person without a cookie is led to the page that says what to do."""
-    wants_page = "text/html" in Headers(scope=scope).get("accept", "") and not scope["path"].startswith("/api/")
-    if refusal.status == 401 and wants_page and scope["method"] in READING:
+    request = Request(scope)
+    if refusal.status == 401 and wants_page(request) and scope["method"] in READING:
         return RedirectResponse("/welcome", status_code=303)
+    if wants_page(request):
+        return error_page(templates, request, refusal.status, str(refusal))
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status)
 
 
 async def _whole_body(receive: Receive) -> Receive:
-    """The body read up to its limit, whatever length it claims; the app then reads it from memory."""
+    """The body read up to its limit in size and time, whatever it claims; the app then reads it from memory."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            body = await _read_body(receive)
+    except TimeoutError:
+        raise RefusedError(408, "The request took too long to arrive; send it again.") from None
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+async def _read_body(receive: Receive) -> bytes:
     body, more = b"", True
     while more:
         message = await receive()
@@ -125,12 +131,7 @@ async def _whole_body(receive: Receive) -> Receive:
         body, more = body + message.get("body", b""), message.get("more_body", False)
         if len(body) > MOST_BYTES:
             raise RefusedError(413, TOO_LARGE)
-    waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay
+    return body
 
 
 def _with_headers(send: Send, private: bool) -> Send:

@@ -112,27 +112,27 @@ def write_note(message: NoteIn, view_model: ViewModelDep, user: UserDep) -> Stat
 @router.get("/decisions")
 def read_decisions(view_model: ViewModelDep, user: UserDep) -> list[DecisionOut]:
     """All answers that hold, newest first, with the user's own beside them."""
-    state = view_model.session.state
+    state = view_model.seen_by(user)
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
     return [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
 
 
 @router.post("/train")
-def start_training(view_model: ViewModelDep, user: UserDep) -> StatusOut:
+def start_training(view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Learn from all answers so far, in the background."""
     view_model.train()
     return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.post("/more")
-def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
+def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Ask about further items; the budget grows where it has to."""
     view_model.more(user, message.n)
     return _status_out(user, view_model, view_model.overview(user))
 
 
 @router.post("/go-on")
-def go_on(view_model: ViewModelDep, user: UserDep) -> StatusOut:
+def go_on(view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Begin again what was interrupted: drawing the first items, or training."""
     view_model.go_on()
     return _status_out(user, view_model, view_model.overview(user))
@@ -167,20 +167,21 @@ def _decision_out(view_model: ViewModel, state: SessionState, item: str, answere
 
 
 def _status_out(user: User, view_model: ViewModel, overview: Overview) -> StatusOut:
-    state, progress = overview.state, overview.progress
+    state, seen, progress = overview.state, overview.seen, overview.progress
     return StatusOut(
         who=user.name,
         is_owner=user.is_owner,
         stage=overview.stage,
         budget=state.budget,
         n_left=state.n_left,
-        n_labels=len(state.labels),
-        n_anomalies=state.n_anomalies,
+        n_labels=len(seen.labels),
+        n_anomalies=seen.n_anomalies,
         n_items=view_model.session.config.n_items,
         open=list(overview.open),
         mine=list(overview.mine),
         can_undo=bool(state.undoable.get(user.name)),
         has_results=state.fit is not None,
         fit_is_current=state.fit_is_current,
+        storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),
     )

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
 from soel.types import Verdict
-from soel.web.dependencies import REFUSALS, Documented, ResultsDep, UserDep, ViewModelDep
+from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
 from soel.web.results import N_FIELDS, TopItem
 from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut
 from soel.web.words import worth_words
@@ -23,17 +23,17 @@ COLUMNS: Documented = {200: {"content": {PARQUET: {}}}}
 
 
 @router.get("/results")
-def read_results(view_model: ViewModelDep, results: ResultsDep, _user: UserDep) -> ResultsOut:
+def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep) -> ResultsOut:
     """What the last fit says about the pool."""
-    findings = results.findings()
+    findings, seen = results.findings(), view_model.seen_by(user)
     state, estimate = findings.state, findings.estimate
-    row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in state.labels}
-    words = {item: cast(Verdict, state.answers[item].verdict) for item in state.labels}
+    row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in seen.labels}
+    words = {item: cast(Verdict, seen.answers[item].verdict) for item in seen.labels}
     return ResultsOut(
         share=ShareOut(value=estimate.value, low=estimate.low, high=estimate.high),
         threshold=findings.outcome.threshold,
         n_items=view_model.session.config.n_items,
-        n_labels=len(state.labels),
+        n_labels=len(seen.labels),
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         top=[_top_out(top, words.get(top.item)) for top in findings.top],
@@ -56,13 +56,13 @@ def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query
 
 
 @router.get("/scores.csv", response_class=Response, responses=TEXT)
-def download_csv(results: ResultsDep, _user: UserDep, threshold: Cut = None) -> Response:
+def download_csv(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as CSV; cells that a spreadsheet would run are made harmless."""
     return _file(results.file(".csv", threshold), CSV, "scores.csv")
 
 
 @router.get("/scores.parquet", response_class=Response, responses=COLUMNS)
-def download_parquet(results: ResultsDep, _user: UserDep, threshold: Cut = None) -> Response:
+def download_parquet(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as Parquet."""
     return _file(results.file(".parquet", threshold), PARQUET, "scores.parquet")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 
 from fastapi import APIRouter
 
 from soel.errors import SessionError
 from soel.session import SessionState
+from soel.session.team import agreement_of
 from soel.types import Verdict
-from soel.web.auth import User
+from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, UserDep, ViewModelDep
+from soel.web.names import check_name
 from soel.web.schemas import (
     AnnotatorOut,
     DecideIn,
@@ -18,6 +21,9 @@ from soel.web.schemas import (
     InvitationIn,
     InvitationOut,
     NoteOut,
+    RevocationIn,
+    SignInOut,
+    SignInsOut,
     TeamOut,
 )
 from soel.web.view_model import ViewModel
@@ -27,16 +33,16 @@ router = APIRouter(prefix="/api", tags=["team"], responses=REFUSALS)
 
 
 @router.get("/team")
-def read_team(view_model: ViewModelDep, _user: UserDep) -> TeamOut:
+def read_team(view_model: ViewModelDep, user: UserDep) -> TeamOut:
     """The annotators, how far they agree, and where they do not."""
-    return _team_out(view_model)
+    return _team_out(view_model, user)
 
 
 @router.post("/decisions")
 def decide(message: DecideIn, view_model: ViewModelDep, owner: OwnerDep) -> TeamOut:
     """The owner's word on an item, above all votes."""
     view_model.session.decide(view_model.check(message.item), message.verdict, owner.name)
-    return _team_out(view_model)
+    return _team_out(view_model, owner)
 
 
 @router.post("/invitations")
@@ -44,12 +50,42 @@ def invite(message: InvitationIn, context: ContextDep, owner: OwnerDep) -> Invit
     """A link for one annotator, good for one use."""
     if message.name == owner.name:
         raise SessionError(f"{owner.name} is your own name, and answers are kept by name; choose another.")
+    check_name(message.name, context.view_model.names() | context.auth.names())
     key = context.auth.new_key(User(message.name, "annotator"))
     return InvitationOut(name=message.name, path=f"/enter?key={key}")
 
 
-def _team_out(view_model: ViewModel) -> TeamOut:
-    state = view_model.session.state
+@router.get("/sign-ins")
+def read_sign_ins(context: ContextDep, owner: OwnerDep) -> SignInsOut:
+    """Who is signed in, and who has an invitation that was not used yet."""
+    return _sign_ins_out(context.auth, owner)
+
+
+@router.post("/revocations")
+def revoke(message: RevocationIn, context: ContextDep, owner: OwnerDep) -> SignInsOut:
+    """Sign one person out everywhere, or everybody but this browser; their invitations end as well."""
+    if message.name is None:
+        context.auth.revoke_others(owner)
+    else:
+        context.auth.revoke(message.name)
+    return _sign_ins_out(context.auth, owner)
+
+
+def _sign_ins_out(auth: Auth, owner: User) -> SignInsOut:
+    people = [
+        SignInOut(
+            name=held.name,
+            is_owner=held.role == "owner",
+            is_this_browser=number == owner.sign_in,
+            since=datetime.fromtimestamp(held.since, UTC).isoformat(timespec="seconds"),
+        )
+        for number, held in auth.sign_ins().items()
+    ]
+    return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.invited()}))
+
+
+def _team_out(view_model: ViewModel, user: User) -> TeamOut:
+    state = view_model.seen_by(user)
     differing = [
         DisagreementOut(
             item=item,
@@ -62,7 +98,7 @@ def _team_out(view_model: ViewModel) -> TeamOut:
     ]
     return TeamOut(
         annotators=_annotators(state),
-        agreement=agreement_words(view_model.session.agreement()),
+        agreement=agreement_words(agreement_of(state)),
         disagreements=differing,
     )
 

@@ -84,6 +84,12 @@ class InvitationIn(Message):
     name: Name
 
 
+class RevocationIn(Message):
+    """Who is to be signed out; null for everybody but this browser."""
+
+    name: Name | None
+
+
 class ErrorOut(BaseModel):
     """What was wrong, and what to do."""
 
@@ -115,7 +121,8 @@ class StatusOut(BaseModel):
     """Where the session stands for this user.
 
     stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
-    by this user, oldest first.
+    by this user, oldest first. n_labels, n_anomalies: as far as this user may know of them. storage_problem: why
+    nothing can be stored now.
     """
 
     who: str
@@ -131,6 +138,7 @@ class StatusOut(BaseModel):
     can_undo: bool
     has_results: bool
     fit_is_current: bool
+    storage_problem: str
     work: WorkOut | None
 
 
@@ -290,3 +298,19 @@ class InvitationOut(BaseModel):
 
     name: str
     path: str
+
+
+class SignInOut(BaseModel):
+    """A browser that is signed in. since: a time in UTC."""
+
+    name: str
+    is_owner: bool
+    is_this_browser: bool
+    since: str
+
+
+class SignInsOut(BaseModel):
+    """Who is signed in, oldest first, and who is invited."""
+
+    signed_in: list[SignInOut]
+    invited: list[str]

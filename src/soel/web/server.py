@@ -6,30 +6,46 @@ import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from soel.errors import ConfigError
 from soel.web.auth import Auth, User
-from soel.web.middleware import Site
+from soel.web.protocol import TimedProtocol
+from soel.web.site import Site
 
 LOCAL = "127.0.0.1"
 EVERYWHERE = ("0.0.0.0", "::")
 OURSELVES = ("127.0.0.1", "localhost", "[::1]")
+MOST_CONNECTIONS, IDLE_SECONDS, MOST_HEAD = 512, 15, 32 * 1024
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where to serve. port: 0 takes the one of the last start, or any. names: further names of this machine."""
+    """Where to serve. port: 0 takes the one of the last start, or any. names: further names of this machine.
+
+    https: whether browsers reach it by HTTPS, through a proxy. trusted_proxies: addresses or networks of proxies whose
+    word counts about who asks and by which scheme; none by default.
+    """
 
     host: str = LOCAL
     port: int = 0
     names: Sequence[str] = ()
+    https: bool = False
+    trusted_proxies: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.port < 2**16:
             raise ConfigError(f"A port is a number from 0 to {2**16 - 1}, got {self.port}.")
+        for proxy in self.trusted_proxies:
+            _check_network(proxy)
+
+    @property
+    def scheme(self) -> str:
+        """How browsers reach it."""
+        return "https" if self.https else "http"
 
 
 def serve(
@@ -39,11 +55,28 @@ def serve(
     with closing(_bind(address, auth)) as listener:
         port = int(listener.getsockname()[1])
         auth.remember_port(port)
-        app = make_app(Site(allowed_hosts(address, port), auth.cookie))
+        app = make_app(Site(allowed_hosts(address, port), auth.cookie, address.scheme))
         listener.listen(128)  # a browser that is faster than the server waits here
-        announce(f"http://{_shown(address)}:{port}/enter?key={auth.new_key(User(owner, 'owner'))}")
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
-        uvicorn.Server(config).run(sockets=[listener])
+        announce(f"{_base(address, port)}/enter?key={auth.new_key(User(owner, 'owner'))}")
+        uvicorn.Server(settings(app, address)).run(sockets=[listener])
+
+
+def settings(app: ASGIApp, address: Address) -> uvicorn.Config:
+    """How uvicorn serves: quietly, and with limits to what a client may hold on to."""
+    return uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
+        h11_max_incomplete_event_size=MOST_HEAD,
+        proxy_headers=bool(address.trusted_proxies),
+        forwarded_allow_ips=list(address.trusted_proxies),
+    )
 
 
 def allowed_hosts(address: Address, port: int) -> frozenset[str]:
@@ -87,6 +120,20 @@ def _own_names() -> list[str]:
         found = []
     addresses = [str(entry[4][0]) for entry in found]
     return [name, *(f"[{address}]" if ":" in address else address for address in addresses)]
+
+
+def _base(address: Address, port: int) -> str:
+    """The page's address for a person; behind a proxy with TLS it is the name that the proxy is known by."""
+    if address.https and address.names:
+        return f"https://{address.names[0]}"
+    return f"{address.scheme}://{_shown(address)}:{port}"
+
+
+def _check_network(text: str) -> None:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        raise ConfigError(f"--trusted-proxy needs an address or a network like 10.0.0.0/8, got {text!r}.") from None
 
 
 def _shown(address: Address) -> str:

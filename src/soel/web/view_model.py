@@ -15,7 +15,9 @@ from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
 from soel.types import Verdict
 from soel.web.auth import User
+from soel.web.blind import seen_by
 from soel.web.ports import Card, ItemView
+from soel.web.storage import Storage
 from soel.web.words import why_words
 
 Stage = Literal["preparing", "label", "waiting", "training", "done"]
@@ -33,14 +35,24 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Overview:
-    """Where the session stands for one user. last: the newest answer of theirs, as item and verdict."""
+    """Where the session stands for one user.
+
+    seen: as far as they may know what others said. last: the newest answer of theirs, as item and verdict.
+    storage_problem: why nothing can be stored now; empty when all is well.
+    """
 
     stage: Stage
     state: SessionState
+    seen: SessionState
     open: tuple[str, ...]
     mine: tuple[str, ...]
     last: tuple[str, str] | None
+<<<<<<< HEAD
     progress: JobStatus | None
+=======
+    progress: Progress | None
+    storage_problem: str = ""
+>>>>>>> 1aa0132 (Sign-ins that can be seen and ended, blind labelling by the server, one table of who may do what, limits)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class ViewModel:
 
     def __init__(self, session: Session, items: ItemView, work: Work) -> None:
         self.session, self.items, self._work = session, items, work
-        self._starting = threading.Lock()
+        self._starting, self._storage = threading.Lock(), Storage(session.folder.path)
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -85,7 +97,18 @@ class ViewModel:
         votes = {item: state.vote_of(item, user.name) for item in state.answers}
         own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
         last = (own[-1][1], own[-1][2]) if own else None
-        return Overview(_stage(state, turn, progress), state, turn, tuple(item for _, item, _ in own), last, progress)
+        stage, mine = _stage(state, turn, progress), tuple(item for _, item, _ in own)
+        return Overview(stage, state, self.seen_by(user), turn, mine, last, progress, self._storage.problem())
+
+    def seen_by(self, user: User) -> SessionState:
+        """The session as far as this user may know it."""
+        return seen_by(self.session.state, user.name)
+
+    def names(self) -> set[str]:
+        """Everybody who answered or wrote something."""
+        state = self.session.state
+        voters = {vote.who for answered in state.answers.values() for vote in answered.votes}
+        return voters | {note.who for notes in state.written_notes.values() for note in notes}
 
     def take_turn(self, user: User, tab: str) -> None:
         """Reserve the next item for this window."""
@@ -98,7 +121,7 @@ class ViewModel:
 
     def show(self, user: User, item: str) -> ItemPage:
         """An item as this user sees it."""
-        state = self.session.state
+        state = self.seen_by(user)
         card, vote = self.card(item, state), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
         own = written.pop(user.name, "")
@@ -130,17 +153,15 @@ class ViewModel:
             self._check_idle()
             self._work.start("fit")
 
-    def more(self, user: User, n: int) -> None:
+    def more(self, owner: User, n: int) -> None:
         """Ask about `n` further items; the budget grows where it has to."""
         with self._starting:
             self._check_idle()
             state = self.session.state
             if state.open:
                 raise SessionError(f"{len(state.open)} items are still open; answer them first.")
-            if n > state.n_left and not user.is_owner:
-                raise SessionError(f"The budget allows {state.n_left} more labels; only the session's owner raises it.")
             if n > state.n_left:
-                self.session.extend(n - state.n_left, user.name)
+                self.session.extend(n - state.n_left, owner.name)
             self._work.start("ask", n)
 
     def _check_idle(self) -> None:

@@ -84,12 +84,12 @@ async function waitForWork() {
   if (stage === "training") trained = true;
   if (stage === "done" && trained && session.has_results && session.fit_is_current) return location.assign("/results");
   if (work?.error) {
-    showWork(work, [["Try again", () => act(() => post("/api/go-on"))]]);
+    showWork(work, session.is_owner ? [["Try again", () => act(() => post("/api/go-on"))]] : []);
   } else if (stage === "done") {
     const look = session.has_results ? [["Look at the results", "/results"]] : [];
-    const train = session.fit_is_current ? [] : [["Train now", () => act(() => post("/api/train"))]];
-    const more = ["Ask for ten more", () => act(() => post("/api/more", { n: 10 }))];
-    showWords("All open items are answered", "Thank you. You can review your decisions, or go on.", [...train, ...look, more, ["Review", "/review"]]);
+    const train = session.is_owner && !session.fit_is_current ? [["Train now", () => act(() => post("/api/train"))]] : [];
+    const more = session.is_owner ? [["Ask for ten more", () => act(() => post("/api/more", { n: 10 }))]] : [];
+    showWords("All open items are answered", "Thank you. You can review your decisions, or go on.", [...train, ...look, ...more, ["Review", "/review"]]);
   } else if (stage === "waiting") {
     showWords("Others are busy with the last open items", "This page goes on by itself as soon as one is free.", [["Review", "/review"]]);
   } else {

@@ -37,7 +37,7 @@ function showThreshold(threshold) {
   find("alarms").value = n;
   const real = n === 0 ? "" : ` About ${Math.round(expected)} of them are expected to be real anomalies.`;
   find("threshold-words").textContent = `${many(n, "alarm")}: every item with a score above ${threshold.toPrecision(4)}.${real}`;
-  for (const kind of ["csv", "parquet"]) {
+  for (const kind of find("download-csv") ? ["csv", "parquet"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
   }
 }
@@ -116,7 +116,7 @@ async function begin() {
       find("results").hidden = true;
       showWork(session.work, [["Review my decisions", "/review"]]);
     } else if (session.work?.error) {
-      return showWork(session.work, [["Try again", async () => (await post("/api/go-on"), begin())], ["Label", "/"]]);
+      return showWork(session.work, [...(session.is_owner ? [["Try again", async () => (await post("/api/go-on"), begin())]] : []), ["Label", "/"]]);
     } else if (!session.has_results) {
       return showWords("There are no results yet", "Answer the open items first; then the detector learns from them.", [["Label", "/"]]);
     } else {
@@ -137,8 +137,8 @@ async function act(task) {
   }
 }
 
-find("train").addEventListener("click", () => act(async () => (await post("/api/train"), begin())));
-find("more").addEventListener("click", () => act(async () => (await post("/api/more", { n: 10 }), location.assign("/"))));
+find("train")?.addEventListener("click", () => act(async () => (await post("/api/train"), begin())));
+find("more")?.addEventListener("click", () => act(async () => (await post("/api/more", { n: 10 }), location.assign("/"))));
 find("zoom-in").addEventListener("click", () => map.zoom(1.4));
 find("zoom-out").addEventListener("click", () => map.zoom(1 / 1.4));
 find("zoom-all").addEventListener("click", () => map.showAll());

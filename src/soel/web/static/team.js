@@ -1,7 +1,7 @@
 // Who labelled what, where people differ, the owner's word, invitations.
 
 import { get, persist, post } from "./api.js";
-import { SIGNS, apart, choices, find, itemLink, make, retrying, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, find, itemLink, make, retrying, status, stored, tell } from "./dom.js";
 
 const isOwner = find("invite") !== null;
 
@@ -35,6 +35,28 @@ async function decide({ item, title }, verdict) {
   }
 }
 
+function showSignIns({ signed_in: people, invited }) {
+  find("sign-ins").replaceChildren(...people.map(signIn));
+  find("invited-people").textContent = invited.length ? `Invited, and not here yet: ${invited.join(", ")}.` : "";
+}
+
+function signIn(person) {
+  const since = make("p", { class: "muted small" }, `since ${new Date(person.since).toLocaleString()}`);
+  const name = make("div", {}, apart(person.name), person.is_owner ? " (owner)" : "");
+  const end = person.is_this_browser ? make("p", { class: "muted small" }, "this browser") : make("button", { type: "button", onclick: () => revoke(person.name) }, "Sign out");
+  return make("li", {}, name, since, end);
+}
+
+async function revoke(name) {
+  try {
+    showSignIns(await persist(() => post("/api/revocations", { name }), retrying));
+    status(name === null ? "✓ Everybody else is signed out" : `✓ ${name} is signed out`, "saved");
+  } catch (error) {
+    tell(error);
+  }
+}
+
+find("revoke-all")?.addEventListener("click", () => revoke(null));
 find("invite")?.addEventListener("submit", async (event) => {
   event.preventDefault();
   try {
@@ -43,6 +65,7 @@ find("invite")?.addEventListener("submit", async (event) => {
     find("invited").textContent = made.name;
     find("invite-link").value = location.origin + made.path;
     find("invite-link").select();
+    showSignIns(await get("/api/sign-ins"));
   } catch (error) {
     tell(error);
   }
@@ -50,6 +73,7 @@ find("invite")?.addEventListener("submit", async (event) => {
 
 try {
   show(await persist(() => get("/api/team"), retrying));
+  if (isOwner) showSignIns(await persist(() => get("/api/sign-ins"), retrying));
 } catch (error) {
   tell(error);
 }

@@ -1,0 +1,37 @@
+"""Blind labelling: what others said about an item is told to nobody who may still be asked about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from soel.session import SessionState
+from soel.session.votes import settle
+
+
+def may_see(state: SessionState, item: str, who: str) -> bool:
+    """Whether this annotator may know what others said: after an own label, or when no more labels are wanted."""
+    vote, answered = state.vote_of(item, who), state.answers.get(item)
+    if vote is not None and vote.is_label:
+        return True
+    if answered is None:
+        return False
+    return answered.decision is not None or answered.n_labels >= state.answers_per_item
+
+
+def seen_by(state: SessionState, who: str) -> SessionState:
+    """The session as one annotator may see it: of the other items only their own answers and notes are left.
+
+    What is open, and how much of the budget is left, is to be read from the whole state.
+    """
+    hidden = {item for item in (*state.answers, *state.written_notes) if not may_see(state, item, who)}
+    if not hidden:
+        return state
+    answers = dict(state.answers)
+    notes = dict(state.written_notes)
+    for item in hidden:
+        answered = answers.pop(item, None)
+        own = None if answered is None else settle([vote for vote in answered.votes if vote.who == who], None)
+        if own is not None:
+            answers[item] = own
+        notes[item] = tuple(note for note in notes.get(item, ()) if note.who == who)
+    return replace(state, answers=answers, written_notes=notes)
