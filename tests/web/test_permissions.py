@@ -32,7 +32,7 @@ def declared() -> dict[tuple[str, str], str]:
     """What each route asks for."""
     routes = [route for module in ROUTES for route in module.router.routes if isinstance(route, APIRoute)]
     assert len(routes) == sum(len(module.router.routes) for module in ROUTES) > 20
-    return {(method, route.path): role(route.dependant) for route in routes for method in route.methods}
+    return {(method, route.path): role(route.dependant) for route in routes for method in route.methods or ()}
 
 
 def role(dependant: Dependant) -> str:
@@ -55,7 +55,7 @@ def ask(client: TestClient, page: Page, method: str, path: str) -> int:
     item = page.view_model.session.ids[0]
     body = BODIES.get(path, {}) | ({"item": item} if path in WITH_ITEM else {})
     given: dict[str, Any] = {"params": {"id": item, "row": 0}} if method == "GET" else {"json": body}
-    return client.request(method, path, **given).status_code
+    return int(client.request(method, path, **given).status_code)
 
 
 @pytest.fixture

@@ -96,14 +96,15 @@ def test_a_killed_preparation_is_told_and_goes_on_where_it_was(command: LabelCom
         assert not folder.exists()
         if n_done == 16:
             visit.get("/api/preparation", b"{}")
-    half = tmp_path / ".discs.soel-0123abcd"
-    half.mkdir()
-    mark(half)  # as a process leaves it that is killed while it writes
+    half, backup = tmp_path / ".discs.soel-0123abcd", tmp_path / ".discs.soel-backup"
+    half.mkdir()  # as a process leaves it that is killed while it writes
+    mark(half)
+    backup.mkdir()  # of the same kind of name, but somebody else's
     command.kill()
     command.start()
     assert visit.wait_for(lambda now: now["what"] == "extract")["done"] >= 48, "it goes on where it was"
     visit.wait_for(lambda now: now["stage"] == "ready")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "discs", "discs.soel"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [backup.name, "cache", "discs", "discs.soel"]
     undisturbed = extract(open_source(tmp_path / "discs"), Brightness())
     with closing(workspace.open(folder)) as session:
         np.testing.assert_array_equal(session.folder.pool, undisturbed.matrix)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
 from soel.api import workspace
-from soel.durable import private_folder
+from soel.durable import is_marked, mark, private_folder
+from soel.errors import StorageError
 from soel.jobs.background import Background
 from soel.jobs.creation import Creation
 from soel.media.session_media import open_media
@@ -49,6 +50,7 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
         leaving.callback(creation.stop)
         check_name(owner, (), is_owner=True)
         private_folder(creation.place)
+        mark(creation.place)
         auth = Auth(creation.place)
 
         def prepare(site: Site) -> ASGIApp:
@@ -66,7 +68,7 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
 
 def open_auth(creation: Creation) -> Auth:
     """The sign-ins of a session that is there, with what a server that died too early left beside it."""
-    if (creation.place / FILE).is_file() and not (creation.folder / FILE).exists():
+    if is_marked(creation.place) and (creation.place / FILE).is_file() and not (creation.folder / FILE).exists():
         Auth(creation.place).move(creation.folder)
     creation.clear()
     return Auth(creation.folder)
@@ -85,7 +87,8 @@ def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving
     leaving.callback(session.close)
     view_model = ViewModel(session, view_of(session), Background(creation.folder, store))
     app = create_app(view_model, auth, site)
-    view_model.go_on()
+    with suppress(StorageError):  # the page says it, and can be looked at
+        view_model.go_on()
     reader = threading.Thread(target=view_model.warm_up)
     reader.start()
     leaving.callback(reader.join)  # before the session is closed

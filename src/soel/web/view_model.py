@@ -47,12 +47,8 @@ class Overview:
     open: tuple[str, ...]
     mine: tuple[str, ...]
     last: tuple[str, str] | None
-<<<<<<< HEAD
     progress: JobStatus | None
-=======
-    progress: Progress | None
     storage_problem: str = ""
->>>>>>> 1aa0132 (Sign-ins that can be seen and ended, blind labelling by the server, one table of who may do what, limits)
 
 
 @dataclass(frozen=True)

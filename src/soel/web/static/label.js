@@ -24,6 +24,8 @@ function showProgress() {
   find("meter-fill").style.setProperty("width", `${(100 * n_given) / session.budget}%`);
   const left = session.n_left === 0 ? "none left" : `${session.n_left} left`;
   find("progress-words").textContent = `${n_given} of ${many(session.budget, "label")} · ${left} · ${many(session.n_anomalies, "anomaly", "anomalies")} so far`;
+  find("storage").hidden = !session.storage_problem;
+  find("storage").textContent = `You can look, but nothing can be stored now. ${session.storage_problem}`;
   meter.setAttribute("aria-valuetext", `${n_given} of ${session.budget} labels given`);
 }
 
@@ -60,6 +62,7 @@ async function show(id) {
   find("undo").disabled = !session.can_undo;
   for (const button of document.querySelectorAll(".actions .answer")) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
+    button.disabled = session.storage_problem !== "";
   }
   find("note").value = item.note;
   const others = item.verdict ? item.notes : []; // what others wrote must not sway an answer
@@ -121,7 +124,7 @@ async function act(task, { quietly = false, done = "" } = {}) {
 }
 
 async function answer(verdict) {
-  if (current === null || busy) return;
+  if (current === null || busy || session.storage_problem) return;
   const shown = current;
   const { item } = shown;
   const note = find("note").value;
