@@ -130,7 +130,16 @@ def test_a_new_name_must_not_look_like_a_known_one(twin: str) -> None:
         check_distinct(twin, ["Ben", "Ann"])
 
 
+@pytest.mark.parametrize(
+    ("name", "twin"), [("Paul", "PauI"), ("Paul", "Pau1"), ("Otto", "0tto"), ("Emma", "Ernma"), ("Ian", "lan")]
+)
+def test_letters_that_look_like_others_make_no_new_name(name: str, twin: str) -> None:
+    with pytest.raises(DataError, match="looks like"):
+        check_distinct(twin, [name])
+
+
 def test_signs_of_other_scripts_tell_names_apart() -> None:
+    check_distinct("Marla", ["Maria"])
     check_distinct("राम", ["रीम"])
     check_distinct("かい", ["がい"])
 

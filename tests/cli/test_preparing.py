@@ -25,7 +25,8 @@ BAD_OPTIONS = [
     (["--every", "0"], "got 0"),
     (["--port", "70000"], "from 0 to 65535, got 70000"),
     (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
-    (["--who", " "], "--who needs a name"),
+    (["--trusted-proxy", "proxy"], "needs an address or a network"),
+    (["--who", " "], "is not a name for an annotator"),
 ]
 NO_DATA = {
     "letter.docx": (b"Dear all", "'.docx', which says no known format"),

@@ -92,6 +92,10 @@ def test_an_invitation_lets_one_person_in_once(page: Page) -> None:
     made = page.post("/api/invitations", name="  Ann  Bo ")
     assert made["name"] == "Ann Bo"
     assert "your own name" in page.post("/api/invitations", 409, name="expert")["error"]
+    assert "looks like 'expert'" in page.post("/api/invitations", 422, name="\u0415\u0445\u0440\u0435rt")["error"]
+    assert "looks like 'Ann Bo'" in page.post("/api/invitations", 422, name="ann bo")["error"]
+    assert "taken for you" in page.post("/api/invitations", 409, name="Owner")["error"]
+    page.post("/api/invitations", 422, name="s0el")
     guest = page.user("x")
     guest.cookies.clear()
     key = made["path"].removeprefix("/enter?key=")

@@ -20,6 +20,7 @@ _TWINS = str.maketrans(
     "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
     "abeikmhopctyxsjdabezhikmnoptyx",
 )
+_DIGITS = str.maketrans("01|", "oll")  # ... and what stands for a letter in many a typeface
 _OVERLOOKED = re.compile(r"[\u0300-\u036f]")  # accents, taken off their letters
 
 
@@ -33,7 +34,7 @@ def clean_name(name: str) -> str:
         raise DataError(
             f"{name[:LONGEST_NAME]!r} is not a name for an annotator; use 1 to {LONGEST_NAME} printable characters."
         )
-    if _appearance(clean) in RESERVED:
+    if RESERVED & set(_appearances(clean)):
         raise DataError(f"{clean!r} is what the session calls itself; choose another name.")
     return clean
 
@@ -43,8 +44,8 @@ def check_distinct(name: str, others: Iterable[str]) -> None:
 
     One of the others itself is welcome.
     """
-    known, looks = set(others), _appearance(name)
-    twin = None if name in known else next((other for other in known if _appearance(other) == looks), None)
+    known = set(others)
+    twin = None if name in known else next((other for other in known if _look_alike(name, other)), None)
     if twin is not None:
         raise DataError(f"{name!r} looks like {twin!r}, who is here already; use that name, or a clearly other one.")
 
@@ -67,7 +68,19 @@ def check_id(text: str) -> str:
     return text
 
 
-def _appearance(name: str) -> str:
-    """What is left of a name when all that the eye overlooks is taken away: case, accents, spaces, the invisible."""
-    bare = _OVERLOOKED.sub("", unicodedata.normalize("NFKD", name).casefold()).translate(_TWINS)
+def _look_alike(name: str, other: str) -> bool:
+    return any(one == two for one, two in zip(_appearances(name), _appearances(other), strict=True))
+
+
+def _appearances(name: str) -> tuple[str, str]:
+    """What is left of a name when all that the eye overlooks is taken away: case, accents, spaces, the invisible.
+
+    Twice, because a capital I is an i to one reader and an l to another.
+    """
+    plain = unicodedata.normalize("NFKD", name)
+    return _bare(plain), _bare(plain.replace("I", "l").translate(_DIGITS)).replace("rn", "m")
+
+
+def _bare(name: str) -> str:
+    bare = _OVERLOOKED.sub("", name.casefold()).translate(_TWINS)
     return "".join(letter for letter in bare if unicodedata.category(letter) not in ("Cf", "Zs"))

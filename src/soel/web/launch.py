@@ -16,10 +16,10 @@ from soel.jobs.background import Background
 from soel.jobs.creation import Creation
 from soel.media.session_media import open_media
 from soel.session import Session
+from soel.validation import check_distinct
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
 from soel.web.media_view import MediaView
-from soel.web.names import check_name
 from soel.web.ports import ItemView
 from soel.web.preparation import OnProgress, Preparation, SwitchingApp
 from soel.web.server import Address, serve
@@ -44,11 +44,10 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
     with ExitStack() as leaving:
         if creation.is_done:
             auth = open_auth(creation)
-            check_name(owner, auth.names(), is_owner=True)
+            check_distinct(owner, auth.names())
             serve(lambda site: _open(creation, auth, site, store, leaving), auth, owner, address, listeners.announce)
             return
         leaving.callback(creation.stop)
-        check_name(owner, (), is_owner=True)
         private_folder(creation.place)
         mark(creation.place)
         auth = Auth(creation.place)

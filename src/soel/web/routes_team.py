@@ -11,9 +11,9 @@ from soel.errors import SessionError
 from soel.session import SessionState
 from soel.session.team import agreement_of
 from soel.types import Verdict
+from soel.validation import check_distinct
 from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, UserDep, ViewModelDep
-from soel.web.names import check_name
 from soel.web.schemas import (
     AnnotatorOut,
     DecideIn,
@@ -29,6 +29,7 @@ from soel.web.schemas import (
 from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words
 
+OWNERS = ("owner", "admin")
 router = APIRouter(prefix="/api", tags=["team"], responses=REFUSALS)
 
 
@@ -50,7 +51,9 @@ def invite(message: InvitationIn, context: ContextDep, owner: OwnerDep) -> Invit
     """A link for one annotator, good for one use."""
     if message.name == owner.name:
         raise SessionError(f"{owner.name} is your own name, and answers are kept by name; choose another.")
-    check_name(message.name, context.view_model.names() | context.auth.names())
+    if message.name.casefold() in OWNERS:
+        raise SessionError(f"{message.name!r} would be taken for you, the owner; choose a person's name.")
+    check_distinct(message.name, context.view_model.names() | context.auth.names())
     key = context.auth.new_key(User(message.name, "annotator"))
     return InvitationOut(name=message.name, path=f"/enter?key={key}")
 

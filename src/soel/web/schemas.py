@@ -87,7 +87,7 @@ class InvitationIn(Message):
 class RevocationIn(Message):
     """Who is to be signed out; null for everybody but this browser."""
 
-    name: Annotated[str, Field(max_length=MOST_NAME)] | None  # looked up, never stored
+    name: Annotated[str, Field(max_length=LONGEST_NAME)] | None  # looked up, never stored
 
 
 class ErrorOut(BaseModel):
