@@ -209,8 +209,14 @@ def test_infinite_values_and_empty_columns_are_named(toy: Sample) -> None:
     frame = pd.DataFrame(toy.x, columns=list("abcdef"), dtype=float)
     with pytest.raises(DataError, match=r"'c'.*inf|inf.*'c'"):
         quick().fit(frame.assign(c=np.inf))
-    with pytest.raises(DataError, match="'d'"):
-        quick().fit(frame.assign(d=np.nan))
+    with pytest.raises(DataError, match="'x3' has no value"):
+        quick().fit(frame.assign(d=np.nan).to_numpy())
+
+
+def test_an_empty_column_of_a_frame_changes_nothing(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"), dtype=float)
+    plain, empty = quick().fit(frame), quick().fit(frame.assign(g=np.nan))
+    np.testing.assert_array_equal(empty.anomaly_score(frame.assign(g=np.nan)), plain.anomaly_score(frame))
 
 
 def test_constant_columns_and_duplicate_rows_are_no_trouble() -> None:

@@ -19,7 +19,7 @@ from soel.api.models import SavedDetector, load_detector, save_detector
 from soel.backbones.base import UserModule
 from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
-from soel.data.frame import Frame, as_frame
+from soel.data.frame import Frame, read_frame
 from soel.engines.detector import Detector
 from soel.engines.local import LocalEngine
 from soel.errors import ConfigError, DataError
@@ -273,13 +273,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _encode(self, X: Any) -> Floats:
         self._saved()
         return self._encoder.encode(
-            as_frame(X if self._images is None else self._images.rows(X), self._encoder.categorical)
+            read_frame(X if self._images is None else self._images.rows(X), reading=self._encoder.how)
         )
 
 
 def _pool_frame(X: Any) -> Frame:
     """The pool as a frame; one row is no pool."""
-    frame = as_frame(X)
+    frame = read_frame(X)
     if frame.n_rows < 2:
         raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")
     return frame

@@ -1,5 +1,6 @@
 """Frames of every library read alike, and what cannot be read is said."""
 
+import datetime as dt
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,7 +15,7 @@ from scipy import sparse
 
 from soel.data.columns import CellError
 from soel.data.frame import as_frame
-from soel.errors import DataError, SchemaError
+from soel.errors import DataError
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]
 frames = pytest.mark.parametrize("make", LIBRARIES, ids=["pandas", "polars", "pyarrow"])
@@ -59,8 +60,11 @@ def test_decimals_are_numbers(make: Make) -> None:
 
 
 @frames
-def test_a_column_without_any_value_is_numeric_and_missing(make: Make) -> None:
-    assert np.isnan(as_frame(make({"a": [None, None], "b": [1, 2]})).columns["a"]).all()
+def test_a_column_without_any_value_is_left_out(make: Make) -> None:
+    frame = as_frame(make({"a": [None, None], "b": [1, 2]}))
+    assert list(frame.columns) == ["b"]
+    assert frame.reading is not None
+    assert frame.reading["a"].seen.oddities == ("empty",)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +95,14 @@ def test_text_that_spells_numbers_is_numeric_and_blank_is_missing() -> None:
 
 @frames
 def test_strings_in_numeric_columns_are_named(make: Make) -> None:
-    with pytest.raises(DataError, match=r"'size' is mostly numbers, but 2 cells are not, such as '\?' in row 1"):
-        as_frame(make({"size": ["1", "?", "2", "n.a.", "3", None]}))
+    with pytest.raises(DataError, match=r"'size' is mostly numbers, but 2 cells are not, such as 'huge' in row 1"):
+        as_frame(make({"size": ["1", "huge", "2", "tiny", "3", None]}))
+
+
+@frames
+def test_the_usual_words_for_no_value_are_missing(make: Make) -> None:
+    column = as_frame(make({"size": ["1", "?", "2", "n.a.", "3", None, "-"]})).columns["size"]
+    np.testing.assert_array_equal(column, [1, np.nan, 2, np.nan, 3, np.nan, np.nan])
 
 
 def test_half_numbers_are_categories() -> None:
@@ -151,15 +161,27 @@ def test_nested_columns_are_refused() -> None:
 @pytest.mark.parametrize(
     "X",
     [
-        pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}),
-        pd.DataFrame({"when": [pd.Timestamp("2020-01-01").date()]}),
-        pl.DataFrame({"when": [pd.Timedelta(1, "s").to_pytimedelta()]}),
-        np.array([["2020-01-01"]], "datetime64[D]"),
+        pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "NaT"])}),
+        pd.DataFrame({"when": [pd.Timestamp("2020-01-01").date(), None]}),
+        pd.DataFrame({"when": ["2020-01-01", "n/a"]}),
+        pl.DataFrame({"when": ["2020-01-01", None]}).with_columns(pl.col("when").str.to_date()),
+        np.array([["2020-01-01"], ["NaT"]], "datetime64[D]"),
     ],
 )
-def test_dates_are_refused_with_advice(X: Any) -> None:
-    with pytest.raises(SchemaError, match=r"holds dates or times.*Turn it into numbers"):
-        as_frame(X)
+def test_dates_of_every_library_are_times(X: Any) -> None:
+    (column,) = as_frame(X).columns.values()
+    assert column.tolist() == [dt.datetime(2020, 1, 1), None]
+
+
+def test_lengths_of_time_are_seconds() -> None:
+    frame = as_frame(pl.DataFrame({"took": [dt.timedelta(seconds=90), None], "said": ["1:30", "0:05"]}))
+    np.testing.assert_array_equal(frame.columns["took"], [90, np.nan])
+    np.testing.assert_array_equal(frame.columns["said"], [90, 5])
+
+
+def test_what_a_mask_hides_is_missing() -> None:
+    X = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[False, True], [False, False]])
+    np.testing.assert_array_equal(as_frame(X).columns["x1"], [np.nan, 4])
 
 
 def test_a_frame_cannot_lose_its_last_column() -> None:

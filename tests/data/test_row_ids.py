@@ -18,10 +18,11 @@ rows = st.lists(st.tuples(st.sampled_from([0.0, 1.5, np.nan]), st.sampled_from([
 
 @given(rows, st.randoms())
 def test_ids_are_unique_and_do_not_depend_on_the_order(rows: list[Any], random: Any) -> None:
-    ids = content_ids(as_frame(pd.DataFrame(rows, columns=["x", "c"])))
+    rows = [(1.0, x, c) for x, c in rows]
+    ids = content_ids(as_frame(pd.DataFrame(rows, columns=["k", "x", "c"])))
     shuffled = random.sample(rows, len(rows))
     assert len(set(ids)) == len(rows)
-    assert set(content_ids(as_frame(pd.DataFrame(shuffled, columns=["x", "c"])))) == set(ids)
+    assert set(content_ids(as_frame(pd.DataFrame(shuffled, columns=["k", "x", "c"])))) == set(ids)
 
 
 def test_equal_rows_are_numbered() -> None:

@@ -95,3 +95,17 @@ def test_a_column_without_spread_or_without_values_does_no_harm() -> None:
     assert constant.distance(3.0) == 0
     assert constant.distance(3.1) > 2.5
     assert (empty.distance(2.0), empty.words(2.0, False), empty.strip(2.0)) == (0.0, "", None)
+
+
+def test_times_are_written_as_people_do() -> None:
+    when = np.array(["2024-01-01", "2024-01-02T12:30:00", "2024-01-03", "NaT"], "datetime64[us]")
+    view = TableView(["a", "b", "c", "d"], lambda: Frame({"when": when}, named=True))
+    assert [view.card(item, {}).fields[0].value for item in "abcd"] == [
+        "2024-01-01",
+        "2024-01-02 12:30:00",
+        "2024-01-03",
+        "missing",
+    ]
+    strip = view.card("b", {}).fields[0].strip
+    assert strip is not None
+    assert (strip.low, strip.high) == ("earlier", "later")

@@ -12,6 +12,7 @@ from soel.api.machine import for_machine
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.places import is_address
+from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
@@ -65,17 +66,18 @@ def read_pool(
     label_column: str | None,
     media: MediaOptions | None = None,
     sampling: Sampling | None = None,
+    columns: ReadOptions = DEFAULT,
 ) -> Iterator[Pool]:
     """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
     media, sampling = media or MediaOptions(), sampling or Sampling()
-    stream = _stream(data, id_column, label_column, media, sampling)
+    stream = _stream(data, id_column, label_column, media, sampling, columns)
     if stream is not None:
         with tempfile.TemporaryDirectory(prefix="soel-sample-") as folder:
             yield _drawn(stream, sampling, Path(folder), media.progress)
         return
     data = Path(data)
     if media.path_column is None and not is_media(data):
-        table = read_table(data, id_column, [label_column] if label_column else [])
+        table = read_table(data, id_column, [label_column] if label_column else [], columns)
         yield Pool(data, table, id_column, label_column)
         return
     with tempfile.TemporaryDirectory(prefix="soel-items-") as folder:
@@ -86,15 +88,20 @@ def read_pool(
 
 
 def _stream(
-    data: str | Path, id_column: str | None, label_column: str | None, media: MediaOptions, sampling: Sampling
+    data: str | Path,
+    id_column: str | None,
+    label_column: str | None,
+    media: MediaOptions,
+    sampling: Sampling,
+    columns: ReadOptions,
 ) -> Stream | None:
     """The data as a stream where a pool has to be drawn from them; pictures in a .npy file are none."""
     if media.path_column is not None or (not is_address(data) and Path(data).is_file() and is_media(Path(data))):
         return None
-    return find_stream(data, id_column, label_column, sampling.pool_rows)
+    return find_stream(data, id_column, label_column, sampling.pool_rows, columns)
 
 
 def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> Pool:
     path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
-    table = read_table(path, id_column, stream.exclude)
+    table = read_table(path, id_column, stream.exclude, stream.options)
     return Pool(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from soel.api.pool import Pool, Sampling, read_pool
+from soel.data.columns import readable_time
 from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
+from soel.data.reading.options import ReadOptions, as_options
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
@@ -49,6 +53,7 @@ def create(
     media: MediaOptions | None = None,
     pool_rows: int = POOL_ROWS,
     cluster: ClusterOptions | None = None,
+    columns: ReadOptions | Mapping[str, Any] | None = None,
 ) -> Session:
     """Start a session. It is written beside the folder first, so that it appears whole or not at all.
 
@@ -56,12 +61,13 @@ def create(
     answers_per_item: how many annotators label each item. lease_minutes: how long a shown item is kept for one of
     them. store: the address of a PostgreSQL database for the events (default: a file in the folder). media: how
     pictures are read, for data that are pictures. cluster: whose machines read data that a pool is drawn from.
+    columns: how the columns of a table are to be read, where the automatic reading is not wanted.
     """
     folder, wanted = Path(folder), find_profile(profile)
     parse_threshold(threshold)
     _check_free(folder)
     sampling = Sampling(pool_rows, seed, write_sample if cluster is None else sampling_on(cluster, folder))
-    with read_pool(data, id_column, label_column, media, sampling) as pool:
+    with read_pool(data, id_column, label_column, media, sampling, as_options(columns)) as pool:
         table, chosen = pool.table, pool.profile(wanted)
         config = SessionConfig(
             session=str(uuid.uuid4()),
@@ -132,7 +138,8 @@ def read_source(session: Session) -> Table:
     """The session's own copy of its table; one that changed is refused."""
     config, place = session.config, session.folder
     exclude = [config.label_column] if config.label_column else []
-    table = read_table(place.source, config.id_column, exclude)
+    reading = None if (place.path / MEDIA).exists() else read_encoder(place).how
+    table = read_table(place.source, config.id_column, exclude, reading=reading)
     if table.fingerprint != config.fingerprint:
         raise SessionError(f"{place.source} was changed after the session started; restore it from a copy.")
     return table
@@ -238,10 +245,10 @@ def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder) -> Table
     """New rows; the label column of the session may be among their columns or not."""
     if config.label_column:
         try:
-            return read_table(data, config.id_column, [config.label_column], encoder.categorical)
+            return read_table(data, config.id_column, [config.label_column], reading=encoder.how)
         except SchemaError:
             pass
-    return read_table(data, config.id_column, (), encoder.categorical)
+    return read_table(data, config.id_column, (), reading=encoder.how)
 
 
 def write_scores(out: Path, scored: Scored) -> None:
@@ -274,4 +281,6 @@ def _readable(value: Any) -> Any:
     """A cell as a person writes it: whole numbers without a point, nothing for a missing value."""
     if value is None or value != value:
         return ""
+    if isinstance(value, np.datetime64):
+        return readable_time(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -2,46 +2,125 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from soel.data.csv_cells import sniff_separator
+from soel.data.reading.kinds import Layout
+from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack
 from soel.errors import DataError, SchemaError
 
-_SAMPLE_BYTES = 65536
-_DECIMAL_COMMA = re.compile(r"\d,\d")
-_DECIMAL_POINT = re.compile(r"\d\.\d")
+_SAMPLE_BYTES = 1 << 20
 
 
-def read_csv(path: Path, as_text: Collection[str]) -> Any:
-    """A CSV file in UTF-8 with column names in its first line; `as_text` columns keep their spelling.
+def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
+    """A CSV file with column names in its first line, every cell as it is written.
 
     Comma, semicolon or tab separate cells. Empty cells and the usual spellings of NA and null are missing.
     """
-    csv = _arrow("pyarrow.csv")
-    text = _arrow("pyarrow").string()
-    header, separator, decimal = _layout(path)
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    convert = csv.ConvertOptions(
-        strings_can_be_null=True, decimal_point=decimal, column_types=dict.fromkeys(as_text, text)
-    )
+    content = unpack(path, options.max_unpacked) if is_packed(path) else None
+    start = _start(path) if content is None else content[:_SAMPLE_BYTES]
+    if options.encoding:
+        encoding = check_encoding(options.encoding)
+    else:
+        encoding = guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES)
+    table, separator, encoding = _read_text(path, content, start, encoding, guessed=not options.encoding)
+    return table, Layout("csv", encoding, separator, notes_on(encoding, options))
+
+
+def notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:
+    """What is to be said about an encoding that was guessed and is not UTF-8."""
+    if options.encoding or encoding == "utf-8":
+        return ()
+    return (f"The text is read as {encoding}; --encoding says otherwise.",)
+
+
+def _read_text(path: Path, content: bytes | None, start: bytes, encoding: str, guessed: bool) -> tuple[Any, str, str]:
     try:
-        table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+        header = first_lines(path.name, start, encoding)
+        separator = sniff_separator(header)
+        names = header_names(path.name, header, separator)
+        check_header(path.name, names, header)
+        return _as_text(path, content, encoding, separator, names), separator, encoding
+    except DataError:
+        raise
     except (ValueError, KeyError) as error:  # Arrow's own errors are ValueErrors
+        if "UTF8" in str(error) and guessed and encoding == "utf-8":
+            whole = path.read_bytes() if content is None else content
+            return _read_text(path, content, start, guess_encoding(path.name, whole, whole=True), guessed=False)
         raise not_a_table(path.name, error, "Save it as CSV UTF-8 with one row per item") from error
-    check_header(path.name, table.column_names, header)
-    check_text(path.name, table.schema)
-    return table
 
 
-def read_parquet(path: Path, as_text: Collection[str]) -> Any:
+def _as_text(path: Path, content: bytes | None, encoding: str, separator: str, names: list[str]) -> Any:
+    csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
+    width = sum(map(len, names)) + 8 * len(names)
+    read = csv.ReadOptions(
+        block_size=min(max(1 << 20, 64 * width), 1 << 26), encoding=encoding.replace("utf-8", "utf8")
+    )
+    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    return csv.read_csv(path if content is None else arrow.BufferReader(content), read, parse, text_cells(names))
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_SAMPLE_BYTES)
+
+
+def text_cells(names: Collection[str]) -> Any:
+    """Options that leave every cell as it is written, but for the spellings of NA and null."""
+    text = _arrow("pyarrow").string()
+    return _arrow("pyarrow.csv").ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(names, text))
+
+
+def first_lines(file: str, start: bytes, encoding: str) -> str:
+    """The line with the column names, which may go on where a name in quotes holds a line break."""
+    text = start.decode(encoding, errors="ignore").lstrip("\ufeff")
+    at = 0
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        if text[:at].strip() and text[:at].count('"') % 2 == 0:
+            return text[:at].strip("\r\n")
+    if not text.strip():
+        raise DataError(f"{file} is empty. The first line must hold column names, then one line per item.")
+    return text
+
+
+def header_names(file: str, header: str, separator: str) -> list[str]:
+    """The names in the first line."""
+    csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
+    content = f"{header}\n".encode()
+    try:
+        read = csv.ReadOptions(block_size=len(content) + 64)
+        parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+        return list(csv.read_csv(arrow.BufferReader(content), read, parse).column_names)
+    except (ValueError, KeyError) as error:
+        raise not_a_table(file, error, "Save it as CSV UTF-8 with one row per item") from error
+
+
+def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
     """A Parquet file; its own types say how columns are meant."""
     try:
         # Hive-style folder names must not become columns, so the file is opened as a file.
-        return _arrow("pyarrow.parquet").ParquetFile(path).read()
+        return _arrow("pyarrow.parquet").ParquetFile(path).read(), Layout("parquet")
+    except (ValueError, OSError) as error:
+        raise not_a_table(path.name, error, "Write it again as Parquet") from error
+
+
+def csv_names(path: Path) -> list[str]:
+    """The column names in the head of a CSV file."""
+    start = _start(path)
+    header = first_lines(path.name, start, guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES))
+    return header_names(path.name, header, sniff_separator(header))
+
+
+def parquet_names(path: Path) -> list[str]:
+    """The column names in the footer of a Parquet file."""
+    try:
+        return list(_arrow("pyarrow.parquet").ParquetFile(path).schema_arrow.names)
     except (ValueError, OSError) as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
 
@@ -53,22 +132,6 @@ def _arrow(module: str) -> Any:
         raise DataError("Reading CSV and Parquet files needs pyarrow. Install soel[tables].") from error
 
 
-def _layout(path: Path) -> tuple[str, str, str]:
-    with path.open("rb") as file:
-        return guess_layout(path.name, file.read(_SAMPLE_BYTES))
-
-
-def guess_layout(name: str, start: bytes) -> tuple[str, str, str]:
-    """The first line, the separator and the decimal sign, guessed from the start of the file."""
-    sample = start.decode("utf-8-sig", errors="replace")
-    lines = [line for line in sample.splitlines() if line.strip()]
-    if not lines:
-        raise DataError(f"{name} is empty. The first line must hold column names, then one line per item.")
-    separator = sniff_separator(lines[0])
-    has_comma = separator != "," and _DECIMAL_COMMA.search(sample) and not _DECIMAL_POINT.search(sample)
-    return lines[0], separator, "," if has_comma else "."
-
-
 def check_header(file: str, names: list[str], header: str) -> None:
     """Refuse a first line that holds no names, or the same name twice."""
     if all(_is_number(name) for name in names):
@@ -76,7 +139,7 @@ def check_header(file: str, names: list[str], header: str) -> None:
             f"The first line of {file} holds numbers ({header[:60]!r}), not column names. "
             "Add a line with a name for each column."
         )
-    repeated = sorted({name for name in names if names.count(name) > 1 and name})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1 and name)
     if repeated:
         raise SchemaError(f"Columns of {file} share a name: {', '.join(repeated)}. Give each column its own.")
     if "" in names:
@@ -84,13 +147,6 @@ def check_header(file: str, names: list[str], header: str) -> None:
             f"Column {names.index('') + 1} of {file} has no name. Name it in the first line, "
             "or remove it if it only numbers the rows."
         )
-
-
-def check_text(file: str, schema: Any) -> None:
-    """Refuse cells that are no UTF-8."""
-    unreadable = [field.name for field in schema if str(field.type) == "binary"]  # Arrow's type for other bytes
-    if unreadable:
-        raise DataError(f"{file} is not UTF-8 text in column {', '.join(map(repr, unreadable))}. Save it as UTF-8.")
 
 
 def _is_number(text: str) -> bool:

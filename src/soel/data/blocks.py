@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.frame import Frame, as_frame
+from soel.data.frame import Frame, Raw, raw_from, raw_from_arrow
 from soel.errors import DataError
 from soel.validation import is_missing
 
@@ -32,20 +32,11 @@ class Block:
         return self.frame.n_rows
 
 
-def frame_of(batch: Any, aside: Collection[str], categorical: Collection[str]) -> Frame:
-    """The features of a batch: all columns but those set aside."""
+def raw_of(batch: Any, aside: Collection[str]) -> Raw:
+    """The features of a batch as they lie in the file: all columns but those set aside."""
     if isinstance(batch, np.ndarray):
-        return as_frame(batch, categorical).without(aside)
-    return as_frame(_decoded(batch.drop_columns(list(aside)), categorical), categorical)
-
-
-def _decoded(table: Any, categorical: Collection[str]) -> Any:
-    """The table with its dictionaries of categories spelled out, which is read many times faster."""
-    kinds = import_module("pyarrow").types
-    for at, field in enumerate(table.schema):
-        if field.name in categorical and kinds.is_dictionary(field.type):
-            table = table.set_column(at, field.name, table.column(at).cast(field.type.value_type))
-    return table
+        return raw_from(batch).without(aside)
+    return raw_from_arrow(batch.drop_columns(list(aside)) if aside else batch)
 
 
 def column_of(batch: Any, name: str) -> Any:
@@ -54,23 +45,6 @@ def column_of(batch: Any, name: str) -> Any:
     if isinstance(batch, np.ndarray):
         return arrow.array(batch[:, int(name.removeprefix("x"))])
     return batch.column(name).combine_chunks()
-
-
-def is_blank_text(batch: Any, name: str) -> bool:
-    """Whether a column of text says nothing in this block; a later one may hold any words."""
-    if isinstance(batch, np.ndarray):
-        return False
-    column = batch.column(name)
-    return bool(column.null_count == len(column)) and _is_text(column.type)
-
-
-def is_word(cell: str | None) -> bool:
-    """Whether a cell holds text that spells no number."""
-    try:
-        float(cell or "nan")
-    except ValueError:
-        return True
-    return False
 
 
 def _is_text(kind: Any) -> bool:

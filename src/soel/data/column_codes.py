@@ -2,15 +2,16 @@
 
 A missing number takes the pool's median. If the pool had missing values in the column, a feature 'is missing'
 tells them apart. A missing category is a category of its own if the pool had it, else all zeros. A category
-that the pool did not have is all zeros, or counts as 'other' in a column with so many categories that the
-rare ones share that feature.
+that the pool did not have is all zeros (in models of before, 'other' in a column where rare ones share a feature).
+More than 32 are told by how frequent they are (`derived_codes`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,8 +19,6 @@ from soel.data.columns import Column, as_categories
 from soel.data.scaling import Scale, Scaling
 from soel.errors import DataError, SchemaError
 from soel.types import Floats
-
-MAX_CATEGORIES = 32
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,13 @@ class NumericCode:
         seen = values[~missing]
         return cls(name, float(np.median(seen)), scaling.measure(seen), bool(missing.any()))
 
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> NumericCode:
+        """Back from plain values."""
+        scale, clip = values["scale"], values["scale"]["clip"]
+        measured = Scale(float(scale["centre"]), float(scale["width"]), None if clip is None else float(clip))
+        return cls(str(values["name"]), float(values["median"]), measured, bool(values["marks_missing"]))
+
     @property
     def constant(self) -> bool:
         """Whether it tells no row from another."""
@@ -54,8 +60,8 @@ class NumericCode:
 
     def encode(self, column: Column, features: Floats) -> None:
         """Write the features into zeros (N, number of features)."""
-        if column.dtype == object:
-            example = next(cell for cell in column if cell is not None)
+        if column.dtype != np.float64:
+            example = next((cell for cell in column if cell == cell and cell is not None), None)
             raise SchemaError(
                 f"Column {self.name!r} held numbers in the pool and holds text such as {example!r} now. "
                 "Give numbers, or NaN where the value is missing."
@@ -79,15 +85,10 @@ class CategoryCode:
     constant: bool
 
     @classmethod
-    def fit(cls, name: str, column: Column, scaling: Scaling) -> CategoryCode:
-        """Look at the column in the pool (N,)."""
-        counts = Counter(column.tolist())
-        n_missing = counts.pop(None, 0)
-        by_frequency = sorted(counts, key=lambda category: (-counts[category], category))
-        has_other = len(by_frequency) > MAX_CATEGORIES
-        kept = by_frequency[: MAX_CATEGORIES - 1] if has_other else by_frequency
-        constant = scaling.drops_constant and len(kept) + bool(n_missing) == 1
-        return cls(name, tuple(sorted(kept)), has_other, n_missing > 0, constant)
+    def fit(cls, name: str, counts: Counter[str], n_missing: int, scaling: Scaling) -> CategoryCode:
+        """Look at how often the categories occur in the pool."""
+        constant = scaling.drops_constant and len(counts) + bool(n_missing) == 1
+        return cls(name, tuple(sorted(counts)), False, n_missing > 0, constant)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -106,10 +107,9 @@ class CategoryCode:
         known = np.flatnonzero(codes >= 0)
         features[known, codes[known]] = 1
 
-
-ColumnCode = NumericCode | CategoryCode
-
-
-def fit_column(name: str, column: Column, scaling: Scaling) -> ColumnCode:
-    """The code of a column, by what it holds in the pool."""
-    return (CategoryCode if column.dtype == object else NumericCode).fit(name, column, scaling)
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> CategoryCode:
+        """Back from plain values."""
+        categories = tuple(str(category) for category in values["categories"])
+        marks = bool(values["marks_missing"])
+        return cls(str(values["name"]), categories, bool(values["has_other"]), marks, bool(values["constant"]))

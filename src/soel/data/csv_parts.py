@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from soel.data.arrow_files import check_header, check_text, guess_layout, not_a_table
+from soel.data.arrow_files import check_header, first_lines, header_names, not_a_table, text_cells
+from soel.data.csv_cells import sniff_separator
 from soel.data.csv_lines import SCAN_BYTES, Run, find_runs, header_end
 from soel.data.parts import BLOCK_ROWS, Part
 from soel.data.places import Place
+from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.text_files import check_encoding, guess_encoding
 from soel.errors import DataError
 
 _HEADER_BYTES = 1 << 20
@@ -21,15 +24,14 @@ _ADVICE = "Correct it, or save the file as Parquet"
 
 @dataclass(frozen=True)
 class CsvParts:
-    """A file with column names in its first line. types: what each column is read as, decided by the first part."""
+    """A file with column names in its first line; its cells are read as they are written."""
 
     place: Place
     file: str
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     separator: str
-    decimal: str
-    types: Mapping[str, Any]
+    encoding: str
 
     def batches(self, part: Part) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
@@ -46,7 +48,6 @@ class CsvParts:
             table = self._parsed(content, use_threads=True)
         except (ValueError, KeyError) as error:  # Arrow's own errors are ValueErrors
             raise self._fault(part, content, error) from error
-        check_text(self.file, table.schema)
         if len(table) != part.n_rows:
             raise DataError(
                 f"{self.file} has a stray quotation mark after row {part.first_row}, so that its lines cannot be told "
@@ -58,9 +59,14 @@ class CsvParts:
         csv, arrow = import_module("pyarrow.csv"), import_module("pyarrow")
         return csv.read_csv(
             arrow.BufferReader(content),
-            csv.ReadOptions(use_threads=use_threads, column_names=list(self.columns), block_size=SCAN_BYTES),
+            csv.ReadOptions(
+                use_threads=use_threads,
+                column_names=list(self.columns),
+                block_size=SCAN_BYTES,
+                encoding=self.encoding.replace("utf-8", "utf8"),
+            ),
             csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-            csv.ConvertOptions(strings_can_be_null=True, decimal_point=self.decimal, column_types=dict(self.types)),
+            text_cells(self.columns),
         )
 
     def _fault(self, part: Part, content: bytes, error: Exception) -> DataError:
@@ -73,33 +79,33 @@ class CsvParts:
         return not_a_table(self.file, ValueError(text), _ADVICE)
 
 
-def open_csv(place: Place, name: str, as_text: Collection[str]) -> CsvParts:
-    """Find the lines of the file; `as_text` columns keep their spelling."""
+def open_csv(place: Place, name: str, options: ReadOptions = DEFAULT) -> CsvParts:
+    """Find the lines of the file."""
     with place.open(name) as file:
         start = file.read(_HEADER_BYTES)
-        header, separator, decimal = guess_layout(name, start)
+        encoding = _encoding(name, start, options)
+        header = first_lines(name, start, encoding)
+        separator = sniff_separator(header)
         begin = header_end(start)
         if begin is None and len(start) == _HEADER_BYTES:
             raise DataError(f"The first line of {name} is longer than a MiB. Is it CSV? Save the file as Parquet.")
         begin = len(start) if begin is None else begin
-        names = _header_names(name, start[:begin], separator)
+        names = header_names(name, header, separator)
         check_header(name, names, header)
         file.seek(begin)
         parts = _numbered(name, find_runs(file, begin))
-    found = CsvParts(place, name, tuple(names), parts, separator, decimal, _text(set(as_text) & set(names)))
-    return replace(found, types=_types(found)) if parts else found
+    return CsvParts(place, name, tuple(names), parts, separator, encoding)
 
 
-def _types(found: CsvParts) -> dict[str, Any]:
-    """The types of the first part, for all parts: whole numbers may go on with fractions."""
-    arrow = import_module("pyarrow")
-    kinds = arrow.types
-    schema = found.read(found.parts[0]).schema
-    return {f.name: arrow.float64() if kinds.is_integer(f.type) or kinds.is_null(f.type) else f.type for f in schema}
-
-
-def _text(names: Collection[str]) -> dict[str, Any]:
-    return dict.fromkeys(names, import_module("pyarrow").string())
+def _encoding(name: str, start: bytes, options: ReadOptions) -> str:
+    """An encoding in which a line ends with one byte, as the cut into parts needs it."""
+    if options.encoding:
+        encoding = check_encoding(options.encoding)
+    else:
+        encoding = guess_encoding(name, start, whole=len(start) < _HEADER_BYTES)
+    if encoding.startswith(("utf-16", "utf-32")):
+        raise DataError(f"{name} is {encoding} text, which cannot be read in parts. Save it as UTF-8, or as Parquet.")
+    return encoding
 
 
 def _numbered(name: str, runs: Iterable[Run]) -> tuple[Part, ...]:
@@ -109,12 +115,3 @@ def _numbered(name: str, runs: Iterable[Run]) -> tuple[Part, ...]:
         parts.append(Part(len(parts), name, first_row, run.n_rows, run.start, run.stop))
         first_row += run.n_rows
     return tuple(parts)
-
-
-def _header_names(name: str, header: bytes, separator: str) -> list[str]:
-    csv, arrow = import_module("pyarrow.csv"), import_module("pyarrow")
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    try:
-        return list(csv.read_csv(arrow.BufferReader(header), parse_options=parse).column_names)
-    except (ValueError, KeyError) as error:
-        raise not_a_table(name, error, "Save it as CSV UTF-8 with one row per item") from error

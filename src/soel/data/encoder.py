@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.data.column_codes import CategoryCode, ColumnCode, NumericCode, fit_column
+from soel.data.column_codes import CategoryCode, NumericCode
 from soel.data.columns import Column
+from soel.data.derived_codes import FrequencyCode, TextCode, TimeCode, fit_column
 from soel.data.frame import Frame
-from soel.data.scaling import Scale, find_scaling
-from soel.errors import ModelFileError, SchemaError
+from soel.data.reading.kinds import Reading, TableReading
+from soel.data.scaling import find_scaling
+from soel.errors import DataError, ModelFileError, SchemaError
+
+ColumnCode = NumericCode | CategoryCode | FrequencyCode | TextCode | TimeCode
 
 _N_SHOWN = 5
 
@@ -21,32 +25,53 @@ _N_SHOWN = 5
 @dataclass(frozen=True)
 class Encoder:
     """What was learnt about the pool's columns. A column that is constant in the pool gives no feature if the
-    scaling says so; if all are constant, their features are zeros.
+    scaling says so; if all are constant, their features are zeros. columns: those that give features.
+
+    reading: how the pool was read, None for an array of numbers and for models of before.
     """
 
     scaling: str
     named: bool
     columns: tuple[ColumnCode, ...]
+    reading: TableReading | None = None
 
     @classmethod
     def fit(cls, frame: Frame, scaling: str) -> Encoder:
         """Look at the pool."""
-        way = find_scaling(scaling)
-        return cls(
-            scaling,
-            frame.named,
-            tuple(fit_column(name, column, way) for name, column in frame.columns.items()),
-        )
+        way, reading = find_scaling(scaling), frame.reading
+        by_name = {} if reading is None else reading.by_name
+        silent = frozenset() if reading is None else reading.silent
+        telling = {name: column for name, column in frame.columns.items() if name not in silent}
+        if not telling:
+            raise DataError(
+                "No column gives a feature: all are ids, empty or left out. Name a column with --numeric, "
+                "--categorical or --text (in Python: columns=...)."
+            )
+        codes = tuple(fit_column(name, column, way, by_name.get(name)) for name, column in telling.items())
+        return cls(scaling, frame.named, codes, reading)
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The columns of the pool, in order."""
+        """The columns of the pool that give features, in order."""
         return tuple(code.name for code in self.columns)
 
     @property
+    def all_names(self) -> tuple[str, ...]:
+        """All columns that the pool had."""
+        return self.column_names if self.reading is None else tuple(each.name for each in self.reading.columns)
+
+    @property
+    def how(self) -> TableReading:
+        """How new rows are to be read: as the pool was. Models of before know numbers and categories."""
+        if self.reading is not None:
+            return self.reading
+        kinds = ((code.name, "number" if isinstance(code, NumericCode) else "category") for code in self.columns)
+        return TableReading(tuple(Reading(name, kind) for name, kind in kinds))  # type: ignore[arg-type]
+
+    @property
     def categorical(self) -> tuple[str, ...]:
-        """Columns that hold categories: `as_frame` reads new rows alike when it is told."""
-        return tuple(code.name for code in self.columns if isinstance(code, CategoryCode))
+        """Columns that hold categories."""
+        return tuple(code.name for code in self.columns if isinstance(code, CategoryCode | FrequencyCode))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -78,15 +103,18 @@ class Encoder:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for a JSON file."""
-        columns = [{"kind": code.kind, **asdict(code)} for code in self.columns]
-        return {"scaling": self.scaling, "named": self.named, "columns": columns}
+        columns = [{"kind": code.kind, **_code_json(code)} for code in self.columns]
+        reading = None if self.reading is None else self.reading.to_json()
+        return {"scaling": self.scaling, "named": self.named, "columns": columns, "reading": reading}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Encoder:
         """Back from the values of `to_json`."""
         try:
             columns = tuple(_read_code(code) for code in values["columns"])
-            return cls(str(values["scaling"]), bool(values["named"]), columns)
+            reading = values.get("reading")
+            how = None if reading is None else TableReading.from_json(reading)
+            return cls(str(values["scaling"]), bool(values["named"]), columns, how)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of the columns cannot be read ({error!r}). Save the model again."
@@ -98,28 +126,31 @@ class Encoder:
 
     def _match(self, frame: Frame) -> Mapping[str, Column]:
         """The frame's columns under the pool's names: by name if both have names, else by position."""
-        n_columns, names = len(self.columns), self.column_names
+        names = self.all_names
         if frame.named and self.named:
-            _check_names(names, tuple(frame.columns))
+            silent = frozenset() if self.reading is None else self.reading.silent
+            _check_names(self.column_names, tuple(name for name in frame.columns if name not in silent))
             return frame.columns
-        if len(frame.columns) != n_columns:
+        if len(frame.columns) != len(names):
             raise SchemaError(
-                f"X has {len(frame.columns)} features, but SOEL is expecting {n_columns} features as input. "
+                f"X has {len(frame.columns)} features, but SOEL is expecting {len(names)} features as input. "
                 "Give the columns of the pool in the same order."
             )
         return dict(zip(names, frame.columns.values(), strict=True))
 
 
+_CODES = {code.kind: code for code in (NumericCode, CategoryCode, FrequencyCode, TextCode, TimeCode)}
+
+
 def _read_code(values: Mapping[str, Any]) -> ColumnCode:
-    name, marks_missing = str(values["name"]), bool(values["marks_missing"])
-    if values["kind"] == CategoryCode.kind:
-        categories = tuple(str(category) for category in values["categories"])
-        return CategoryCode(name, categories, bool(values["has_other"]), marks_missing, bool(values["constant"]))
-    if values["kind"] == NumericCode.kind:
-        scale, clip = values["scale"], values["scale"]["clip"]
-        measured = Scale(float(scale["centre"]), float(scale["width"]), None if clip is None else float(clip))
-        return NumericCode(name, float(values["median"]), measured, marks_missing)
-    raise ValueError(f"unknown kind of column {values['kind']!r}")
+    if values["kind"] not in _CODES:
+        raise ValueError(f"unknown kind of column {values['kind']!r}")
+    code: ColumnCode = _CODES[values["kind"]].from_json(values)
+    return code
+
+
+def _code_json(code: ColumnCode) -> dict[str, Any]:
+    return asdict(code) if isinstance(code, NumericCode | CategoryCode) else code.to_json()
 
 
 def _check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:

@@ -11,19 +11,26 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from soel.data.columns import DATES_ADVICE, Column, check_finite, read_categories, read_cells
+from soel.data.columns import Column, check_finite
+from soel.data.reading.cells import Cells, cells_from_array, cells_from_arrow, cells_from_objects, cells_from_series
+from soel.data.reading.decide import decide
+from soel.data.reading.kinds import UNKNOWN, Layout, TableReading
+from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.reading.parse import as_objects, parse_column
 from soel.errors import DataError, SchemaError
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns in order, each (N,): float64 with NaN for missing, or objects (str, None for missing).
+    """Columns in order, each (N,): float64, datetime64[us] or objects (see `columns.Column`).
 
-    named: False for a plain array, whose columns are called x0, x1, ...
+    named: False for a plain array, whose columns are called x0, x1, ... reading: how the columns were read, None for
+    an array of numbers, which needs none. Columns that are left out are in the reading only.
     """
 
     columns: Mapping[str, Column]
     named: bool
+    reading: TableReading | None = None
 
     @property
     def n_rows(self) -> int:
@@ -34,14 +41,75 @@ class Frame:
         """The frame less some columns."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
         _check_shape(self.n_rows, len(kept))
-        return Frame(kept, self.named)
+        return Frame(kept, self.named, None if self.reading is None else self.reading.without(names))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Columns as they lie in their source, in order. named: whether they have names of their own."""
+
+    cells: Mapping[str, Cells]
+    named: bool
+    layout: Layout = UNKNOWN
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.cells.values()))) if self.cells else 0
+
+    def without(self, names: Collection[str]) -> Raw:
+        """The columns less some."""
+        kept = {name: column for name, column in self.cells.items() if name not in names}
+        _check_shape(self.n_rows, len(kept))
+        return Raw(kept, self.named, self.layout)
+
+
+def read_frame(X: Any, options: ReadOptions = DEFAULT, reading: TableReading | None = None) -> Frame:
+    """Read X (N, d) as a frame: as the reading of a pool says, or as its cells and the options say."""
+    matrix = X if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray) else None
+    if matrix is not None and matrix.dtype.kind in "buif" and options == DEFAULT and _has_only_numbers(reading):
+        matrix = _as_matrix(matrix)
+        _check_shape(*matrix.shape)
+        cells = {f"x{at}": cells_from_array(f"x{at}", matrix[:, at]) for at in range(matrix.shape[1])}
+        return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
+    raw = raw_from(X)
+    return frame_from(raw, options) if reading is None else frame_by(raw, reading)
 
 
 def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
-    """Read X (N, d) as a frame. Columns named in `categorical` are categories even if they look like numbers.
+    """Read X (N, d) as a frame. Columns named in `categorical` are categories even if they look like numbers."""
+    return read_frame(X, ReadOptions(categorical=tuple(categorical)) if categorical else DEFAULT)
 
-    Truth values are the numbers 0 and 1. Dates have to be turned into numbers first.
-    """
+
+def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
+    """A frame whose reading is decided by its own cells: that of a pool."""
+    reading, known = decide(raw.cells, options, raw.layout, raw.named)
+    kept = [each for each in reading.columns if each.kind != "ignored"]
+    columns = {each.name: known[each.name] if each.name in known else _parsed(each, raw) for each in kept}
+    _check_shape(raw.n_rows, len(columns))
+    return Frame({name: _checked(name, column) for name, column in columns.items()}, raw.named, reading)
+
+
+def frame_by(raw: Raw, reading: TableReading) -> Frame:
+    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse."""
+    if raw.named and any(name in reading.by_name for name in raw.cells):
+        by_name = reading.by_name
+        columns = {
+            name: parse_column(by_name[name], cells) if name in by_name else as_objects(cells)
+            for name, cells in raw.cells.items()
+            if name not in by_name or by_name[name].kind != "ignored"
+        }
+    elif len(raw.cells) == len(reading.columns):
+        pairs = zip(reading.columns, raw.cells.items(), strict=True)
+        columns = {name: parse_column(each, cells) for each, (name, cells) in pairs}
+    else:  # of another width, which the encoder says
+        columns = {name: as_objects(cells) for name, cells in raw.cells.items()}
+    _check_shape(raw.n_rows, len(columns))
+    return Frame(columns, raw.named, reading)
+
+
+def raw_from(X: Any) -> Raw:
+    """The columns of X as they are."""
     if hasattr(X, "tocsr"):
         raise DataError("Sparse matrices are not supported, and X is one. Convert it with X.toarray().")
     try:
@@ -51,19 +119,41 @@ def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
     if isinstance(native, nw.LazyFrame):
         raise DataError("X is a lazy frame, which holds no rows yet. Call collect() on it first.")
     if isinstance(native, nw.DataFrame):
-        return _from_table(native, categorical)
-    return _from_array(_as_matrix(X), categorical)
-
-
-def _from_array(matrix: NDArray[Any], categorical: Collection[str]) -> Frame:
+        return _from_table(native)
+    matrix = _as_matrix(X)
     _check_shape(*matrix.shape)
-    names = [f"x{position}" for position in range(matrix.shape[1])]
-    return Frame({name: _read(name, matrix[:, at], name in categorical) for at, name in enumerate(names)}, named=False)
+    return Raw({f"x{at}": _array_column(matrix, at) for at in range(matrix.shape[1])}, named=False)
+
+
+def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
+    """The columns of an Arrow table."""
+    _check_shape(*table.shape)
+    pairs = zip(table.column_names, table.itercolumns(), strict=True)
+    return Raw({name: cells_from_arrow(name, column) for name, column in pairs}, True, layout)
+
+
+def _has_only_numbers(reading: TableReading | None) -> bool:
+    return reading is None or all(each.kind == "number" and each.form.is_plain for each in reading.columns)
+
+
+def _parsed(each: Any, raw: Raw) -> Column:
+    return parse_column(each, raw.cells[each.name])
+
+
+def _checked(name: str, column: Column) -> Column:
+    return check_finite(name, column) if column.dtype == np.float64 else column
+
+
+def _array_column(matrix: NDArray[Any], at: int) -> Cells:
+    column = matrix[:, at]
+    if isinstance(column, np.ma.MaskedArray):
+        return cells_from_objects(f"x{at}", [None if cell is np.ma.masked else cell for cell in column.tolist()])
+    return cells_from_array(f"x{at}", column)
 
 
 def _as_matrix(X: Any) -> NDArray[Any]:
     try:
-        matrix = np.asarray(X)
+        matrix = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
         if matrix.dtype.kind in "US" and not isinstance(X, np.ndarray):
             matrix = np.array(X, dtype=object)  # a list of mixed rows keeps its numbers as numbers
     except ValueError as error:
@@ -79,14 +169,11 @@ def _as_matrix(X: Any) -> NDArray[Any]:
     return matrix
 
 
-def _from_table(table: nw.DataFrame[Any], categorical: Collection[str]) -> Frame:
+def _from_table(table: nw.DataFrame[Any]) -> Raw:
     names, named = _names(table.columns)
     _check_shape(*table.shape)
-    series = [table[:, position] for position in range(len(names))]
-    return Frame(
-        {name: _read_series(name, part, name in categorical) for name, part in zip(names, series, strict=True)},
-        named,
-    )
+    series: Any = table.iter_columns()
+    return Raw({name: cells_from_series(name, part) for name, part in zip(names, series, strict=True)}, named)
 
 
 def _names(given: Sequence[Any]) -> tuple[list[str], bool]:
@@ -96,27 +183,6 @@ def _names(given: Sequence[Any]) -> tuple[list[str], bool]:
     if n_text < len(given):
         raise SchemaError("Some column names are text and some are not. Make all of them text.")
     return list(given), True
-
-
-def _read_series(name: str, series: nw.Series[Any], categorical: bool) -> Column:
-    dtype = series.dtype
-    if dtype.is_temporal():
-        raise SchemaError(f"Column {name!r} holds dates or times ({dtype}). {DATES_ADVICE}")
-    if categorical or isinstance(dtype, nw.Categorical | nw.Enum):
-        return read_categories(name, series.to_list())
-    if dtype.is_numeric() or dtype == nw.Boolean:
-        return check_finite(name, np.asarray(series.cast(nw.Float64).to_numpy(), np.float64))
-    return read_cells(name, series.to_list())
-
-
-def _read(name: str, cells: NDArray[Any], categorical: bool) -> Column:
-    if cells.dtype.kind in "mM":
-        raise SchemaError(f"Column {name!r} holds dates or times ({cells.dtype}). {DATES_ADVICE}")
-    if categorical:
-        return read_categories(name, cells.tolist())
-    if cells.dtype.kind in "buif":
-        return check_finite(name, cells.astype(np.float64))
-    return read_cells(name, cells.tolist())
 
 
 def _check_shape(n_rows: int, n_columns: int) -> None:

@@ -65,6 +65,10 @@ def _cell_bytes(column: Column) -> NDArray[np.uint8]:
         texts = {cell: _text_bytes(cell) for cell in set(column.tolist())}
         joined = b"".join([texts[cell] for cell in column.tolist()])
         return np.frombuffer(joined, np.uint8).reshape(len(column), _TEXT_BYTES)
+    if column.dtype.kind == "M":
+        return (
+            np.ascontiguousarray(column.astype("datetime64[us]").astype("<i8")).view(np.uint8).reshape(len(column), 8)
+        )
     values = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no negative zero
     return np.ascontiguousarray(values, "<f8").view(np.uint8).reshape(len(column), 8)
 

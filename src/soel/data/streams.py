@@ -12,14 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from soel.data.blocks import Block, column_of, frame_of, ids_of, is_blank_text, is_word, row_numbers
+from soel.data.blocks import Block, column_of, ids_of, raw_of, row_numbers
 from soel.data.csv_lines import find_runs
 from soel.data.csv_parts import open_csv
-from soel.data.frame import Frame
+from soel.data.frame import frame_by
 from soel.data.npy_parts import open_npy
 from soel.data.parquet_parts import open_parquet
 from soel.data.parts import Format, Part
 from soel.data.places import LocalPlace, Place, find_place, fingerprint_of, is_address
+from soel.data.reading.decide import decide
+from soel.data.reading.kinds import Reading, TableReading
+from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.errors import DataError, SchemaError
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -31,7 +34,7 @@ class Stream:
     """name: for people. address: where it lies. features: its columns but for those set aside.
 
     id_column: what names the rows; None takes their number in the stream, from 0 on. exclude: columns that are no
-    features. categorical: columns that hold categories; all other features hold numbers.
+    features. options: what was said about columns. given: how the pool was read, None where it is to be found out.
     """
 
     name: str
@@ -40,7 +43,8 @@ class Stream:
     format: Format
     id_column: str | None
     exclude: tuple[str, ...]
-    categorical: tuple[str, ...]
+    options: ReadOptions = DEFAULT
+    given: TableReading | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -62,13 +66,28 @@ class Stream:
         """A digest of the files' names, sizes, first and last MiB."""
         return fingerprint_of(self.place, sorted({part.file for part in self.parts}))
 
+    @cached_property
+    def reading(self) -> TableReading:
+        """How the columns are read: as given, else as the first block says."""
+        if self.given is not None:
+            return self.given
+        batch = next(batch for batch in self.format.batches(self.parts[0]) if len(batch))
+        raw = raw_of(batch, self._aside)
+        found = decide(raw.cells, self.options, raw.layout, raw.named)[0]
+        return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
+
     def blocks(self, part: Part) -> Iterator[Block]:
         """The rows of a part, in order."""
+        for first_row, batch in self.batches(part):
+            yield self._block(batch, first_row)
+
+    def batches(self, part: Part) -> Iterator[tuple[int, Any]]:
+        """The rows of a part as they lie in the file, each batch with the number of its first row."""
         first_row = part.first_row
         try:
             for batch in self.format.batches(part):
                 if len(batch):
-                    yield self._block(batch, first_row)
+                    yield first_row, batch
                     first_row += len(batch)
         except OSError as error:
             raise DataError(f"{part.file} cannot be read: {error.strerror or error}. Bring it back.") from error
@@ -80,44 +99,45 @@ class Stream:
         return tuple(dict.fromkeys([*([self.id_column] if self.id_column else []), *self.exclude]))
 
     def _block(self, batch: Any, first_row: int) -> Block:
-        aside = {name: column_of(batch, name) for name in self._aside}
         try:
-            frame = frame_of(batch, self._aside, self.categorical)
-            self._check(frame)
-            ids = row_numbers(first_row, len(batch)) if self.id_column is None else ids_of(self.id_column, aside)
+            frame = frame_by(raw_of(batch, self._aside), self.reading)
+            ids, aside = self.names_of(batch, first_row)
         except DataError as error:
             raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
         return Block(first_row, frame, ids, aside)
 
-    def _check(self, frame: Frame) -> None:
-        for name, column in frame.columns.items():
-            if column.dtype == object and name not in self.categorical:
-                row, cell = next((row, cell) for row, cell in enumerate(column) if is_word(cell))
-                raise SchemaError(
-                    f"Column {name!r} holds numbers in the first rows and text such as {cell!r} in row {row}. "
-                    "Correct it, or give the column a type of text."
-                )
+    def names_of(self, batch: Any, first_row: int) -> tuple[Any, dict[str, Any]]:
+        """The ids of a batch and the columns that are no features, as Arrow arrays."""
+        aside = {name: column_of(batch, name) for name in self._aside}
+        ids = row_numbers(first_row, len(batch)) if self.id_column is None else ids_of(self.id_column, aside)
+        return ids, aside
 
 
 def open_stream(
-    data: str | Path, id_column: str | None = None, exclude: Sequence[str] = (), categorical: Collection[str] = ()
+    data: str | Path,
+    id_column: str | None = None,
+    exclude: Sequence[str] = (),
+    options: ReadOptions = DEFAULT,
+    reading: TableReading | None = None,
 ) -> Stream:
-    """Look at the files, not at the rows; only the types of text columns are decided by the first block.
-
-    Columns in `categorical` hold categories even if they look like numbers.
-    """
+    """Look at the files, not at the rows. reading: that of a pool; without one, the first block decides."""
     place, name = find_place(data)
     files = [name] if name else place.files(".parquet")
     if not files:
         raise DataError(f"{data} is a folder without a .parquet file. Give a table, or a folder of Parquet files.")
     aside = (*([id_column] if id_column else []), *exclude)
-    form = _open(place, files, (*aside, *categorical))
+    form = _open(place, files, options)
     _check_known(str(data), aside, form.columns)
     address = str(data) if is_address(data) else str(Path(data).absolute())
-    stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), tuple(categorical))
+    stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, reading)
     if not stream.parts:
         raise DataError(f"{data} has no rows (0 sample(s)). Give a table with one row per item.")
-    return _with_categories(stream)
+    return stream
+
+
+def _may_hold_words(reading: Reading) -> Reading:
+    """A column that is empty in the first block may hold any words in a later one."""
+    return replace(reading, kind="category") if "empty" in reading.seen.oddities else reading
 
 
 def lies_in_files(data: str | Path) -> bool:
@@ -132,7 +152,7 @@ def has_more_rows(path: Path, n_rows: int) -> bool:
     if path.suffix.lower() in CSV_SUFFIXES:
         return _has_more_lines(path, n_rows + 1)  # one holds the names
     try:
-        return sum(part.n_rows for part in _open(LocalPlace(path.parent), [path.name], ()).parts) > n_rows
+        return sum(part.n_rows for part in _open(LocalPlace(path.parent), [path.name]).parts) > n_rows
     except DataError:
         return False  # whoever reads it at once says what is wrong
 
@@ -147,26 +167,18 @@ def _has_more_lines(path: Path, n_lines: int) -> bool:
     return False
 
 
-def _open(place: Place, files: list[str], as_text: Collection[str]) -> Format:
+def _open(place: Place, files: list[str], options: ReadOptions = DEFAULT) -> Format:
     suffix = Path(files[0]).suffix.lower()
     if suffix == ".parquet":
         return open_parquet(place, files)
     if suffix in CSV_SUFFIXES:
-        return open_csv(place, files[0], as_text)
+        return open_csv(place, files[0], options)
     if suffix == ".npy":
         return open_npy(place, files[0])
     raise DataError(
         f"{files[0]} has the suffix {suffix!r}, which cannot be read in parts. Use {', '.join(SUFFIXES)}, or a folder "
         "of Parquet files."
     )
-
-
-def _with_categories(stream: Stream) -> Stream:
-    """The stream with its text columns told apart: those that spell numbers throughout the first block are numbers."""
-    batch = next(batch for batch in stream.format.batches(stream.parts[0]) if len(batch))
-    frame = frame_of(batch, stream._aside, stream.categorical)
-    found = [name for name, column in frame.columns.items() if column.dtype == object or is_blank_text(batch, name)]
-    return replace(stream, categorical=tuple(dict.fromkeys([*stream.categorical, *found])))
 
 
 def _check_known(name: str, wanted: Collection[str], columns: Sequence[str]) -> None:

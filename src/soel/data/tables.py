@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.data.array_files import read_npy, read_npz
-from soel.data.arrow_files import read_csv, read_parquet
-from soel.data.frame import Frame, as_frame
+from soel.data.arrow_files import csv_names, parquet_names, read_csv, read_parquet
+from soel.data.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
+from soel.data.reading.kinds import TableReading
+from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.reading.parse import as_objects
 from soel.data.row_ids import Ids, content_ids, given_ids
 from soel.errors import DataError, SchemaError
 
@@ -40,24 +43,47 @@ def read_table(
     path: str | Path,
     id_column: str | None = None,
     exclude: Collection[str] = (),
-    categorical: Collection[str] = (),
+    options: ReadOptions = DEFAULT,
+    reading: TableReading | None = None,
 ) -> Table:
     """Read a CSV, Parquet, .npz or .npy file. The id column and the excluded columns are no features.
 
     Without an id column, a row's id is made from its features. In a .npz file, an array of the same length
-    beside X serves as id column or excluded column. Columns in `categorical` hold categories even if they
-    look like numbers.
+    beside X serves as id column or excluded column. reading: that of the pool, for new rows; without one, it is
+    decided by the cells and the options.
     """
     path = Path(path)
     _check_file(path)
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
-    if path.suffix.lower() in _ARRAY_READERS:
-        frame, columns = _from_arrays(path, aside, categorical)
-    else:
-        frame, columns = _from_arrow(path, aside, categorical)
+    raw, columns = _read_raw(path, aside, options)
+    frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
     ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
     return Table(frame, ids, _fingerprint(path), path.name, excluded)
+
+
+def _read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    """The columns as they are, and those set aside."""
+    suffix = path.suffix.lower()
+    if suffix not in _ARRAY_READERS:
+        table, layout = _ARROW_READERS[suffix](path, options)
+        _check_known(path, aside, table.column_names)
+        columns = {name: _objects(table.column(name).to_pylist()) for name in aside}
+        return raw_from_arrow(table.drop_columns(list(aside)) if aside else table, layout), columns
+    matrix, beside = _ARRAY_READERS[suffix](path)
+    raw = raw_from(matrix)
+    _check_known(path, aside, [*beside, *raw.cells])
+    inside = {name: as_objects(raw.cells[name]) for name in aside if name not in beside}
+    columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
+    return raw.without(list(inside)), columns
+
+
+def column_names(path: Path) -> list[str]:
+    """The names in the head of a file; none for arrays, whose columns are found when they are read."""
+    suffix = path.suffix.lower()
+    if suffix in _ARRAY_READERS:
+        return []
+    return parquet_names(path) if suffix == ".parquet" else csv_names(path)
 
 
 def _check_file(path: Path) -> None:
@@ -70,21 +96,6 @@ def _check_file(path: Path) -> None:
         )
     if not path.stat().st_size:
         raise DataError(f"{path.name} is empty. Give a file with one row per item.")
-
-
-def _from_arrow(path: Path, aside: Collection[str], categorical: Collection[str]) -> tuple[Frame, dict[str, Any]]:
-    table = _ARROW_READERS[path.suffix.lower()](path, (*aside, *categorical))
-    _check_known(path, aside, table.column_names)
-    columns = {name: _objects(table.column(name).to_pylist()) for name in aside}
-    return as_frame(table.drop_columns(list(aside)) if aside else table, categorical), columns
-
-
-def _from_arrays(path: Path, aside: Collection[str], categorical: Collection[str]) -> tuple[Frame, dict[str, Any]]:
-    matrix, beside = _ARRAY_READERS[path.suffix.lower()](path)
-    frame = as_frame(matrix, categorical)
-    _check_known(path, aside, [*beside, *frame.columns])
-    columns = {name: _objects((beside if name in beside else frame.columns)[name].tolist()) for name in aside}
-    return frame.without([name for name in aside if name not in beside]), columns
 
 
 def _check_known(path: Path, wanted: Collection[str], names: list[str]) -> None:

@@ -5,16 +5,17 @@ Which rows are drawn depends on the seed and on their numbers alone, so not on h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from soel.data.blocks import Block
+from soel.data.blocks import column_of
 from soel.data.parts import Part
 from soel.data.streams import Stream
+from soel.errors import DataError
 from soel.numeric.noise import gumbel
 from soel.types import Progress, Rows
 
@@ -53,9 +54,9 @@ def drawn_from(stream: Stream, part: Part, rows: Rows) -> Any:
     if not len(inside):
         return None
     id_column, pieces = _id_column(stream), []
-    for block in stream.blocks(part):
-        at = inside[(inside >= block.first_row) & (inside < block.first_row + block.n_rows)] - block.first_row
-        pieces.append(_taken(stream, block, at, id_column))
+    for first_row, batch in stream.batches(part):
+        at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
+        pieces.append(_taken(stream, batch, first_row, at, id_column))
     return import_module("pyarrow").concat_tables(pieces, promote_options="permissive")
 
 
@@ -77,12 +78,14 @@ def _id_column(stream: Stream) -> str:
     return name
 
 
-def _taken(stream: Stream, block: Block, at: Rows, id_column: str) -> Any:
-    """Some rows of a block as an Arrow table that is read back as the same columns."""
+def _taken(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
+    """Some rows of a batch as an Arrow table: the cells as they are written, so that they are read as the rest is."""
     arrow = import_module("pyarrow")
-    taken: dict[str, Any] = {id_column: block.ids.take(arrow.array(at))}
-    for name, column in block.frame.columns.items():
-        values = arrow.array(column[at], arrow.string() if column.dtype == object else arrow.float64())
-        taken[name] = values.dictionary_encode() if name in stream.categorical else values  # else '1' becomes 1
-    aside: Mapping[str, Any] = {name: block.aside[name] for name in stream.exclude if name != id_column}
-    return arrow.table(taken | {name: column.take(arrow.array(at)) for name, column in aside.items()})
+    try:
+        ids, aside = stream.names_of(batch, first_row)
+    except DataError as error:
+        raise type(error)(f"In {stream.name}, counted from row {first_row} on: {error}") from error
+    rows = arrow.array(at)
+    taken: dict[str, Any] = {id_column: ids.take(rows)}
+    taken |= {name: column_of(batch, name).take(rows) for name in stream.features}
+    return arrow.table(taken | {name: aside[name].take(rows) for name in stream.exclude if name != id_column})

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from itertools import islice
 from pathlib import Path
 
-from soel.data.arrow_files import guess_layout
-from soel.data.tables import SUFFIXES, read_table
+from soel.data.tables import SUFFIXES, column_names, read_table
 from soel.errors import DataError, SchemaError, SessionError
 from soel.features import pictures, video
 from soel.features.extractors import DEFAULT, REMOTE, onnx_file
@@ -55,34 +53,13 @@ def _check_rows(order: Order) -> None:
 
 def _check_columns(order: Order) -> None:
     asked = (order.options.get("id_column"), order.options.get("label_column"), order.media.path_column)
-    names = _column_names(order.data)
+    names = column_names(order.data)
     missing = [name for name in asked if name and name not in names]
     if names and missing:
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise SchemaError(
             f"{order.data.name} has no column {', '.join(map(repr, missing))}. Choose among its columns: {shown}."
         )
-
-
-def _column_names(path: Path) -> list[str]:
-    """The names in the head of a file; none for arrays, whose columns are found when they are read."""
-    suffix = path.suffix.lower()
-    if suffix in (".npy", ".npz"):
-        return []
-    if suffix == ".parquet":
-        return _parquet_names(path)
-    with path.open("rb") as file:
-        header, separator, _ = guess_layout(path.name, file.read(SMALL))
-    return next(csv.reader([header], delimiter=separator))
-
-
-def _parquet_names(path: Path) -> list[str]:
-    from pyarrow import parquet
-
-    try:
-        return list(parquet.ParquetFile(path).schema_arrow.names)
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path.name} cannot be read as a table: {error}. Write it again as Parquet.") from error
 
 
 def _check_media(order: Order) -> None:

@@ -95,7 +95,7 @@ def _top(ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels,
 
 def _standouts(frame: Frame, row: int) -> list[Standout]:
     """The columns of numbers in which this item lies farthest from the middle, in units of their spread."""
-    numbers = {name: column for name, column in frame.columns.items() if column.dtype != object}
+    numbers = {name: column for name, column in frame.columns.items() if column.dtype == np.float64}
     distances = {name: _distance(column, row) for name, column in numbers.items()}
     widest = sorted(distances, key=lambda name: -distances[name])[:N_STANDOUTS]
     return [

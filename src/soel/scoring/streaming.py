@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from soel.data.encoder import Encoder
+from soel.data.reading.kinds import TableReading
+from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import draw_rows, write_sample
 from soel.errors import ConfigError, SchemaError, SessionError
@@ -19,7 +21,13 @@ Write = Callable[[Stream, Rows, Path, Progress | None], str]
 POOL_ROWS = 200_000  # a larger table is thinned at random
 
 
-def find_stream(data: str | Path, id_column: str | None, label_column: str | None, pool_rows: int) -> Stream | None:
+def find_stream(
+    data: str | Path,
+    id_column: str | None,
+    label_column: str | None,
+    pool_rows: int,
+    columns: ReadOptions = DEFAULT,
+) -> Stream | None:
     """The data as a stream if they are to be read in parts; None for a file that is a pool as it is.
 
     Addresses and folders of Parquet files always are; a file is if it has more than `pool_rows` rows.
@@ -28,7 +36,7 @@ def find_stream(data: str | Path, id_column: str | None, label_column: str | Non
         raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {pool_rows}.")
     if not _in_parts(data, pool_rows):
         return None
-    return open_stream(data, id_column, [label_column] if label_column else [])
+    return open_stream(data, id_column, [label_column] if label_column else [], columns)
 
 
 def draw_pool(
@@ -50,7 +58,7 @@ def open_whole(session: Session, encoder: Encoder) -> Stream:
     """All the data that the session's pool was drawn from; data that changed since are refused."""
     whole = session.folder.whole
     assert whole is not None
-    stream = _opened(whole.address, whole.id_column, whole.label_column, encoder.categorical)
+    stream = _opened(whole.address, whole.id_column, whole.label_column, encoder.how)
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
             f"{whole.address} was changed after the session started. Bring the old files back, or name the new ones "
@@ -63,20 +71,20 @@ def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream |
     """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
     config, whole = session.config, session.folder.whole
     if whole is not None:
-        return _opened(data, whole.id_column, whole.label_column, encoder.categorical)
+        return _opened(data, whole.id_column, whole.label_column, encoder.how)
     if not _in_parts(data, POOL_ROWS):
         return None
-    return _opened(data, config.id_column, config.label_column, encoder.categorical)
+    return _opened(data, config.id_column, config.label_column, encoder.how)
 
 
-def _opened(data: str | Path, id_column: str | None, label_column: str | None, categorical: Collection[str]) -> Stream:
+def _opened(data: str | Path, id_column: str | None, label_column: str | None, reading: TableReading) -> Stream:
     """A stream; its label column may be there or not."""
     if label_column:
         try:
-            return open_stream(data, id_column, [label_column], categorical)
+            return open_stream(data, id_column, [label_column], reading=reading)
         except SchemaError:
             pass
-    return open_stream(data, id_column, (), categorical)
+    return open_stream(data, id_column, (), reading=reading)
 
 
 def _in_parts(data: str | Path, n_rows: int) -> bool:

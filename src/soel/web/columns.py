@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from soel.data.columns import Column
+from soel.data.columns import Column, readable_time
 from soel.types import Floats
 from soel.web.ports import Strip
 
@@ -37,6 +37,8 @@ class Measure(Protocol):
 
 def measure(column: Column) -> Measure:
     """The measure of a column's reference values (n,)."""
+    if column.dtype.kind == "M":
+        return Times(measure(_seconds(column)))
     if column.dtype == object:
         return Categories(Counter(column.tolist()), len(column))
     return Numbers(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()))
@@ -93,6 +95,36 @@ class Numbers:
         bars = np.sqrt(heights / heights.max())  # the root keeps thin tails visible
         mark = None if np.isnan(value) else round((float(value) - low) / (high - low), 4)
         return Strip(tuple(round(float(b), 3) for b in bars), mark, _number(low, 3), _number(high, 3))
+
+
+@dataclass(frozen=True)
+class Times:
+    """Points in time, compared as seconds."""
+
+    seconds: Measure
+
+    def distance(self, value: Any) -> float:
+        """As of numbers."""
+        return self.seconds.distance(_seconds(value))
+
+    def text(self, value: Any) -> str:
+        """The day, and the time of day where there is one."""
+        return "missing" if np.isnat(value) else readable_time(value)
+
+    def words(self, value: Any, stands_out: bool) -> str:
+        """Only what is rare is said."""
+        return "earlier or later than usual" if stands_out else ""
+
+    def strip(self, value: Any) -> Strip | None:
+        """Where it sits."""
+        strip = self.seconds.strip(_seconds(value))
+        if strip is None:
+            return None
+        return replace(strip, low="earlier", high="later")
+
+
+def _seconds(value: Any) -> Any:
+    return np.where(np.isnat(value), np.nan, np.asarray(value).astype("datetime64[us]").astype(np.int64) / 1e6)
 
 
 @dataclass(frozen=True)

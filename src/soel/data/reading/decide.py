@@ -1,0 +1,376 @@
+"""From the cells of a pool to the reading of its table: decided once, on all rows, whatever their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from soel.data.columns import Column
+from soel.data.reading.cells import Cells
+from soel.data.reading.kinds import PLAIN, UNKNOWN, Form, Kind, Layout, Reading, Seen, TableReading
+from soel.data.reading.numbers import (
+    Numbers,
+    as_floats,
+    blank_missing,
+    choose_form,
+    find_numbers,
+    parse_numbers,
+    share_of_numbers,
+    tidy,
+)  # fmt: skip
+from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.reading.parse import WORDS, from_number, parse_column
+from soel.data.reading.seen import find_oddities, see_numbers, see_times, see_words
+from soel.data.reading.times import find_duration, find_times, parse_duration, parse_times
+from soel.data.reading.units import is_duration
+from soel.data.reading.words import count_words, find_flags, is_id_name, is_label_name, kind_of_words
+from soel.errors import DataError, SchemaError
+from soel.types import Floats
+
+MOST, FEW_ROWS = 0.5, 20
+_TIME_NAMES = ("time", "date", "stamp", "epoch", "created", "updated", "modified", "_at", "when", "zeit", "datum")
+_SECONDS = (946_684_800, 4_102_444_800)  # 2000 to 2100
+_CODE = r"^0\d"
+_THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A column of text on its way. texts: tidy, null for missing. plain: its values, if all are plain numbers.
+
+    numbers: what else it allows as numbers.
+    """
+
+    texts: Any
+    plain: Floats | None
+    numbers: Numbers | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A reading so far, with the values where they are computed already."""
+
+    kind: Kind
+    form: Form
+    doubt: str
+    seen: Seen
+    values: Column | None = None
+
+
+@dataclass(frozen=True)
+class _File:
+    """What all columns of a file share."""
+
+    decimal: str | None
+    separator: str
+    named: bool
+    options: ReadOptions
+
+
+def decide(
+    cells: Mapping[str, Cells], options: ReadOptions = DEFAULT, layout: Layout = UNKNOWN, named: bool = True
+) -> tuple[TableReading, dict[str, Column]]:
+    """How each column is read, with the values that were computed on the way.
+
+    named: whether the columns have names of their own; those of a plain array are never taken for ids.
+    """
+    _check_known(options, cells)
+    wanted = {name: column for name, column in cells.items() if not options.leaves_out(name)}
+    drafts = {name: _draft(column, options.kind_for(name)) for name, column in wanted.items() if _is_text(column)}
+    decimal = options.decimal or _file_decimal(drafts)
+    file = _File(decimal, layout.separator, named, options)
+    readings, values = [], {}
+    for name, column in cells.items():
+        if name not in wanted:
+            readings.append(Reading(name, "ignored"))
+            continue
+        found = _text(name, drafts[name], file) if name in drafts else _typed(name, column, file)
+        readings.append(_finish(name, found, len(column)))
+        if found.values is not None and readings[-1].form.layout != WORDS:
+            values[name] = found.values
+    n_rows = max((len(column) for column in cells.values()), default=0)
+    reading = TableReading(tuple(readings), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
+    return reading, values
+
+
+def _check_known(options: ReadOptions, names: Mapping[str, Any]) -> None:
+    unknown = [name for name in options.named if name not in names]
+    if unknown:
+        shown = ", ".join(list(names)[:20]) + (", ..." if len(names) > 20 else "")
+        raise SchemaError(f"There is no column {', '.join(map(repr, unknown))}. Choose among: {shown}.")
+
+
+def _is_text(column: Cells) -> bool:
+    return column.type == "text"
+
+
+def _draft(column: Cells, asked: str | None) -> _Draft:
+    plain = None if asked in ("categorical", "text") else as_floats(column.values)
+    if plain is not None:
+        return _Draft(column.values, plain, None)
+    texts = blank_missing(tidy(column.values))
+    if asked in ("categorical", "text"):
+        return _Draft(tidy(column.values), None, None)
+    plain = as_floats(texts)
+    return _Draft(texts, plain, find_numbers(texts) if plain is None else None)
+
+
+def _file_decimal(drafts: Mapping[str, _Draft]) -> str | None:
+    """The decimal sign that those columns tell that could not be read otherwise; None where they do not agree."""
+    told = {draft.numbers.decimal for draft in drafts.values() if draft.numbers is not None} - {None}
+    if told == {","} or not any(draft.numbers is not None and draft.numbers.seen for draft in drafts.values()):
+        return "," if told else None
+    if any(draft.plain is not None and _tells_point(draft) for draft in drafts.values()):
+        told.add(".")
+    return told.pop() if len(told) == 1 else None
+
+
+def _tells_point(draft: _Draft) -> bool:
+    """Whether a column of plain numbers has a point that cannot part thousands."""
+    import pyarrow.compute as pc
+
+    pointed = pc.match_substring(draft.texts, ".")
+    return bool(pc.any(pc.and_not(pointed, pc.match_substring_regex(draft.texts, _THREE_DIGITS))).as_py())
+
+
+def _text(name: str, draft: _Draft, file: _File) -> _Found:
+    asked = file.options.kind_for(name)
+    texts = draft.texts
+    if asked in ("categorical", "text"):
+        return _words(name, texts, "category" if asked == "categorical" else "text")
+    if texts.null_count == len(texts):
+        return _Found("ignored", PLAIN, "", Seen(len(texts)))
+    if asked == "time":
+        return _as_time(name, draft, file)
+    if draft.plain is not None:
+        return _plain(name, draft, file, asked == "numeric")
+    if draft.numbers is not None:
+        form, doubt = choose_form(draft.numbers, file.decimal, file.separator)
+        values = parse_numbers(texts, form)
+        assert values is not None
+        kind: Kind = "duration" if is_duration(form.units) else "number"
+        return _Found(kind, form, doubt, see_numbers(values, _ends(texts)), values)
+    found = _flags(name, texts) or _times(texts, file) or _durations(texts)
+    if found is not None and asked != "numeric":
+        return found
+    _check_not_mostly_numbers(name, texts, asked)
+    return _words(name, texts, None)
+
+
+def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
+    """Numbers as computers write them; but in a file with decimal commas a point parts thousands."""
+    import pyarrow.compute as pc
+
+    texts, values = draft.texts, draft.plain
+    assert values is not None
+    if file.decimal == "," and pc.any(pc.match_substring(texts, ".")).as_py() and not _tells_point(draft):
+        form = Form(",", ".")
+        parsed = parse_numbers(tidy(texts), form)
+        if parsed is not None:
+            return _Found("number", form, "", see_numbers(parsed, _ends(texts)), parsed)
+    if not numeric:
+        if not _has_fractions(values) and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+            doubt = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"
+            return replace(_words(name, tidy(texts), None), doubt=doubt)
+        found = _numbers_as_times(name, values, False)
+        if found is not None:
+            return found
+    return _number(name, values, not _has_fractions(values), False, file, numeric)
+
+
+def _typed(name: str, column: Cells, file: _File) -> _Found:
+    asked, values = file.options.kind_for(name), column.values
+    if column.type == "category" or asked in ("categorical", "text"):
+        from soel.data.reading.parse import as_objects
+
+        texts = column.values if column.type == "category" else _arrow(as_objects(column))
+        return _words(name, tidy(texts), "text" if asked == "text" else "category")
+    if column.type in ("time", "clock"):
+        if np.isnat(values).all():
+            return _Found("ignored", PLAIN, "", Seen(len(values)))
+        return _Found("time", Form(layout="clock" if column.type == "clock" else ""), "", see_times(values), values)
+    parse_column(Reading(name, "number"), column)  # says which value cannot be computed with
+    if np.isnan(values).all():
+        return _Found("ignored", PLAIN, "", Seen(len(values))) if file.named else _number_as_it_is(values, "number")
+    if column.type in ("flag", "duration"):
+        return _number_as_it_is(values, "flag" if column.type == "flag" else "duration")
+    found = _numbers_as_times(name, values, asked == "time") if file.named and asked != "numeric" else None
+    if asked == "time" and found is None:
+        raise DataError(
+            f"Column {name!r} is asked for as a time, but its numbers are neither days such as 20241231 nor seconds "
+            "since 1970. Leave the option out, or write the times as text."
+        )
+    return found or _number(name, values, column.whole, column.lost, file, asked == "numeric")
+
+
+def _number_as_it_is(values: Floats, kind: Kind) -> _Found:
+    return _Found(kind, PLAIN, "", see_numbers(values), values)
+
+
+def _number(name: str, values: Floats, whole: bool, lost: bool, file: _File, numeric: bool) -> _Found:
+    """Numbers, unless they only number the rows."""
+    seen = see_numbers(values)
+    if numeric or not file.named or not whole or seen.n_missing or seen.n_distinct < len(values):
+        doubt = "whole numbers beyond 2^53 are rounded to 16 digits" if lost else ""
+        return _Found("number", PLAIN, doubt, seen, values)
+    if is_id_name(name) and len(values) >= 5:
+        return _Found("id", PLAIN, "", seen)
+    low, high = values.min(), values.max()
+    if len(values) >= FEW_ROWS and low in (0, 1) and high - low == len(values) - 1:
+        return _Found("id", PLAIN, "it only numbers the rows; --numeric takes it as a number", seen)
+    if lost:
+        return _Found("id", PLAIN, "its numbers are too long to compute with, and all differ", seen)
+    return _Found("number", PLAIN, "", seen, values)
+
+
+def _numbers_as_times(name: str, values: Floats, asked: bool) -> _Found | None:
+    """Days such as 20241231, and seconds since 1970 in a column that is called a time."""
+    present = values[~np.isnan(values)]
+    if not asked and len(present) < 3:
+        return None
+    low, high = present.min(), present.max()
+    named = asked or any(part in name.lower() for part in _TIME_NAMES)
+    layout = ""
+    if low >= 19000101 and high <= 21001231 and not (present % 1).any():
+        layout = "compact"
+    elif named and _SECONDS[0] <= low and high <= _SECONDS[1]:
+        layout = "epoch seconds"
+    elif named and _SECONDS[0] * 1000 <= low and high <= _SECONDS[1] * 1000:
+        layout = "epoch milliseconds"
+    times = from_number(values, Form(layout=layout)) if layout else None
+    if times is None:
+        return None
+    return _Found("time", Form(layout=layout), "", see_times(times), times)
+
+
+def _as_time(name: str, draft: _Draft, file: _File) -> _Found:
+    found = None
+    if draft.plain is not None:
+        found = _numbers_as_times(name, draft.plain, True)
+    found = found or _times(draft.texts, file, as_clock=True) or _durations(draft.texts)
+    if found is None:
+        raise DataError(
+            f"Column {name!r} is asked for as a time, but its cells (such as {_ends(draft.texts)[0]!r}) are no dates "
+            "in a common form. Write them as 2024-12-31 12:00:00."
+        )
+    return found
+
+
+def _flags(name: str, texts: Any) -> _Found | None:
+    words = count_words(texts)
+    flags = find_flags(words)
+    if flags is None:
+        return None
+    form = Form(words=flags)
+    values = parse_column(Reading(name, "flag", form), Cells("text", texts))
+    return _Found("flag", form, "", replace(see_numbers(values), examples=words.top[:2]), values)
+
+
+def _times(texts: Any, file: _File, as_clock: bool = False) -> _Found | None:
+    found = find_times(texts, file.options.dates, file.decimal or ".")
+    if found is None:
+        return None
+    values = parse_times(texts, found.form)
+    assert values is not None
+    if found.form.layout == "clock" and not as_clock and not _is_time_of_day(texts, values):
+        return None
+    return _Found("time", found.form, found.doubt, see_times(values, _ends(texts)), values)
+
+
+def _is_time_of_day(texts: Any, values: Any) -> bool:
+    """Whether clocks show the time of the day, not a length of time: over the day, or with am and pm."""
+    import pyarrow.compute as pc
+
+    hours = (values[~np.isnat(values)] - np.datetime64("1970-01-01")) / np.timedelta64(1, "h")
+    return bool(hours.max() >= 12 and hours.min() < 12) or bool(
+        pc.any(pc.match_substring_regex(texts, "[AaPp][.]?[Mm]|Uhr")).as_py()
+    )
+
+
+def _durations(texts: Any) -> _Found | None:
+    form = find_duration(texts)
+    values = None if form is None else parse_duration(texts, form)
+    if form is None or values is None:
+        return None
+    return _Found("duration", form, "", see_numbers(values, _ends(texts)), values)
+
+
+def _words(name: str, texts: Any, asked: Kind | None) -> _Found:
+    import pyarrow.compute as pc
+
+    words = count_words(texts)
+    seen = see_words(words, len(texts))
+    if not words.n_cells:
+        return _Found("ignored", PLAIN, "", seen)
+    if asked is not None:
+        return _Found(asked, PLAIN, "", seen)
+    a_cell = float(pc.mean(pc.count_substring_regex(texts, r"\S+")).as_py() or 0.0)
+    kind, doubt = kind_of_words(name, words, a_cell)
+    return _Found(kind, PLAIN, doubt, seen)
+
+
+def _check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
+    """Words among numbers or dates are a fault of the data: nobody wants a category for each number."""
+    import pyarrow.compute as pc
+
+    numbers, share = "numbers", share_of_numbers(texts)
+    pattern = r"^[-+$€£(]?\d" if share > MOST else r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+    looks = pc.match_substring_regex(texts, pattern)
+    if share <= MOST:
+        n_texts = len(texts) - texts.null_count
+        numbers, share = "dates", float(pc.sum(looks).as_py() or 0) / n_texts
+    if share <= MOST and asked != "numeric":
+        return
+    row = _first_word(texts, numbers)
+    n_words = round((1 - share) * (len(texts) - texts.null_count))
+    raise DataError(
+        f"Column {name!r} is mostly {numbers}, but {max(n_words, 1)} cells are not, such as {texts[row].as_py()!r} in "
+        f"row {row}. Correct them, leave them empty where the value is missing, or make the column categorical."
+    )
+
+
+def _first_word(texts: Any, numbers: str) -> int:
+    import pyarrow.compute as pc
+
+    pattern = (
+        r"^[-+$€£(.,\s]*\d[\d.,' ]*(?:[eE][-+]?\d+)?[^\d\w]*$"
+        if numbers == "numbers"
+        else r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+    )
+    row = pc.index(pc.match_substring_regex(texts, pattern), False).as_py()
+    return max(int(row), 0)
+
+
+def _finish(name: str, found: _Found, n_rows: int) -> Reading:
+    odd = (*find_oddities(found.seen, n_rows), *found.seen.oddities)
+    doubt, kind, form = found.doubt, found.kind, found.form
+    if kind == "id":
+        odd = (*odd, "looks like an id: give it as --id-column, it is no feature")
+    elif found.seen.n_distinct == 1 and not found.seen.n_missing and kind != "ignored":
+        form = form if kind == "number" else Form(layout=WORDS)
+        kind, doubt = "constant", ""
+    elif is_label_name(name) and 1 < found.seen.n_distinct <= 3:
+        doubt = "it looks like a label: --label-column keeps it out of the features, --ignore leaves it out"
+        odd = (*odd, "looks like a label")
+    return Reading(name, kind, form, doubt, replace(found.seen, oddities=odd))
+
+
+def _has_fractions(values: Floats) -> bool:
+    present = values[~np.isnan(values)]
+    return bool((present % 1 != 0).any())
+
+
+def _ends(texts: Any) -> tuple[str, ...]:
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(texts)
+    return tuple(dict.fromkeys(str(ends[end].as_py()) for end in ("min", "max")))
+
+
+def _arrow(column: Column) -> Any:
+    import pyarrow as pa
+
+    return pa.array(column, pa.string())

@@ -1,0 +1,243 @@
+"""Points in time and lengths of time in text: common layouts, found from all cells and parsed at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.data.reading.kinds import Form
+from soel.types import Floats
+
+Times = NDArray[np.datetime64]
+UNIT = "datetime64[us]"
+ISO, YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY, COMPACT, CLOCK = (
+    "iso", "year first", "year last", "day, month's name", "month's name, day", "compact", "clock",
+)  # fmt: skip
+_CLOCK = (
+    r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<p>[AaPp]\.?[Mm]\.?)?"
+    r"\s*(?P<z>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?(?: Uhr)?"
+)
+_AND_CLOCK = rf"(?:(?:T|,?\s+){_CLOCK})?"
+_WEEKDAY = r"(?:[^\W\d_]{2,10}\.?,?\s+)?"
+_SIGN = r"[-/.]"
+_TH = r"(?:st|nd|rd|th)?"
+_PATTERNS = {
+    YEAR_FIRST: rf"^{_WEEKDAY}(?P<a>\d{{4}}){_SIGN}(?P<b>\d{{1,2}}){_SIGN}(?P<c>\d{{1,2}}){_AND_CLOCK}$",
+    YEAR_LAST: rf"^{_WEEKDAY}(?P<a>\d{{1,2}}){_SIGN}(?P<b>\d{{1,2}}){_SIGN}(?P<c>\d{{4}}|\d{{2}}){_AND_CLOCK}$",
+    DAY_NAME: rf"^{_WEEKDAY}(?P<a>\d{{1,2}})[-. ]+(?P<b>[^\W\d_]{{3,10}})[-., ]+(?P<c>\d{{4}}|\d{{2}}){_AND_CLOCK}$",
+    NAME_DAY: rf"^{_WEEKDAY}(?P<a>[^\W\d_]{{3,10}})\.?\s+(?P<b>\d{{1,2}}){_TH},?\s+(?P<c>\d{{4}}){_AND_CLOCK}$",
+    CLOCK: rf"^{_CLOCK}$",
+}
+_ORDERS = {YEAR_FIRST: "ymd", DAY_NAME: "dmy", NAME_DAY: "mdy"}
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan ene gen", "feb fév fev", "mar mär mrz", "apr avr abr", "may mai mag", "jun juin giu", "jul juil lug",
+            "aug août aou ago", "sep set", "oct okt ott", "nov", "dec dez déc dic",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_DAYS_AND_CLOCK = (
+    r"^(?P<s>-)?(?:(?P<d>\d+)\s*(?:d|days?|Tage?),?\s+)?(?:(?P<H>\d+):)?(?P<M>\d+):(?P<S>\d{1,2}(?:\.\d+)?)$"
+)
+_WORDS = (
+    r"^(?P<s>-)?\s*(?:(?P<d>\d+(?:\.\d+)?)\s*d(?:ays?)?,?\s*)?(?:(?P<H>\d+(?:\.\d+)?)\s*h(?:(?:ou)?rs?)?,?\s*)?"
+    r"(?:(?P<M>\d+(?:\.\d+)?)\s*m(?:in(?:ute)?s?)?,?\s*)?(?:(?P<S>\d+(?:\.\d+)?)\s*s(?:ec(?:ond)?s?)?)?$"
+)
+_ISO_DURATION = (
+    r"^(?P<s>-)?P(?:(?P<d>\d+(?:\.\d+)?)D)?(?:T(?:(?P<H>\d+(?:\.\d+)?)H)?(?:(?P<M>\d+(?:\.\d+)?)M)?"
+    r"(?:(?P<S>\d+(?:\.\d+)?)S)?)?$"
+)
+DURATIONS = {"days and clock": _DAYS_AND_CLOCK, "units": _WORDS, "iso duration": _ISO_DURATION}
+_FIRST_COMPACT, _LAST_COMPACT = 1900_01_01, 2100_12_31
+
+
+@dataclass(frozen=True)
+class FoundTimes:
+    """A layout of times with what is doubtful about it."""
+
+    form: Form
+    doubt: str = ""
+
+
+def find_times(texts: Any, order: str | None = None, decimal: str = ".") -> FoundTimes | None:
+    """The layout that fits all tidy Arrow strings; None where there is none. order: as asked for, 'dmy' or so."""
+    head = texts.drop_null().slice(0, 200)
+    for layout in _PATTERNS:
+        if not _all_match(head, _PATTERNS[layout]) or not _all_match(texts, _PATTERNS[layout]):
+            continue
+        if layout == CLOCK:
+            form = Form(layout=CLOCK)
+            return FoundTimes(form) if parse_times(texts, form) is not None else None
+        if layout != YEAR_LAST:
+            form = Form(layout=layout, order=_ORDERS[layout])
+            return FoundTimes(form) if parse_times(texts, form) is not None else None
+        return _find_order(texts, order, decimal)
+    return None
+
+
+def find_duration(texts: Any) -> Form | None:
+    """The layout of lengths of time that fits all tidy Arrow strings."""
+    head = texts.drop_null().slice(0, 200)
+    for layout, pattern in DURATIONS.items():
+        if _all_match(head, pattern) and _all_match(texts, pattern):
+            return Form(layout=layout)
+    return None
+
+
+def parse_times(texts: Any, form: Form) -> Times | None:
+    """Tidy Arrow strings as datetime64[us] in UTC, NaT for null; None where one does not fit."""
+    import pyarrow.compute as pc
+
+    if form.layout == COMPACT:
+        from soel.data.reading.numbers import as_floats
+
+        values = as_floats(texts)
+        return None if values is None else parse_compact(values)
+    parts = pc.extract_regex(texts, _PATTERNS[form.layout])
+    if parts.null_count != texts.null_count:
+        return None
+    missing = np.asarray(texts.is_null())
+    if form.layout == CLOCK:
+        return _clock(parts, missing, np.zeros(len(texts), UNIT))
+    fields = [
+        _month(parts, part) if place == "m" else _whole(parts, part)
+        for part, place in zip("abc", form.order, strict=True)
+    ]
+    given = dict(zip(form.order, fields, strict=True))
+    days = _days(given["y"], given["m"], given["d"], missing)
+    return None if days is None else _clock(parts, missing, days)
+
+
+def parse_compact(values: Floats) -> Times | None:
+    """Numbers such as 20241231 as days; None where one is no such day."""
+    missing = np.isnan(values)
+    whole = np.where(missing, _FIRST_COMPACT, values)
+    if ((whole < _FIRST_COMPACT) | (whole > _LAST_COMPACT) | (whole % 1 != 0)).any():
+        return None
+    days = whole.astype(np.int64)
+    return _days(days // 10_000, days // 100 % 100, days % 100, missing)
+
+
+def parse_duration(texts: Any, form: Form) -> Floats | None:
+    """Tidy Arrow strings as seconds, NaN for null; None where one does not fit."""
+    import pyarrow.compute as pc
+
+    parts = pc.extract_regex(texts, DURATIONS[form.layout])
+    if parts.null_count != texts.null_count:
+        return None
+    seconds = sum(_decimal(parts, part) * factor for part, factor in (("d", 86400), ("H", 3600), ("M", 60), ("S", 1)))
+    negative = np.asarray(pc.fill_null(pc.equal(_field(parts, "s"), "-"), False))
+    return np.where(np.asarray(texts.is_null()), np.nan, np.where(negative, -seconds, seconds))
+
+
+def _find_order(texts: Any, order: str | None, decimal: str) -> FoundTimes | None:
+    forms = [Form(layout=YEAR_LAST, order=each) for each in ("dmy", "mdy")]
+    fitting = [form for form in forms if parse_times(texts, form) is not None]
+    if len(fitting) < 2:
+        return FoundTimes(fitting[0]) if fitting else None
+    if order in ("dmy", "mdy"):
+        return FoundTimes(next(form for form in fitting if form.order == order))
+    import pyarrow.compute as pc
+
+    if pc.all(pc.match_substring_regex(texts, r"\d\.\d")).as_py():
+        return FoundTimes(fitting[0])  # a date with points begins with the day
+    chosen = fitting[0] if decimal == "," else fitting[1]
+    first = "day" if chosen.order == "dmy" else "month"
+    return FoundTimes(chosen, f"dates are read with the {first} first; --dates dmy or --dates mdy says which it is")
+
+
+def _all_match(texts: Any, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _field(parts: Any, name: str) -> Any:
+    """One part as Arrow strings; what is not there is empty."""
+    import pyarrow.compute as pc
+
+    return pc.struct_field(parts, name)
+
+
+def _decimal(parts: Any, name: str) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.if_else(pc.equal(_field(parts, name), ""), "0", _field(parts, name))
+    return np.asarray(pc.fill_null(texts.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
+
+
+def _whole(parts: Any, name: str) -> NDArray[np.int64]:
+    return _decimal(parts, name).astype(np.int64)
+
+
+def _month(parts: Any, name: str) -> NDArray[np.int64]:
+    """A month by number or by name; 0 for a word that is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_field(parts, name), "0").dictionary_encode()
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    words = texts.dictionary.to_pylist()
+    numbers = np.array([int(word) if word.isdigit() else _named(word) for word in words] or [0], np.int64)
+    return np.asarray(numbers[np.asarray(texts.indices)])
+
+
+def _named(word: str) -> int:
+    lower = word.lower()
+    return next((_MONTHS[lower[:size]] for size in (4, 3) if lower[:size] in _MONTHS), 0)
+
+
+def _days(years: Any, months: Any, days: Any, missing: NDArray[np.bool_]) -> Times | None:
+    """Days of the calendar; None where one does not exist. Years of two digits lie between 1970 and 2069."""
+    years = np.where(years < 70, years + 2000, np.where(years < 100, years + 1900, years))
+    valid = (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31) & (years >= 1)
+    if not (valid | missing).all():
+        return None
+    first = (years - 1970).astype("datetime64[Y]") + (months - 1).astype("timedelta64[M]")
+    found = first.astype("datetime64[D]") + (days - 1).astype("timedelta64[D]")
+    same = found.astype("datetime64[M]") == first.astype("datetime64[M]")
+    if not (same | missing).all():
+        return None
+    found[missing] = np.datetime64("NaT")
+    return np.asarray(found.astype(UNIT))
+
+
+def _clock(parts: Any, missing: NDArray[np.bool_], days: Times) -> Times | None:
+    """The days with their time of day, in UTC where a zone is given."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    hours, minutes, seconds = _whole(parts, "H"), _whole(parts, "M"), _whole(parts, "S")
+    half = np.asarray(pc.fill_null(pc.utf8_lower(pc.utf8_slice_codeunits(_field(parts, "p"), 0, 1)), ""), object)
+    hours = np.where(half == "p", hours % 12 + 12, np.where(half == "a", hours % 12, hours))
+    if not (((hours < 24) & (minutes < 60) & (seconds < 61)) | missing).all():
+        return None
+    padded = pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(_field(parts, "f"), ""), 6, "0"), 0, 6)
+    parts_of_second = np.asarray(padded.cast(pa.int64()))
+    total = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + parts_of_second
+    found = days + (total - _zone(parts) * 60_000_000).astype("timedelta64[us]")
+    found[missing] = np.datetime64("NaT")
+    return np.asarray(found)
+
+
+def _zone(parts: Any) -> NDArray[np.int64]:
+    """Minutes that a clock is ahead of UTC."""
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_field(parts, "z"), "").dictionary_encode()
+    minutes = [_minutes(text) for text in texts.dictionary.to_pylist()] or [0]
+    return np.asarray(np.array(minutes, np.int64)[np.asarray(texts.indices)])
+
+
+def _minutes(zone: str) -> int:
+    digits = "".join(letter for letter in zone if letter.isdigit())
+    ahead = int(digits[:2] or 0) * 60 + int(digits[2:4] or 0)
+    return -ahead if zone.startswith("-") else ahead

@@ -1,0 +1,134 @@
+"""The bytes of a text file: unpacked within a limit, in an encoding that is found out or told."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from soel.errors import DataError
+
+PACKED = (".gz", ".bz2", ".zst", ".zip")
+_CHUNK = 1 << 20
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_UNDEFINED = frozenset(b"\x81\x8d\x8f\x90\x9d")  # bytes that Windows-1252 does not have
+
+
+def inner_suffix(path: Path) -> str:
+    """The suffix that says the format: that of 'a.csv.gz' is '.csv'. A .zip file is asked for the name inside."""
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        with _refusing(path.name):
+            return Path(_member(path)).suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in PACKED else suffix
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file has to be unpacked first."""
+    return path.suffix.lower() in PACKED
+
+
+def unpack(path: Path, limit: int) -> bytes:
+    """The content of a packed file; one that would grow beyond the limit is refused before it does."""
+    content = bytearray()
+    with _refusing(path.name), _opened(path) as file:
+        while chunk := file.read(_CHUNK):
+            content += chunk
+            if len(content) > limit:
+                raise DataError(
+                    f"{path.name} has more than {limit:,} bytes when it is unpacked. Unpack it yourself, or raise the "
+                    "limit with --max-unpacked."
+                )
+    return bytes(content)
+
+
+def guess_encoding(name: str, content: bytes, whole: bool) -> str:
+    """The encoding of a text: UTF-8, UTF-16 with its mark, or one of the Western one-byte codes.
+
+    whole: whether this is all of the file, so that its last letter is complete.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding
+    if b"\0" in content[:_CHUNK]:
+        raise DataError(
+            f"{name} holds zero bytes: it is no text, or UTF-16 without its mark. Save it as UTF-8, or name the "
+            "encoding, such as --encoding utf-16-le."
+        )
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if whole or error.end < len(content) or len(content) - error.start > 3:
+            return _western(name, content)
+    return "utf-8"
+
+
+def check_encoding(name: str) -> str:
+    """An encoding by its name, as Python knows it."""
+    import codecs
+
+    try:
+        return codecs.lookup(name).name
+    except LookupError as error:
+        raise DataError(
+            f"There is no encoding {name!r}. Choose one such as utf-8, utf-16, latin-1, windows-1252."
+        ) from error
+
+
+def _western(name: str, content: bytes) -> str:
+    odd = set(content) & set(range(0x80, 0xA0))
+    if not odd:
+        return "latin-1"
+    if odd & _UNDEFINED:
+        raise DataError(
+            f"{name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8, or name its encoding with --encoding."
+        )
+    return "windows-1252"
+
+
+def _member(path: Path) -> str:
+    """The one file in an archive."""
+    with zipfile.ZipFile(path) as archive:
+        names = [each for each in archive.namelist() if not each.endswith("/") and not each.startswith("__MACOSX/")]
+    if len(names) != 1:
+        shown = ", ".join(names[:5]) or "none"
+        raise DataError(
+            f"{path.name} holds {len(names)} files ({shown}). Pack one table, or unpack it and give the table."
+        )
+    return names[0]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes] | Any]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        with gzip.open(path, "rb") as file:
+            yield file
+    elif suffix == ".bz2":
+        with bz2.open(path, "rb") as file:
+            yield file
+    elif suffix == ".zst":
+        import pyarrow as pa
+
+        with pa.input_stream(str(path), compression="zstd") as file:
+            yield file
+    else:
+        with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as file:
+            yield file
+
+
+@contextmanager
+def _refusing(name: str) -> Iterator[None]:
+    """A damaged archive is the file's fault, in one line."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError) as error:
+        if isinstance(error, DataError | FileNotFoundError | PermissionError):
+            raise
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise DataError(f"{name} cannot be unpacked: {reason}. Pack it again.") from error

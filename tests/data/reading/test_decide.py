@@ -1,0 +1,264 @@
+"""How columns are read: worked examples for every form, and the laws of reading."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soel.data.frame import Frame, read_frame
+from soel.data.reading.kinds import TableReading
+from soel.data.reading.options import ReadOptions
+from soel.errors import DataError, SchemaError
+
+
+def read(cells: list[Any], name: str = "a", **options: Any) -> Frame:
+    """One column beside another one, so that it may be left out."""
+    return read_frame(pd.DataFrame({name: pd.Series(cells, dtype=object), "z": 1.5}), ReadOptions(**options))
+
+
+def values(frame: Frame, name: str = "a") -> list[Any]:
+    return list(frame.columns[name].tolist())
+
+
+def kind(frame: Frame, name: str = "a") -> str:
+    assert frame.reading is not None
+    return frame.reading[name].kind
+
+
+def doubt(frame: Frame, name: str = "a") -> str:
+    assert frame.reading is not None
+    return frame.reading[name].doubt
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["1,5", "2,25", "-0,75"], [1.5, 2.25, -0.75]),
+        (["$1,234.56", "$12.00", "-$3.50", "($4.00)"], [1234.56, 12, -3.5, -4]),
+        (["1.234,56 €", "12,00 €"], [1234.56, 12]),
+        (["12 %", "5%", "0.5 %"], [12, 5, 0.5]),
+        (["1 234", "12 345", "7"], [1234, 12345, 7]),
+        (["1\u202f234,5", "7,25"], [1234.5, 7.25]),
+        (["1'234.50", "12.00"], [1234.5, 12]),
+        (["12,34,567", "1,234,000"], [1234567, 1234000]),
+        (["5-", "6", "\u22127"], [-5, 6, -7]),
+        (["5 kg", "300 g"], [5000, 300]),
+        (["5 kg", "3 kg"], [5, 3]),
+        (["$1.2M", "$300k", "$5"], [1.2e6, 3e5, 5]),
+        (["1,5E+03", "2,5"], [1500, 2.5]),
+        (["3", "?", "n.a.", "-", ""], [3, None, None, None, None]),
+        (["350 ms", "2 s"], [0.35, 2]),
+        (["2h 30m", "45m"], [9000, 2700]),
+        (["1:23:45", "0:05:00"], [5025, 300]),
+        (["PT2H30M", "P1DT2H"], [9000, 93600]),
+        (["3 days 04:05:06", "1 day 00:00:01"], [273906, 86401]),
+        (["yes", "No", "NO", None], [1, 0, 0, None]),
+        (["ja", "nein"], [1, 0]),
+        (["TRUE", "false"], [1, 0]),
+        ([True, False, None], [1, 0, None]),
+    ],
+)
+def test_what_means_a_number_is_one(cells: list[Any], numbers: list[float | None]) -> None:
+    frame = read(cells)
+    np.testing.assert_allclose(values(frame), [np.nan if n is None else n for n in numbers], rtol=1e-12)
+    assert not doubt(frame)
+
+
+@pytest.mark.parametrize(
+    ("cells", "second"),
+    [
+        (["2024-01-31", "2024-02-29 12:30:05.25"], dt.datetime(2024, 2, 29, 12, 30, 5, 250000)),
+        (["31.12.2024", "01.02.2024 14:05"], dt.datetime(2024, 2, 1, 14, 5)),
+        (["01/02/2024", "12/31/2024"], dt.datetime(2024, 12, 31)),
+        (["13/02/2024", "12/11/2024"], dt.datetime(2024, 11, 12)),
+        (["3 Jan 2024", "14-Dez-2023"], dt.datetime(2023, 12, 14)),
+        (["Jan 3, 2024", "March 14th, 2024 3:00 PM"], dt.datetime(2024, 3, 14, 15)),
+        (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"], dt.datetime(2024, 1, 1, 8)),
+        (["Tue, 3 Jan 2023 10:00:00", "Wed, 4 Jan 2023 00:00:00"], dt.datetime(2023, 1, 4)),
+        (["20240131", "20240229", "20231231"], dt.datetime(2024, 2, 29)),
+        (["11:30 PM", "1:05 am"], dt.datetime(1970, 1, 1, 1, 5)),
+        (["08:15", "17:45"], dt.datetime(1970, 1, 1, 17, 45)),
+    ],
+)
+def test_what_means_a_time_is_one(cells: list[Any], second: dt.datetime) -> None:
+    frame = read(cells)
+    assert kind(frame) == "time"
+    assert values(frame)[1] == second
+    assert not doubt(frame)
+
+
+def test_seconds_since_1970_are_times_in_a_column_of_that_name() -> None:
+    seconds = [1.7e9, 1.7e9 + 60, 1.7e9 + 61]
+    assert kind(read(seconds, "created_at"), "created_at") == "time"
+    assert kind(read(seconds, "distance"), "distance") == "number"
+    assert kind(read([x * 1000 for x in seconds], "timestamp"), "timestamp") == "time"
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["20,781", "1,250", "950"], "could also be a decimal sign; --decimal"),
+        (["01/02/2024", "02/03/2024"], "month first; --dates"),
+        (["3 widgets", "4 widgets"], "'widgets' is taken for a unit"),
+        (["$5", "€6"], "amounts in $ and € are compared"),
+        (["007", "008", "123"], "leading zeros are taken for codes; --numeric"),
+        (list(range(30)), "only numbers the rows; --numeric"),
+    ],
+)
+def test_what_could_be_read_otherwise_is_said(cells: list[Any], said: str) -> None:
+    assert said in doubt(read(cells))
+
+
+def test_other_columns_tell_what_a_sign_means() -> None:
+    german = pd.DataFrame({"a": ["1.234", "12.500"], "b": ["0,5", "7,25"]})
+    np.testing.assert_array_equal(values(read_frame(german)), [1234, 12500])
+    english = pd.DataFrame({"a": ["1,234", "12,500"], "b": ["0.5", "7.25"]})
+    assert not doubt(read_frame(english))
+    np.testing.assert_array_equal(values(read_frame(english)), [1234, 12500])
+    said = read_frame(english[["a"]], ReadOptions(decimal=","))
+    np.testing.assert_array_equal(values(said), [1.234, 12.5])
+
+
+def names(n: int) -> list[str]:
+    return [f"{first} {second}" for first in "ABCDEFGHIJ" for second in "KLMNOPQRST"][:n]
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "expected"),
+    [
+        (["red", "blue", "red"], "colour", "category"),
+        (["A12", "B13", "A12"], "code", "category"),
+        ([f"u-{n}" for n in range(50)], "who", "id"),
+        ([f"{n * 7919 % 10007}" for n in range(50)], "customer_id", "id"),
+        ([n * 3 + 5 for n in range(50)], "orderId", "id"),
+        ([f"a short note about item number {n} of many" for n in range(50)], "memo", "text"),
+        (names(50) * 4, "name", "category"),
+        (["x"] * 9, "site", "constant"),
+        ([None] * 9, "empty", "ignored"),
+    ],
+)
+def test_words_are_told_apart(cells: list[Any], name: str, expected: str) -> None:
+    assert kind(read(cells, name), name) == expected
+
+
+def test_a_column_that_is_called_a_label_is_doubted() -> None:
+    assert "--label-column" in doubt(read([0, 1, 0, 1, 1], "is_fraud"), "is_fraud")
+    assert not doubt(read([0.5, 1, 0, 7, 1], "target"), "target")
+
+
+def test_options_win() -> None:
+    table = pd.DataFrame({"n": ["007", "008"], "d": [1, 2], "w": ["a b", "c"], "t": [20240101, 20240102], "i": [1, 2]})
+    options = ReadOptions(numeric=("n",), categorical=("d",), text=("w",), time=("t",), ignore=("i",))
+    frame = read_frame(table, options)
+    assert [kind(frame, str(name)) for name in table] == ["number", "category", "text", "time", "ignored"]
+    assert list(frame.columns) == ["n", "d", "w", "t"]
+    assert list(read_frame(table, ReadOptions(only=("d", "w"))).columns) == ["d", "w"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "message"),
+    [
+        (["1", "2", "huge"], {}, "mostly numbers, but 1 cells are not, such as 'huge' in row 2"),
+        (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cells are not, such as 'soon' in row 2"),
+        (["a", "b"], {"time": ("a",)}, "asked for as a time"),
+        (["x"], {"ignore": ("b",)}, "no column 'b'. Choose among: a, z"),
+    ],
+)
+def test_what_cannot_be_read_is_said(cells: list[Any], options: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(cells, **options)
+
+
+@pytest.mark.parametrize(
+    ("pool", "new", "message"),
+    [
+        (["1.5", "2.5"], ["1,5"], "'a' held numbers in the pool and holds text such as '1,5' in row 0 now"),
+        (["1,5", "2,5"], ["1.5"], r"'a' held numbers in the pool \(such as '1,5'\) and holds text such as '1.5'"),
+        (["31.12.2024", "1.1.2025"], ["2024-12-31"], "held dates or times"),
+        (["yes", "no"], ["maybe"], "held yes and no in the pool .* 'maybe' in row 0"),
+        (["1:30", "2:10"], ["90 s"], "held lengths of time"),
+        ([1.5, 2.5], [dt.datetime(2020, 1, 1)], "held numbers in the pool and holds dates"),
+    ],
+)
+def test_new_rows_that_read_differently_are_refused(pool: list[Any], new: list[Any], message: str) -> None:
+    with pytest.raises(SchemaError, match=message):
+        read_frame(pd.DataFrame({"a": new, "z": 1.5}), reading=read(pool).reading)
+
+
+def test_new_rows_may_write_what_is_missing_in_other_words() -> None:
+    frame = read_frame(pd.DataFrame({"a": ["n/a", "1,25"], "z": 1.5}), reading=read(["1,5", "2,5"]).reading)
+    np.testing.assert_array_equal(values(frame), [np.nan, 1.25])
+
+
+STYLES = {
+    "plain": lambda x: f"{x:.3f}",
+    "comma": lambda x: f"{x:.3f}".replace(".", ","),
+    "english": lambda x: f"{x:,.2f}",
+    "german": lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,")),
+    "french": lambda x: f"{x:,.2f}".translate(str.maketrans(",.", "\u202f,")),
+    "swiss": lambda x: f"{x:,.2f}".replace(",", "'"),
+    "dollars": lambda x: f"${x:,.2f}" if x >= 0 else f"-${-x:,.2f}",
+    "accounts": lambda x: f"{x:,.2f} EUR" if x >= 0 else f"({-x:,.2f}) EUR".replace(") EUR", " EUR)"),
+    "percent": lambda x: f"{x:.1f} %",
+    "kilograms": lambda x: f"{x:.3g} kg",
+    "scientific": lambda x: f"{x:.6E}",
+    "trailing minus": lambda x: f"{abs(x):.2f}{'-' if x < 0 else ''}",
+}
+
+
+def number_in(text: str, style: str) -> float:
+    """What a person reads: the digits that were written."""
+    plain = text.replace("\u202f", "").replace("'", "").replace(" kg", "").replace(" %", "").replace("$", "")
+    negative = plain.startswith("(") or plain.endswith("-")
+    plain = plain.replace(" EUR", "").strip("()").rstrip("-")
+    plain = plain.replace(".", "").replace(",", ".") if style in ("german", "french") else plain
+    plain = plain.replace(",", ".") if style == "comma" else plain.replace(",", "")
+    return -float(plain) if negative else float(plain)
+
+
+floats = st.floats(-1e6, 1e6).map(lambda x: round(x, 2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(STYLES)), st.lists(floats, min_size=2, max_size=9))
+def test_numbers_come_back_in_whatever_style_they_were_written(style: str, xs: list[float]) -> None:
+    xs = [*xs, 1234567.25, -0.5]  # says what the signs mean: without such a cell nobody can know
+    texts = [STYLES[style](x) for x in xs]
+    expected = [number_in(text, style) for text in texts]
+    np.testing.assert_allclose(values(read(texts)), expected, rtol=1e-12)
+
+
+cells = st.sampled_from(
+    ["1", "1.5", "1,5", "1,234", "$5", "5 kg", "5 g", "", "n/a", "31.12.2024", "01/02/2024", "13:30", "yes", "no",
+     "red", "a few words of text", "007", "2h 3m", "12 %", None]
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(cells, min_size=1, max_size=12), st.randoms(), st.booleans())
+def test_the_order_of_rows_does_not_matter_and_reading_again_gives_the_same(
+    column: list[Any], random: Any, alike: bool
+) -> None:
+    column = [column[0]] * 3 + column[:2] if alike else column
+    order = random.sample(range(len(column)), len(column))
+    try:
+        frame = read(column)
+    except DataError as error:
+        with pytest.raises(type(error)):
+            read([column[at] for at in order])
+        return
+    assert frame.reading is not None
+    shuffled = read([column[at] for at in order])
+    assert shuffled.reading == frame.reading
+    stored = TableReading.from_json(json.loads(json.dumps(frame.reading.to_json(), allow_nan=False)))
+    assert stored == frame.reading
+    again = read_frame(pd.DataFrame({"a": pd.Series(column, dtype=object), "z": 1.5}), reading=stored)
+    for name, expected in frame.columns.items():
+        np.testing.assert_array_equal(again.columns[name], expected)
