@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 DEMO := $(STAMPS)/demo
 TEST := $(STAMPS)/test
+AUDIT := $(VENV)-audit
 INSTALL := $(BIN)/pip install --quiet --no-compile --require-hashes --no-deps
 
-.PHONY: demo test lint types contract tests docs bench lock bom licences audit clean
+.PHONY: demo test lint types contract tests minimum docs bench lock licences bom audit clean
 
 demo: $(DEMO)
 	$(BIN)/soel demo --out demo
@@ -27,6 +28,11 @@ contract: $(TEST)
 tests: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
+# The rooms that the lowest versions of packages were tried with; for an environment that has those.
+minimum:
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto tests/test_estimator.py tests/test_old_models.py tests/data \
+	  tests/session tests/stores tests/features tests/report tests/training tests/cli
+
 docs: $(TEST)
 	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet docs site
 
@@ -45,5 +51,20 @@ $(STAMPS)/%: lock/%.txt lock/torch.txt lock/torch-cpu.txt pyproject.toml
 lock:
 	$(PYTHON) scripts/lock.py
 
+licences: $(TEST)
+	$(BIN)/python scripts/licences.py
+
+# What soel with all its extras installs: as a bill of materials, and asked for known vulnerabilities.
+bom: $(AUDIT)/.stamp
+	$(AUDIT)/bin/cyclonedx-py requirements lock/run.txt --pyproject pyproject.toml --output-file bom.json
+
+audit: $(AUDIT)/.stamp
+	$(AUDIT)/bin/pip-audit --require-hashes --disable-pip --requirement lock/run.txt --requirement lock/torch.txt
+
+$(AUDIT)/.stamp: lock/audit.txt
+	test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/pip install --quiet --require-hashes --no-deps -r $<
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo site build dist
+	rm -rf $(VENV) $(AUDIT) demo site build dist bom.json

@@ -1,4 +1,4 @@
-"""Write the lock files: every package that `make demo` and `make test` install, with the digests of its files.
+"""Write the lock files: every package that a set-up of the Makefile installs, with the digests of its files.
 
 Run by `make lock`; needs `uv`. `constraints.txt` says which versions; the digests are those of the public index, for
 every platform and Python that the project supports. torch has two files of its own: `torch.txt` is what the public
@@ -15,7 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "lock"
 TORCH = ("cuda-", "nvidia-", "torch", "triton")
-LOCKS = {"demo": "report", "test": "dev"}
+RUN_TIME = ["images", "postgres", "ray", "report", "reproduction", "video", "web"]
+LOCKS = {"demo": ["report"], "run": RUN_TIME, "test": ["dev"]}  # by extras; `run` is for the bill of materials
+AUDIT = "cyclonedx-bom>=7\npip-audit>=2.9"
 APART = "deepod==0.4.1"  # a peer; it pins an old torch that it does not need
 CPU_TORCH = {  # files of the CPU build whose digests we have seen
     "torch==2.13.0+cpu": ["6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"],  # Python 3.11, x86-64
@@ -27,13 +29,15 @@ def main() -> int:
     """Compile each lock with uv, and put what belongs to torch into files of its own."""
     LOCK.mkdir(exist_ok=True)
     torch: dict[str, str] = {}
-    for name, extra in LOCKS.items():
-        packages = _packages(_uv("pyproject.toml", "-", "--extra", extra, given=BUILD))
+    for name, extras in LOCKS.items():
+        flags = [f"--extra={extra}" for extra in extras]
+        packages = _packages(_uv("pyproject.toml", "-", *flags, given=BUILD))
         if name == "test":
             packages |= _packages(_uv("-", "--no-deps", given=APART))
         torch |= {package: text for package, text in packages.items() if package.startswith(TORCH)}
         _write(name, [text for package, text in packages.items() if package not in torch])
     _write("torch", torch.values())
+    _write("audit", _packages(_uv("-", given=AUDIT)).values())
     _write("torch-cpu", [_block(pin, (f"--hash=sha256:{d}" for d in digests)) for pin, digests in CPU_TORCH.items()])
     return 0
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from scripts import licences
 
 import soel
 
@@ -41,25 +45,29 @@ def test_the_version_is_written_once() -> None:
     assert soel.__version__ not in (ROOT / "CITATION.cff").read_text()
 
 
-@pytest.mark.parametrize(("lock", "extra"), [("demo", "report"), ("test", "dev")])
-def test_the_lock_meets_every_requirement(lock: str, extra: str) -> None:
+EXTRAS = sorted(PROJECT["project"]["optional-dependencies"])
+RUN_TIME = [extra for extra in EXTRAS if extra not in ("dev", "docs")]
+
+
+@pytest.mark.parametrize(("lock", "extras"), [("demo", ["report"]), ("run", RUN_TIME), ("test", EXTRAS)])
+def test_the_lock_meets_every_requirement(lock: str, extras: list[str]) -> None:
     pins = read_pins(ROOT / "lock" / f"{lock}.txt") | read_pins(ROOT / "lock" / "torch.txt")
     unmet = [
         str(requirement)
-        for requirement in requirements(extra)
+        for requirement in requirements(*extras)
         if not requirement.specifier.contains(pins.get(canonicalize_name(requirement.name), "0"), prereleases=True)
     ]
     assert unmet == [], "run `make lock`"
 
 
-@pytest.mark.parametrize("lock", ["demo", "test", "torch", "torch-cpu"])
+@pytest.mark.parametrize("lock", ["audit", "demo", "run", "test", "torch", "torch-cpu"])
 def test_every_locked_package_has_digests(lock: str) -> None:
     blocks = (ROOT / "lock" / f"{lock}.txt").read_text().replace("\\\n", "").splitlines()[1:]
     assert blocks
     assert [block.split()[0] for block in blocks if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", block)] == []
 
 
-@pytest.mark.parametrize("lock", ["demo", "test"])
+@pytest.mark.parametrize("lock", ["demo", "run", "test"])
 def test_locks_and_constraints_agree(lock: str) -> None:
     constraints, pins = read_pins(ROOT / "constraints.txt"), read_pins(ROOT / "lock" / f"{lock}.txt")
     assert {name: version for name, version in pins.items() if constraints.get(name) != version} == {}
@@ -68,3 +76,33 @@ def test_locks_and_constraints_agree(lock: str) -> None:
 def test_both_builds_of_torch_are_of_one_version() -> None:
     build, cpu = (read_pins(ROOT / "lock" / f"{name}.txt")["torch"] for name in ("torch", "torch-cpu"))
     assert cpu.split("+") == [build, "cpu"]
+
+
+def test_the_page_of_licences_is_what_packages_declare() -> None:
+    if sys.platform != "linux":
+        pytest.skip("other platforms install other packages")
+    missing = [name for name in ("av", "fastapi", "plotly", "psycopg", "ray") if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    assert licences.PAGE.read_text() == licences.render(), "run `make licences`"
+
+
+def test_no_run_time_package_is_without_a_licence() -> None:
+    assert [name for name in licences.packages() if licences.licence(name)[0] == "none declared"] == []
+
+
+def test_workflows_cover_the_declared_pythons() -> None:
+    classifiers = PROJECT["project"]["classifiers"]
+    declared = {c.split(" :: ")[-1] for c in classifiers if re.search(r":: 3\.\d+$", c)}
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
+    matrix = workflow["jobs"]["everything"]["strategy"]["matrix"]
+    assert set(matrix["python"]) == declared
+    assert set(matrix["os"]) == {"ubuntu-latest", "macos-latest"}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda path: path.name)
+def test_what_the_workflows_call_is_there(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = [word for words in re.findall(r"make ((?:[a-z]+ ?)+)$", path.read_text(), re.M) for word in words.split()]
+    assert yaml.safe_load(path.read_text())
+    assert set(called) <= targets

@@ -1,0 +1,1 @@
+"""What maintains the repository; no part of the package."""
