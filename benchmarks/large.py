@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.streams import open_stream
 from soel.data.thinning import draw_rows, write_sample
@@ -178,9 +178,9 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     few = place / "few"
     few.mkdir()
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
-    with closing(workspace.open(folder)) as session:
+    with closing(sessions.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
-        scorer = workspace.make_scorer(session, None, whole=True)
+        scorer = sessions.make_scorer(session, None, whole=True)
         blocks = (block for part in stream.parts for block in stream.blocks(part))
         encoded = [scorer.encoder.encode(block.frame) for block in blocks]
 

@@ -24,7 +24,7 @@ import pyarrow as arrow
 from pyarrow import parquet
 
 from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, step_traffic
-from soel.api import workspace
+from soel.api import sessions
 from soel.backbones.layers import BatchNorm
 from soel.data.thinning import draw_rows
 from soel.engines.ray.clusters import ClusterOptions
@@ -37,7 +37,7 @@ from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import Scorer, score_missing
 from soel.scoring.scored_parts import scored_parts
 from soel.scoring.streaming import open_whole
-from soel.session import Session
+from soel.session import Session, SessionOptions
 from soel.types import Estimate, PoolView, Rows
 
 WIDTH, N_FILES, FILE_ROWS, POOL_ROWS, N_DRAWS, BATCH, EPOCHS = 30, 8, 32_768, 131_072, 20, 2048, 6
@@ -79,7 +79,9 @@ def _session() -> Iterator[Session]:
         columns = {f"c{column}": x[:, column] for column in range(WIDTH)}
         parquet.write_table(arrow.table(columns), place / "rows" / f"{number:02d}.parquet")
     try:
-        session = workspace.create(place / "session", place / "rows", profile=PROFILE, pool_rows=POOL_ROWS)
+        session = sessions.create_session(
+            place / "session", place / "rows", SessionOptions(profile=PROFILE, pool_rows=POOL_ROWS)
+        )
         session.ask(2)
         session.close()
         yield session
@@ -90,7 +92,7 @@ def _session() -> Iterator[Session]:
 def _phases(session: Session, n_workers: int) -> dict[str, float]:
     """Seconds of each phase; but for the start, processes are there already."""
     began = time.perf_counter()
-    clustered = workspace.open(session.folder.path, cluster=ClusterOptions(n_workers=n_workers))
+    clustered = sessions.open_session(session.folder.path, cluster=ClusterOptions(n_workers=n_workers))
     engine: Any = clustered.engine
     compute, place = engine.cluster, session.folder.path.parent
     ref = session.state.warm_up

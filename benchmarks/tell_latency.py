@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from soel.api import workspace
-from soel.session import Session
+from soel.api import sessions
+from soel.session import Session, SessionOptions
 from soel.session.files import PoolRecord, save_record
 from soel.session.ports import Event
 from soel.session.rounds import Draw, ModelRef, Round
@@ -44,7 +44,7 @@ def open_round(scratch: Path, name: str) -> Path:
     data = scratch / "data.csv"
     data.write_text("id,x\n" + "".join(f"i{row},{row * row % 97}\n" for row in range(N_ITEMS)))
     folder = scratch / name
-    with closing(workspace.create(folder, data, id_column="id", budget=N_ITEMS)) as session:
+    with closing(sessions.create_session(folder, data, SessionOptions(id_column="id", budget=N_ITEMS))) as session:
         record = PoolRecord(np.arange(N_ITEMS, dtype=float), np.arange(2 * N_ITEMS, dtype=np.float32).reshape(-1, 2))
         file, digest = save_record(session.folder.rounds, 1, record)
         draws = tuple(Draw(item, 1.0, 0.0) for item in session.ids)
@@ -54,14 +54,14 @@ def open_round(scratch: Path, name: str) -> Path:
 
 
 def at_the_store(folder: Path) -> dict[str, float]:
-    with closing(workspace.open(folder)) as session:
+    with closing(sessions.open_session(folder)) as session:
         return all_at_once(session, lambda number: tell_directly(session, number))
 
 
 def at_the_page(folder: Path) -> dict[str, float]:
     auth = Auth(folder)
     keys = [auth.new_key(User(f"annotator {number}", "annotator")) for number in range(N_ANNOTATORS)]
-    with served(folder) as address, closing(workspace.open(folder)) as session:
+    with served(folder) as address, closing(sessions.open_session(folder)) as session:
         return all_at_once(session, lambda number: tell_the_page(address, keys[number], number))
 
 

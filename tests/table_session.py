@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from soel.api import workspace
-from soel.session import Session
+from soel.api import sessions
+from soel.session import Session, SessionOptions
 from tests.cli.conftest import write_table
 from tests.session.fake_engine import FakeEngine
 
@@ -19,11 +19,12 @@ Make = Callable[..., Session]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """New sessions in folders of their own, all over the same table."""
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
     table, opened = write_table(tmp_path / "table.csv"), list[Session]()
 
-    def create(name: str = "session", **options: Any) -> Session:
-        opened.append(workspace.create(tmp_path / name, table, id_column="name", label_column="truth", **options))
+    def create(name: str = "session", store: str | None = None, **options: Any) -> Session:
+        chosen = SessionOptions(id_column="name", label_column="truth", **options)
+        opened.append(sessions.create_session(tmp_path / name, table, chosen, store=store))
         return opened[-1]
 
     yield create

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.cli.main import main
 from soel.data.csv_cells import read_rows, write_rows
 from tests.session.fake_engine import FakeEngine
@@ -58,7 +58,7 @@ def fill(sheet: Path, words: list[str]) -> None:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
 
     def call(*words: object) -> Said:
         capsys.readouterr()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
 from soel.session import Session
 from tests.cli.conftest import Run, fill
@@ -27,7 +27,7 @@ INIT_ERRORS = [
 
 
 def stored(folder: Path) -> int:
-    session = workspace.open(folder)
+    session = sessions.open_session(folder)
     n_answers = len(session.state.answers)
     session.close()
     return n_answers

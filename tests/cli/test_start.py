@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import soel
-from soel.api import workspace
+from soel.api import sessions
 from soel.cli.main import build_parser
 from soel.report.progress import Bar
-from soel.session import SessionFolder, lay_out
+from soel.session import SessionFolder, SessionOptions, lay_out
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
@@ -58,14 +58,14 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
 
 
 def test_telling_does_not_import_torch() -> None:
-    code = "import sys, soel.api.workspace, soel.cli.sheet; print('torch' in sys.modules)"
+    code = "import sys, soel.api.sessions, soel.cli.sheet; print('torch' in sys.modules)"
     assert python("-c", code).stdout.strip() == "False"
 
 
 def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Path) -> None:
     n_items = 1_000_000
     np.save(tmp_path / "x.npy", np.zeros((4, 1), np.float32))
-    workspace.create(tmp_path / "few", tmp_path / "x.npy", budget=2).close()
+    sessions.create_session(tmp_path / "few", tmp_path / "x.npy", SessionOptions(budget=2)).close()
     config = replace(SessionFolder(tmp_path / "few").config, n_items=n_items)
     lay_out(tmp_path / "many", config, [f"item-{row}" for row in range(n_items)], np.zeros((n_items, 1), np.float32))
     shutil.copy(tmp_path / "few" / "events.sqlite", tmp_path / "many" / "events.sqlite")

@@ -20,7 +20,7 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import read_rows
 from soel.engines.ray import clusters
 from soel.engines.ray.clusters import ClusterOptions
@@ -28,7 +28,7 @@ from soel.engines.ray.crew import Crew
 from soel.errors import DataError, SessionError
 from soel.profiles import DEFAULT
 from soel.scoring import cluster_drawing, cluster_scoring
-from soel.session import Session, as_answers
+from soel.session import Session, SessionOptions, as_answers
 from tests.engines.conftest import Nodes
 from tests.engines.gates import (
     Gate,
@@ -121,7 +121,9 @@ def write_table(folder: Path) -> Path:
 
 
 def create(folder: Path, data: Path, cluster: ClusterOptions | None = None) -> Session:
-    return workspace.create(folder, data, profile=PROFILE, pool_rows=POOL_ROWS, seed=3, cluster=cluster)
+    return sessions.create_session(
+        folder, data, SessionOptions(profile=PROFILE, pool_rows=POOL_ROWS, seed=3), cluster=cluster
+    )
 
 
 def tell(session: Session, items: Sequence[str]) -> None:
@@ -148,7 +150,7 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     tell(session, asked)
     session.fit()
     out = session.folder.path / "scores.csv"
-    workspace.score_file(session, None, out)
+    sessions.score_file(session, None, out)
     return end(session, out, asked, {})
 
 
@@ -164,7 +166,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     tell(session, asked)
     session.fit(harm.after_an_epoch("training"))
     with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets[1:]):
-        workspace.score_file(session, None, place / "scores.csv")
+        sessions.score_file(session, None, place / "scores.csv")
     return end(session, place / "scores.csv", asked, harm.killed)
 
 
@@ -196,9 +198,9 @@ def test_what_was_begun_beside_the_session_is_gone(harmed: Story) -> None:
 
 def test_a_full_disk_is_named(harmed: Story, nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_scoring, "ScorePart", ScorePartOnFullDisk)
-    session = workspace.open(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
+    session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     with pytest.raises(SessionError, match=r"cannot be written to .*scores\.parquet\.parts: File too large.* kept"):
-        workspace.score_file(session, None, tmp_path / "scores.parquet")
+        sessions.score_file(session, None, tmp_path / "scores.parquet")
     session.close()
 
 
@@ -206,7 +208,7 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
     shard = harmed.folder / "shards" / "part-000001.parquet"
     content = shard.read_bytes()
     shard.write_bytes(content[: len(content) // 2])
-    session = workspace.open(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
+    session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     with pytest.raises(DataError, match=f"{shard} cannot be read: .*Remove it"):
         session.score()
     session.engine.local.compute.dismiss()  # type: ignore[attr-defined]
@@ -218,7 +220,7 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
 
 def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     """The last one: nothing is left of the cluster after it."""
-    before = workspace.open(harmed.folder).events
+    before = sessions.open_session(harmed.folder).events
     command = [sys.executable, "-m", "soel.cli.main", "ask", str(harmed.folder), "--engine", "ray", "--workers", "1"]
     run = subprocess.Popen([*command, "--address", nodes.address], stderr=subprocess.PIPE, text=True)
     wait_until(lambda: processes("ray::Worker", nodes.raylets), "nobody looked at the pool")
@@ -226,4 +228,4 @@ def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     _, said = run.communicate(timeout=60)
     assert run.returncode == 2, said
     assert re.search(rf"soel: The head .* does not answer any more.*--engine ray --address {nodes.address}", said)
-    assert workspace.open(harmed.folder).events == before
+    assert sessions.open_session(harmed.folder).events == before

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pytest
@@ -18,10 +19,9 @@ from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.features.source import Reading
 from soel.jobs import background, creation_check, creation_task
 from soel.jobs.background import JobStatus
-from soel.jobs.creation import Creation, session_folder
-from soel.jobs.creation_order import Order
+from soel.jobs.creation import Creation, Request, session_folder
 from soel.media.picture_pool import MediaOptions
-from soel.session import SessionFolder
+from soel.session import SessionFolder, SessionOptions
 
 
 @pytest.fixture
@@ -45,16 +45,16 @@ def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return started
 
 
-def carry_out(creation: Creation, **options: object) -> int:
+def carry_out(creation: Creation, **options: Any) -> int:
     """Do in this process what the other one does."""
     creation.place.mkdir(exist_ok=True)
     mark(creation.place)
-    order = Order(creation.folder, creation.data, options)
-    return creation_task.main([str(creation.place), order.to_text(), ""])
+    request = Request(creation.folder, creation.data, SessionOptions(**options))
+    return creation_task.main([str(creation.place), request.to_text(), ""])
 
 
 def test_the_session_is_there_when_it_is_done(table: Path) -> None:
-    creation = Creation(table, {})
+    creation = Creation(table)
     assert not creation.is_done
     assert carry_out(creation, id_column="name", budget=3) == 0
     assert creation.is_done
@@ -64,7 +64,7 @@ def test_the_session_is_there_when_it_is_done(table: Path) -> None:
 
 
 def test_a_failure_is_in_words_and_leaves_no_session(table: Path) -> None:
-    creation = Creation(table, {})
+    creation = Creation(table)
     assert carry_out(creation, id_column="nome") == 1
     assert "nome" in creation.progress().error
     assert not creation.folder.exists()
@@ -84,7 +84,7 @@ def test_the_parts_follow_one_another(table: Path) -> None:
 def test_one_process_makes_it_and_only_who_began_it_ends_it(
     table: Path, sleeping: list[subprocess.Popen[bytes]]
 ) -> None:
-    first, second = Creation(table, {}), Creation(table, {})
+    first, second = Creation(table), Creation(table)
     first.start()
     second.start()
     assert len(sleeping) == 1, "the second one joins"
@@ -102,7 +102,7 @@ def test_one_process_makes_it_and_only_who_began_it_ends_it(
 
 
 def test_what_a_killed_process_left_half_written_is_cleared(table: Path) -> None:
-    creation = Creation(table, {})
+    creation = Creation(table)
     half, backup = table.with_name(".table.csv.soel-0123abcd"), table.with_name(".table.csv.soel-backup")
     other = table.with_name(".table.csv.soel-89abcdef")
     for folder in (half, backup, other):
@@ -118,10 +118,8 @@ def test_what_a_killed_process_left_half_written_is_cleared(table: Path) -> None
 
 def test_an_order_travels_whole() -> None:
     media = MediaOptions("net.onnx", Reading(5, 12.5, True), "file", "good", Path("known.csv"))
-    order = Order(Path("/a.soel"), Path("/a"), {"budget": 3, "id_column": "ü'"}, media)
-    assert Order.from_text(order.to_text()) == order
-    told = order.heard(print, print)
-    assert (told.progress, told.reading) == (print, media.reading)
+    request = Request(Path("/a.soel"), Path("/a"), SessionOptions(budget=3, id_column="ü'"), media)
+    assert Request.from_text(request.to_text()) == request
 
 
 LARGE = "name,width\n" + "".join(f"i{n},{n}\n" for n in range(500_000))
@@ -131,8 +129,8 @@ LARGE = "name,width\n" + "".join(f"i{n},{n}\n" for n in range(500_000))
 def test_a_column_that_is_missing_is_known_at_once(tmp_path: Path, text: str) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(SchemaError, match=r"t\.csv has no column 'nome'. Choose among its columns: name, width"):
-        Creation(tmp_path / "t.csv", {"id_column": "nome"}).check()
-    Creation(tmp_path / "t.csv", {"id_column": "name", "budget": 2}).check()
+        Creation(tmp_path / "t.csv", SessionOptions(id_column="nome")).check()
+    Creation(tmp_path / "t.csv", SessionOptions(id_column="name", budget=2)).check()
 
 
 def test_a_column_of_a_large_parquet_file_is_looked_up_in_its_footer(
@@ -141,36 +139,36 @@ def test_a_column_of_a_large_parquet_file_is_looked_up_in_its_footer(
     parquet.write_table(pyarrow.table({"name": ["a", "b"], "width": [1.0, 2.0]}), tmp_path / "t.parquet")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 and nothing else")
     monkeypatch.setattr(creation_check, "SMALL", 1)
-    Creation(tmp_path / "t.parquet", {"id_column": "name"}).check()
+    Creation(tmp_path / "t.parquet", SessionOptions(id_column="name")).check()
     with pytest.raises(SchemaError, match="no column 'nome'"):
-        Creation(tmp_path / "t.parquet", {"id_column": "nome"}).check()
+        Creation(tmp_path / "t.parquet", SessionOptions(id_column="nome")).check()
     with pytest.raises(DataError, match=r"no\.parquet cannot be read"):
-        Creation(tmp_path / "no.parquet", {}).check()
+        Creation(tmp_path / "no.parquet").check()
 
 
 def test_pictures_are_looked_at_before_they_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     with pytest.raises(DataError, match="holds neither pictures nor clips"):
-        Creation(folder, {}).check()
+        Creation(folder).check()
     (folder / "a.png").write_bytes(b"whatever it holds is seen later")
-    Creation(folder, {}).check()
+    Creation(folder).check()
     for extractor, words in (("nobody", "no extractor called 'nobody'"), ("no.onnx", "no network no.onnx")):
         with pytest.raises((ConfigError, DataError), match=words):
-            Creation(folder, {}, media=MediaOptions(extractor)).check()
+            Creation(folder, media=MediaOptions(extractor)).check()
     with pytest.raises(DataError, match="one picture"):
-        Creation(folder / "a.png", {}).check()
+        Creation(folder / "a.png").check()
 
 
 def test_a_name_that_is_taken_is_known_at_once(table: Path) -> None:
-    Creation(table, {"budget": 12}).check()
+    Creation(table, SessionOptions(budget=12)).check()
     table.with_name("table.csv.soel").mkdir()
     (table.with_name("table.csv.soel") / "mine.txt").write_text("not a session")
     with pytest.raises(SessionError, match="is no session and not empty"):
-        Creation(table, {}).check()
+        Creation(table).check()
 
 
 def test_data_that_are_not_there_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing\.csv does not exist"):
-        Creation(tmp_path / "nothing.csv", {})
+        Creation(tmp_path / "nothing.csv")
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.errors import DataError, LabelError, SchemaError, SessionError
 from soel.features import extractors
 from soel.features.extractors import RESNET152, file_digest
@@ -27,7 +27,7 @@ from soel.media import picture_pool
 from soel.media.extractors import open_extractor
 from soel.media.picture_pool import MediaOptions, media_summary
 from soel.media.session_media import open_media
-from soel.session import Session
+from soel.session import Session, SessionOptions
 from tests.features.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
 from tests.session.fake_engine import FakeEngine
 
@@ -36,7 +36,7 @@ from tests.session.fake_engine import FakeEngine
 def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Colours as features, the fake engine, and a cache of one's own."""
     monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 
@@ -47,17 +47,19 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(tmp_path: Path, folder: Path) -> Iterator[Session]:
-    with closing(workspace.create(tmp_path / "s", folder, budget=3, media=MediaOptions(normal="plain"))) as opened:
+    with closing(
+        sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=3), media=MediaOptions(normal="plain"))
+    ) as opened:
         yield opened
 
 
 def test_a_folder_becomes_a_session(session: Session) -> None:
     assert session.config.n_items == 9
     assert session.folder.pool.shape == (9, 6)
-    names, rows = workspace.rows(session, session.ids[:2])
+    names, rows = sessions.rows(session, session.ids[:2])
     assert names == ["name"]
     assert rows == [["odd/picture0.png"], ["odd/picture3.png"]]
-    known = workspace.read_source(session).excluded["label"].tolist()
+    known = sessions.read_source(session).excluded["label"].tolist()
     assert [int(code) for code in known] == [1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 
@@ -66,8 +68,8 @@ def test_a_moved_folder_scores_under_the_same_ids(session: Session, folder: Path
     session.tell(dict.fromkeys(asked.items, "normal"))
     session.fit()
     folder.rename(tmp_path / "elsewhere")
-    own = workspace.score_file(session, None, tmp_path / "own.csv")
-    moved = workspace.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
+    own = sessions.score_file(session, None, tmp_path / "own.csv")
+    moved = sessions.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
     assert {row["id"]: row["score"] for row in own["top"]} == {row["id"]: row["score"] for row in moved["top"]}
 
 
@@ -76,7 +78,7 @@ def test_other_weights_than_the_session_s_are_refused(
 ) -> None:
     monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
     with pytest.raises(DataError, match="another one"):
-        workspace.score_file(session, folder, tmp_path / "a.csv")
+        sessions.score_file(session, folder, tmp_path / "a.csv")
 
 
 def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
@@ -84,9 +86,11 @@ def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
     cut = folder / "plain" / "picture1.png"
     cut.write_bytes(cut.read_bytes()[:400])
     with pytest.raises(DataError, match="cannot be read: empty"):
-        workspace.create(tmp_path / "s", folder, budget=2, media=MediaOptions(reading=Reading(strict=True)))
+        sessions.create_session(
+            tmp_path / "s", folder, SessionOptions(budget=2), media=MediaOptions(reading=Reading(strict=True))
+        )
     assert not (tmp_path / "s").exists()
-    with closing(workspace.create(tmp_path / "s", folder, budget=2)) as session:
+    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=2))) as session:
         assert session.config.n_items == 8
     told = media_summary(tmp_path / "s")["left_out"]
     assert "empty.png" in told
@@ -133,8 +137,10 @@ def test_clips_with_labels_and_the_frames_around_one(tmp_path: Path) -> None:
         make_clip(tmp_path / "clips" / f"{name}.mp4", 20)
     (tmp_path / "labels.json").write_text(json.dumps({"a": "0" * 20, "b": "0" * 10 + "1" * 10}))
     media = MediaOptions(reading=Reading(every=4), labels=tmp_path / "labels.json")
-    with closing(workspace.create(tmp_path / "s", tmp_path / "clips", budget=2, media=media)) as session:
-        known = workspace.read_source(session).excluded["label"].tolist()
+    with closing(
+        sessions.create_session(tmp_path / "s", tmp_path / "clips", SessionOptions(budget=2), media=media)
+    ) as session:
+        known = sessions.read_source(session).excluded["label"].tolist()
         assert [int(code) for code in known] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
         shown = open_media(session.folder)
         assert shown is not None
@@ -163,7 +169,9 @@ def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
             writer.writerow([f"k{number}", path.relative_to(tmp_path), int(number < 2)])
         writer.writerow(["k99", "pictures/none.png", 0])
     media = MediaOptions(path_column="file")
-    made = workspace.create(tmp_path / "s", table, id_column="key", label_column="label", budget=2, media=media)
+    made = sessions.create_session(
+        tmp_path / "s", table, SessionOptions(id_column="key", label_column="label", budget=2), media=media
+    )
     with closing(made) as session:
         assert session.ids[:2] == ("k0", "k1")
         assert len(session.ids) == 9
@@ -171,25 +179,25 @@ def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
         assert shown is not None
         assert Image.open(io.BytesIO(shown.thumbnail("k3", 64))).size == (30, 20)
     with pytest.raises(SchemaError, match="no column picture"):
-        workspace.create(tmp_path / "t", table, media=MediaOptions(path_column="picture"))
+        sessions.create_session(tmp_path / "t", table, media=MediaOptions(path_column="picture"))
 
 
 def test_labels_from_a_table_and_wrong_ones(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "known.csv").write_text("name,label\nodd/picture0.png,anomaly\nplain/picture1.png,normal\n")
     media = MediaOptions(labels=tmp_path / "known.csv")
-    with closing(workspace.create(tmp_path / "s", folder, budget=2, media=media)) as session:
-        cells = workspace.read_source(session).excluded["label"].tolist()
+    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=2), media=media)) as session:
+        cells = sessions.read_source(session).excluded["label"].tolist()
     assert sorted(str(cell) for cell in cells if cell not in (None, "")) == ["0", "1"]
     with pytest.raises(LabelError, match="plain"):
-        workspace.create(tmp_path / "t", folder, media=replace(media, labels=None, normal="nothing"))
+        sessions.create_session(tmp_path / "t", folder, media=replace(media, labels=None, normal="nothing"))
     (tmp_path / "known.csv").write_text("name,label\nother.png,normal\n")
     with pytest.raises(LabelError, match="names none"):
-        workspace.create(tmp_path / "t", folder, media=media)
+        sessions.create_session(tmp_path / "t", folder, media=media)
 
 
 def test_a_table_is_no_session_on_pictures(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
-    with closing(workspace.create(tmp_path / "s", tmp_path / "a.csv", budget=2)) as session:
+    with closing(sessions.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=2))) as session:
         assert open_media(session.folder) is None
         assert media_summary(tmp_path / "s") == {}
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.api import workspace
-from soel.api.workspace import read_encoder
+from soel.api import sessions
+from soel.api.sessions import read_encoder
 from soel.cli.main import main
 from soel.data.frame import as_frame
 from soel.metrics import cover_radius
 from soel.scoring.cover import measure_cover
-from soel.session import Session
+from soel.session import Session, SessionOptions
 from tests.session.fake_engine import FakeEngine
 
 N_ROWS, N_POOL = 400, 50
@@ -24,7 +24,7 @@ N_ROWS, N_POOL = 400, 50
 def thinned(place: Path, pool_rows: int = N_POOL) -> Session:
     x = np.random.default_rng(4).normal(size=(N_ROWS, 4))
     np.save(place / "t.npy", x)
-    return workspace.create(place / "session", place / "t.npy", pool_rows=pool_rows, budget=10)
+    return sessions.create_session(place / "session", place / "t.npy", SessionOptions(pool_rows=pool_rows, budget=10))
 
 
 def test_asking_says_both_radii_and_goes_on_without_the_data(
@@ -34,7 +34,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
     thinned(tmp_path).close()
     assert main(["ask", str(folder), "-n", "5", "--json"]) == 0
     asked = json.loads(capsys.readouterr().out)
-    with closing(workspace.open(folder)) as session:
+    with closing(sessions.open_session(folder)) as session:
         rows = np.array([session.ids.index(item) for item in asked["items"]])
         pool = np.clip(np.asarray(session.folder.pool), -3, 3)
         whole = np.clip(read_encoder(session.folder).encode(as_frame(np.load(tmp_path / "t.npy"))), -3, 3)
@@ -56,7 +56,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
 
 
 def test_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
     with closing(thinned(tmp_path, N_ROWS)) as session:  # the pool is everything
         session.ask(3)
         assert measure_cover(session, read_encoder(session.folder)) is None

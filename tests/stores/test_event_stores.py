@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.errors import ConfigError, SessionError
 from soel.stores import event_stores
 from tests.table_session import Make
@@ -29,7 +29,7 @@ def test_sessions_share_a_server(make: Make, address: str) -> None:
     one, two = make("one", store=address), make("two", store=address)
     one.tell({"=n1": "anomaly"})
     assert two.state.answers == {}
-    again = workspace.open(one.folder.path)
+    again = sessions.open_session(one.folder.path)
     assert again.state.labels == {"=n1": 1}
     again.close()
 
@@ -47,12 +47,12 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
     session = make("there", store=address)
     session.tell({"=n1": "anomaly"}, "ann")
     with pytest.raises(SessionError, match="is missing"):
-        workspace.open(session.folder.path, event_stores.IN_FOLDER)
+        sessions.open_session(session.folder.path, event_stores.IN_FOLDER)
     assert event_stores.bring_in(session) == session.folder.events
     session.tell({"=n2": "normal"}, "ann")
     event_stores.bring_in(session)
     shutil.copytree(session.folder.path, tmp_path / "copy")
-    copy = workspace.open(tmp_path / "copy", event_stores.IN_FOLDER)
+    copy = sessions.open_session(tmp_path / "copy", event_stores.IN_FOLDER)
     assert list(copy.events) == list(session.events)
     assert copy.state == session.state
     copy.close()
@@ -73,7 +73,7 @@ def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Ma
     assert sorted(tmp_path.iterdir()) == before
     session = make("here")
     with pytest.raises(ConfigError, match="is no store"):
-        workspace.open(session.folder.path, "sqlite:///x")
+        sessions.open_session(session.folder.path, "sqlite:///x")
 
 
 def test_a_child_gets_the_password_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.jobs.background import JobStatus
 from soel.report.outcome import keep_outcome
-from soel.session import Session
+from soel.session import Session, SessionOptions
 from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of
@@ -117,7 +117,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
         table = place / "pumps.csv"
         write_pumps(table, N_ITEMS, 8)
     chosen: dict[str, Any] = {"id_column": "pump", "budget": BUDGET} | options
-    session = workspace.create(place / "session", table, **chosen)
+    session = sessions.create_session(place / "session", table, SessionOptions(**chosen))
     work, auth = PromptWork(session), Auth(session.folder.path)
     view_model = ViewModel(session, view_of(session), work)
     app = create_app(view_model, auth, SITE)
@@ -129,7 +129,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
 @pytest.fixture
 def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
     """Pages over sessions of their own."""
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
     opened: list[Page] = []
 
     def make(table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
@@ -150,7 +150,7 @@ def page(make_page: MakePage) -> Page:
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page with results, for tests that change nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
         page = build_page(tmp_path_factory.mktemp("still"))
         page.label_all()
         yield page

@@ -10,7 +10,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from soel.api import workspace
+from soel.api import sessions
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import ORIGIN, SITE, Page, build_page
 
@@ -22,7 +22,7 @@ FREER: dict[str, list[Any]] = {"/api/invitations": [positive_data_acceptance]}
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that everything may be sent to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
         page = build_page(tmp_path_factory.mktemp("used"))
         page.label_all()
         yield page

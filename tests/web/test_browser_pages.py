@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.media import picture_pool
 from soel.profiles import PAPER
@@ -29,7 +29,7 @@ N_MANY, PATIENCE = 100_000, 100.0  # milliseconds
 @pytest.fixture(scope="module")
 def fake() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
         yield
 
 

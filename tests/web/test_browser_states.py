@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from soel.api import workspace
+from soel.api import sessions
 from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
@@ -23,7 +23,7 @@ WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A page with a few answers and open items, which no test here changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
         with serving(build_page(tmp_path_factory.mktemp("states"))) as live:
             for item in live.page.get("/api/status")["open"][:2]:
                 live.page.post("/api/answers", item=item, verdict="anomaly", note="hot")

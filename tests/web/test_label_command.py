@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.cli.main import main
 from soel.errors import ConfigError
 from soel.jobs.creation import Creation, session_folder
+from soel.session import SessionOptions
 from soel.web.auth import Auth
 from soel.web.server import Address, _bind
 from tests.session.fake_engine import FakeEngine
@@ -26,7 +27,7 @@ NO_TORCH = """
 import sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from soel.api import workspace
+from soel.api import sessions
 from soel.web.app import create_app
 from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
@@ -34,7 +35,7 @@ from soel.web.site import Site
 from soel.web.launch import view_of
 from soel.jobs.background import Background
 
-session = workspace.open(Path(sys.argv[1]))
+session = sessions.open_session(Path(sys.argv[1]))
 auth = Auth(session.folder.path)
 view_model = ViewModel(session, view_of(session), Background(session.folder.path))
 app = create_app(view_model, auth, Site(frozenset({"testserver"}), "soel"))
@@ -52,14 +53,14 @@ print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modu
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(workspace, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
     write_pumps(tmp_path / "pumps.csv", 40, 4)
     return tmp_path / "pumps.csv"
 
 
 @pytest.fixture
 def prepared(table: Path) -> Path:
-    session = workspace.create(session_folder(table), table, **OPTIONS)
+    session = sessions.create_session(session_folder(table), table, SessionOptions(**OPTIONS))
     session.ask(3)
     session.close()
     return table
@@ -68,10 +69,10 @@ def prepared(table: Path) -> Path:
 def test_the_session_lies_beside_the_data_and_is_resumed(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pumps.csv.soel"
     assert session_folder(table) == folder
-    workspace.create(folder, table, **OPTIONS).close()
+    sessions.create_session(folder, table, SessionOptions(**OPTIONS)).close()
     for again in (table, folder, Path(f"{folder}/")):
         assert session_folder(again) == folder
-        assert Creation(again, OPTIONS).is_done
+        assert Creation(again, SessionOptions(**OPTIONS)).is_done
 
 
 def test_labelling_never_imports_torch(prepared: Path) -> None:

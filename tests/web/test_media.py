@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.features.source import Reading
 from soel.media import picture_pool
 from soel.media.picture_pool import MediaOptions
@@ -23,7 +23,7 @@ from tests.web.pictures import Brightness, write_belt, write_discs
 def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Page]]:
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "engine_maker", lambda _: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda _: FakeEngine)
         patch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)

@@ -50,7 +50,7 @@ def test_a_disk_with_room_again_is_noticed(tmp_path: Path, monkeypatch: pytest.M
 @pytest.fixture
 def creation(tmp_path: Path) -> Creation:
     (tmp_path / "d.csv").write_text("a\n1\n2\n")
-    made = Creation(tmp_path / "d.csv", {})
+    made = Creation(tmp_path / "d.csv")
     made.folder.mkdir()
     return made
 

@@ -19,7 +19,8 @@ from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MEDIA, MediaOptions, read_picture_pool
 from soel.profiles import Profile
-from soel.scoring.streaming import POOL_ROWS, Write, as_note, draw_pool, find_stream
+from soel.scoring.streaming import Write, as_note, draw_pool, find_stream
+from soel.session.config import POOL_ROWS
 from soel.session.folder import STREAM
 from soel.types import Floats, Progress
 

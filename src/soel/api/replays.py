@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.tables import Table
 from soel.errors import SoelError
 from soel.media.picture_pool import MEDIA
@@ -25,7 +25,7 @@ def replay_session(session: Session, progress: Progress | None = None) -> tuple[
 
 def _compare_data(session: Session, of_pictures: bool) -> str:
     try:
-        table = workspace.read_source(session)
+        table = sessions.read_source(session)
         if table.ids.tolist() != list(session.ids):
             return "the table gives other item ids"
         return "" if of_pictures else _compare_features(session, table)
@@ -34,7 +34,7 @@ def _compare_data(session: Session, of_pictures: bool) -> str:
 
 
 def _compare_features(session: Session, table: Table) -> str:
-    again, pool = workspace.read_encoder(session.folder).encode(table.frame), session.folder.pool
+    again, pool = sessions.read_encoder(session.folder).encode(table.frame), session.folder.pool
     if again.shape != pool.shape:
         return f"the features had shape {pool.shape} and have {again.shape}"
     gap = float(np.abs(np.asarray(again, np.float32) - pool).max(initial=0))

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import IsolationForest
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
 from soel.errors import SessionError
@@ -22,7 +22,7 @@ from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
 from soel.report.session_report import gather
-from soel.session import Session
+from soel.session import Session, SessionOptions
 from soel.types import Floats
 
 N_QUERIES, SHARE, SEED = 10, 0.1, 0
@@ -47,9 +47,8 @@ def run(out: Path) -> dict[str, Any]:
     names = [f"cell-{row:03d}" for row in range(len(cells.pool))]
     table = [[name, *map(float, row)] for name, row in zip(names, cells.pool, strict=True)]
     write_rows(out / POOL, ["id", *cells.columns], table)
-    session = workspace.create(
-        out / SESSION, out / POOL, id_column="id", profile="default", seed=SEED, budget=N_QUERIES
-    )
+    options = SessionOptions(id_column="id", seed=SEED, budget=N_QUERIES)
+    session = sessions.create_session(out / SESSION, out / POOL, options)
     with closing(session), progress_bar("training") as progress:
         asked = session.ask(N_QUERIES)
         session.fit(progress)  # nothing told yet: what the detector is worth without an expert
@@ -100,7 +99,7 @@ def _clear(out: Path) -> None:
 def _result(method: str, session: Session, cells: Cells) -> MethodResult:
     """Detection on the new rows at the session's own threshold."""
     frame = as_frame(cells.new)
-    scored = session.score(workspace.read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
+    scored = session.score(sessions.read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
     return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.is_anomaly))
 
 
@@ -113,7 +112,7 @@ def _forest(cells: Cells) -> MethodResult:
 
 
 def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
-    facts = gather(session, workspace.read_source(session).frame)
+    facts = gather(session, sessions.read_source(session).frame)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(
         replace(

@@ -34,9 +34,9 @@ def add_engine(verb: argparse.ArgumentParser) -> None:
 
 def open_session(args: argparse.Namespace) -> Session:
     """The session that the arguments name."""
-    from soel.api import workspace
+    from soel.api import sessions
 
-    return workspace.open(args.folder, args.store, cluster_options(args))
+    return sessions.open_session(args.folder, args.store, cluster_options(args))
 
 
 def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:

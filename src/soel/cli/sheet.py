@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
 from soel.errors import LabelError, SessionError, SoelError
 from soel.session import Answer, Session, read_verdict
@@ -17,7 +17,7 @@ N_SHOWN = 5
 def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     """Write one line per item, with the data's own columns to judge it by."""
     _check_untold(session, out)
-    header, rows = workspace.rows(session, items)
+    header, rows = sessions.rows(session, items)
     lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
     write_rows(out, [*COLUMNS, *_renamed(header)], lines)
 

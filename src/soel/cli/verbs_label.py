@@ -63,7 +63,7 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
     if session.folder.whole is None:
         return {}, []
-    from soel.api.workspace import read_encoder
+    from soel.api.sessions import read_encoder
     from soel.errors import SoelError
     from soel.scoring.cover import measure_cover
 

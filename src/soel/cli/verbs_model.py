@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from soel.cli.options import RULES_HELP
 from soel.cli.place import add_engine, add_place, open_session
 from soel.cli.reply import Reply
-from soel.cli.verbs_start import RULES_HELP
 from soel.report.progress import progress_bar
 
 
@@ -54,11 +54,11 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
-    from soel.api import workspace
+    from soel.api import sessions
 
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if session.folder.whole is None else "scores.parquet")
-        document = workspace.score_file(session, args.data, out, args.threshold, bar)
+        document = sessions.score_file(session, args.data, out, args.threshold, bar)
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {row['id']}" for row in document["top"]]
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]))
@@ -66,8 +66,8 @@ def run_score(args: argparse.Namespace) -> Reply:
 
 def run_report(args: argparse.Namespace) -> Reply:
     """Write one HTML page about the session."""
-    from soel.api import workspace
+    from soel.api import sessions
 
     with closing(open_session(args)) as session:
-        out = workspace.write_report(session, args.out or args.folder / "report.html")
+        out = sessions.write_report(session, args.out or args.folder / "report.html")
     return Reply({"out": str(out)}, f"The report is in {out}.\nNext: soel ask {args.folder}")

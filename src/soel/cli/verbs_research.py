@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.options import PROFILES
 from soel.cli.reply import Reply
-from soel.cli.verbs_start import PROFILES
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:

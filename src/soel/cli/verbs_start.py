@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.options import add_session_options, read_session_options
 from soel.cli.place import STORE_HELP, add_engine, add_place, cluster_options, open_session
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
@@ -16,7 +17,6 @@ from soel.report.progress import progress_bar
 if TYPE_CHECKING:
     from soel.session import Status
 
-PROFILES = ("default", "paper", "authors")
 HINTS = {
     "ask": "soel ask {folder}",
     "tell": "soel tell {folder} FILE.csv",
@@ -40,16 +40,8 @@ def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
     init = verbs.add_parser("init", parents=[common], help="start a session in a new folder")
     init.add_argument("folder", metavar="DIR", type=Path)
     init.add_argument("--data", metavar="DATA", required=True, help=DATA_HELP)
-    init.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
-    init.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
-    init.add_argument("--profile", choices=PROFILES, default="default")
-    init.add_argument("--seed", type=int, default=0)
-    init.add_argument("--budget", type=int, default=20, help="labels the expert can give (default: 20)")
-    init.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
-    init.add_argument("--pool-rows", type=int, metavar="N", help="draw a pool of N rows from a larger table" + MOST)
-    init.add_argument("--answers-per-item", type=int, default=1, metavar="N", help="annotators per item (default: 1)")
     init.add_argument("--store", metavar="ADDRESS", help=f"keep the events on a server; {STORE_HELP}")
-    init.add_argument("--threshold", metavar="RULE", default="contamination", help=RULES_HELP)
+    add_session_options(init)
     add_media_options(init)
     add_engine(init)
     init.set_defaults(handler=run_init)
@@ -58,30 +50,19 @@ def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
 DATA_HELP = (
     "a table, one row per item, or a folder of Parquet, by path or address; or pictures, a clip, .npz, idx files"
 )
-MOST = " (default: 200000)"
-RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
 
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
-    from soel.api import workspace
-    from soel.scoring.streaming import POOL_ROWS
+    from soel.api.sessions import create_session
 
     with progress_bar("Reading") as bar:
-        session = workspace.create(
+        session = create_session(
             args.folder,
             args.data,
-            id_column=args.id_column,
-            label_column=args.label_column,
-            profile=args.profile,
-            seed=args.seed,
-            budget=args.budget,
-            threshold=args.threshold,
-            contamination=args.contamination,
-            answers_per_item=args.answers_per_item,
+            read_session_options(args),
             store=args.store,
             media=read_media_options(args, bar),
-            pool_rows=POOL_ROWS if args.pool_rows is None else args.pool_rows,
             cluster=cluster_options(args),
         )
     with closing(session):

@@ -9,12 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.options import add_session_options, given_options, read_session_options
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, read_media_options
-from soel.cli.verbs_start import PROFILES
 from soel.errors import ConfigError
 from soel.report.progress import Bar
-from soel.validation import clean_name
 
 if TYPE_CHECKING:
     from soel.jobs.background import JobStatus
@@ -34,24 +33,15 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         "--trusted-proxy", action="append", default=[], metavar="ADDRESS", help="a proxy whose forwarded headers count"
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
-    _add_creation(label)
-    label.set_defaults(handler=run_label)
-
-
-def _add_creation(label: argparse.ArgumentParser) -> None:
-    new = label.add_argument_group("new sessions only")
-    new.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
-    new.add_argument("--label-column", metavar="COLUMN", help="known labels, kept out of the features")
-    new.add_argument("--profile", choices=PROFILES, help="how the detector learns (default: default)")
-    new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")
-    new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
-    new.add_argument("--answers-per-item", type=int, metavar="N", help="people who label each item (default: 1)")
+    add_session_options(label)
     add_media_options(label)
+    label.set_defaults(handler=run_label)
 
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
     from soel.jobs.creation import Creation
+    from soel.validation import clean_name
 
     try:
         from soel.web.launch import Listeners, launch
@@ -60,10 +50,10 @@ def run_label(args: argparse.Namespace) -> Reply:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
     who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
-    creation = Creation(args.data, _given(args), args.store, read_media_options(args, None))
+    creation = Creation(args.data, read_session_options(args), args.store, read_media_options(args, None))
     creation.check()
-    if creation.is_done and _given(args):
-        print(_ignored(creation.folder, _given(args)), file=sys.stderr, flush=True)
+    if creation.is_done and given_options(args):
+        print(_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
         launch(creation, who, address, listeners, args.store)
@@ -94,12 +84,6 @@ class TerminalProgress:
         if error and error != self._error:
             print(f"The session could not be prepared: {error}", file=sys.stderr, flush=True)
         self._error = error
-
-
-def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of a new session that were given; the others have their usual values."""
-    names = ("id_column", "label_column", "profile", "budget", "seed", "answers_per_item")
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
 
 
 def _ignored(folder: Path, options: Iterable[str]) -> str:

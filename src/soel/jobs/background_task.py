@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.errors import SoelError
 from soel.jobs.background import JobStatus, write_progress
 from soel.session import Session, SessionFolder
@@ -42,7 +42,7 @@ def run(words: Sequence[str]) -> int:
 def _attempt(place: SessionFolder, what: str, n: int | None, store: str | None) -> str:
     """Take the step; returns what went wrong, or nothing."""
     try:
-        with closing(workspace.open(place.path, store)) as session:
+        with closing(sessions.open_session(place.path, store)) as session:
             take_step(session, what, n, Reporter(place, what))
     except Exception as error:
         return in_words(error)

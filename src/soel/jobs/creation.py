@@ -6,19 +6,19 @@ process loses nothing: features are in their cache, the session appears whole or
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from soel.durable import mark, private_folder, remove_marked
 from soel.errors import DataError, SessionError
+from soel.features.source import Reading
 from soel.jobs.background import JobStatus, begin, progress
-from soel.jobs.creation_order import Order
 from soel.media.picture_pool import MediaOptions
-from soel.session import SessionFolder
+from soel.session import SessionFolder, SessionOptions
 
 CONFIG, SUFFIX = "config.json", ".soel"
 ENDED = JobStatus("create", False, error="The preparation ended without a session. Start it again.")
@@ -35,14 +35,43 @@ def _whole(path: Path) -> Path:
     return Path(os.path.normpath(Path(path).absolute()))
 
 
+@dataclass(frozen=True)
+class Request:
+    """A session that is asked for, as one line of text that a command can carry."""
+
+    folder: Path
+    data: Path
+    options: SessionOptions = field(default_factory=SessionOptions)
+    media: MediaOptions = field(default_factory=MediaOptions)
+
+    def to_text(self) -> str:
+        """As JSON; who is shown the progress is no part of it."""
+        media = asdict(replace(self.media, progress=None, scanned=None))
+        content = {"folder": self.folder, "data": self.data, "options": self.options.as_json(), "media": media}
+        return json.dumps(content, default=str)  # paths
+
+    @classmethod
+    def from_text(cls, text: str) -> Request:
+        """The request again."""
+        content = json.loads(text)
+        media = content["media"]
+        labels = None if media["labels"] is None else Path(media["labels"])
+        chosen = MediaOptions(**media | {"reading": Reading(**media["reading"]), "labels": labels})
+        return cls(Path(content["folder"]), Path(content["data"]), SessionOptions(**content["options"]), chosen)
+
+
 class Creation:
-    """A session that is to be made. options: as for `workspace.create`, all of them plain values."""
+    """A session that is to be made."""
 
     def __init__(
-        self, data: Path, options: Mapping[str, Any], store: str | None = None, media: MediaOptions | None = None
+        self,
+        data: Path,
+        options: SessionOptions | None = None,
+        store: str | None = None,
+        media: MediaOptions | None = None,
     ) -> None:
         self.data, self.folder = _whole(data), session_folder(data)
-        self._order = Order(self.folder, self.data, options, media or MediaOptions())
+        self._request = Request(self.folder, self.data, options or SessionOptions(), media or MediaOptions())
         self._store, self._process = store, 0
         if not self.is_done and not self.data.exists():
             raise DataError(f"{data} does not exist. Give a table, a folder of pictures or a clip.")
@@ -50,14 +79,20 @@ class Creation:
     def check(self) -> None:
         """Refuse at once what is known to fail; nothing is said of a session that is there."""
         if not self.is_done:
-            from soel.jobs.creation_check import check_order
+            from soel.jobs.creation_check import check_request
 
-            check_order(self._order, self._store)
+            check_request(self._request, self._store)
 
     @property
     def place(self) -> Path:
         """The folder for what is known of the creation, there as long as it is needed."""
         return self.folder.with_name(f".{self.folder.name}-preparing")
+
+    def make_place(self) -> Path:
+        """The same folder, made and marked as ours, so that it can be removed again."""
+        private_folder(self.place)
+        mark(self.place)
+        return self.place
 
     @property
     def is_done(self) -> bool:
@@ -66,9 +101,8 @@ class Creation:
 
     def start(self) -> None:
         """Begin, or join what another process has begun already."""
-        private_folder(self.place)
-        mark(self.place)
-        words = ["soel.jobs.creation_task", str(self.place), self._order.to_text()]
+        self.make_place()
+        words = ["soel.jobs.creation_task", str(self.place), self._request.to_text()]
         try:
             self._process = begin(SessionFolder(self.place), "create", words, self._store)
         except SessionError:

@@ -1,17 +1,18 @@
-"""What the process behind `creation` does, given PLACE ORDER STORE."""
+"""What the process behind `creation` does, given PLACE REQUEST STORE."""
 
 from __future__ import annotations
 
 import signal
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from soel.api import workspace
+from soel.api.sessions import create_session
 from soel.durable import remove_leftovers
 from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.background_task import Reporter, in_words
-from soel.jobs.creation_order import Order
+from soel.jobs.creation import Request
 from soel.session import SessionFolder
 
 
@@ -31,19 +32,20 @@ class Part(Reporter):
 
 def main(words: Sequence[str]) -> int:
     """Make the session and write down how it ended."""
-    folder, order, store = words
+    folder, request, store = words
     place = SessionFolder(Path(folder))
-    error = _attempt(place, Order.from_text(order), store or None)
+    error = _attempt(place, Request.from_text(request), store or None)
     if place.path.exists():  # somebody who saw the session may have cleared it
         write_progress(place, JobStatus("create", False, error=error))
     return 1 if error else 0
 
 
-def _attempt(place: SessionFolder, order: Order, store: str | None) -> str:
-    media = order.heard(Part(place, "extract", "write"), Part(place, "scan", "open"))
+def _attempt(place: SessionFolder, asked: Request, store: str | None) -> str:
+    extracting, scanning = Part(place, "extract", "write"), Part(place, "scan", "open")
+    media = replace(asked.media, progress=extracting, scanned=scanning)
     try:
-        remove_leftovers(order.folder)
-        made = workspace.create(order.folder, order.data, store=store, media=media, **order.options)
+        remove_leftovers(asked.folder)
+        made = create_session(asked.folder, asked.data, asked.options, store=store, media=media)
         made.close()
     except Exception as error:
         return in_words(error)

@@ -12,13 +12,13 @@ from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import draw_rows, write_sample
-from soel.errors import ConfigError, SchemaError, SessionError
+from soel.errors import SchemaError, SessionError
 from soel.session import Session
+from soel.session.config import POOL_ROWS
 from soel.session.folder import Whole
 from soel.types import Progress, Rows
 
 Write = Callable[[Stream, Rows, Path, Progress | None], str]
-POOL_ROWS = 200_000  # a larger table is thinned at random
 
 
 def find_stream(
@@ -32,8 +32,6 @@ def find_stream(
 
     Addresses and folders of Parquet files always are; a file is if it has more than `pool_rows` rows.
     """
-    if pool_rows < 2:
-        raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {pool_rows}.")
     if not _in_parts(data, pool_rows):
         return None
     return open_stream(data, id_column, [label_column] if label_column else [], columns)

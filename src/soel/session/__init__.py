@@ -1,7 +1,7 @@
 """The labelling session: what was asked, what was answered, what comes next."""
 
 from soel.session.answers import Answer, as_answers, read_verdict
-from soel.session.config import SessionConfig
+from soel.session.config import SessionConfig, SessionOptions
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.ledger import Ledger, fold
 from soel.session.ports import Engine, Event, Store
@@ -28,6 +28,7 @@ __all__ = [
     "Session",
     "SessionConfig",
     "SessionFolder",
+    "SessionOptions",
     "SessionState",
     "Status",
     "Store",

@@ -11,21 +11,71 @@ from typing import Any
 
 from soel.durable import write_whole
 from soel.errors import ConfigError, SessionError
+from soel.metrics.threshold import parse_threshold
+from soel.profiles import Profile
 
 FORMAT = 1
+POOL_ROWS = 200_000
 _TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold")
 _COUNTS = ("n_items", "seed", "budget", "answers_per_item")
 
 
 @dataclass(frozen=True)
-class SessionConfig:
-    """The choices that hold for the whole session.
+class SessionOptions:
+    """What a person chooses for a new session, by the command line, the page or Python.
 
-    session: its id. source: the name of the copied table. fingerprint: of that table's content.
+    id_column, label_column: columns of the data that name each item and hold known labels, which no one learns from.
+    threshold: a rule such as 'contamination' or 'share=0.02'. budget: labels that the expert can give.
+    contamination: the share of anomalies where it is known. answers_per_item: how many annotators label each item.
+    lease_minutes: how long an item that was shown is kept for whoever it was shown to. pool_rows: a larger table is
+    thinned to so many rows at random.
+    """
+
+    id_column: str | None = None
+    label_column: str | None = None
+    profile: str | Profile = "default"
+    seed: int = 0
+    budget: int = 20
+    threshold: str = "contamination"
+    contamination: float | None = None
+    answers_per_item: int = 1
+    lease_minutes: float = 10.0
+    pool_rows: int = POOL_ROWS
+
+    def __post_init__(self) -> None:
+        parse_threshold(self.threshold)
+        if self.budget < 1:
+            raise ConfigError(f"The budget must be at least one label, got {self.budget}.")
+        if self.seed < 0:
+            raise ConfigError(f"The seed must not be negative, got {self.seed}.")
+        if self.contamination is not None and not 0 <= self.contamination <= 0.5:
+            raise ConfigError(f"The contamination must lie between 0 and 0.5, got {self.contamination}.")
+        if self.answers_per_item < 1:
+            raise ConfigError(f"Each item needs at least one annotator, got {self.answers_per_item}.")
+        if not 0 < self.lease_minutes <= 7 * 24 * 60:
+            raise ConfigError(f"A lease lasts more than 0 minutes and at most a week, got {self.lease_minutes}.")
+        if self.pool_rows < 2:
+            raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {self.pool_rows}.")
+
+    def check_size(self, n_items: int) -> None:
+        """Refuse data with fewer items than the budget has labels."""
+        if self.budget > n_items:
+            raise ConfigError(f"The budget is {self.budget} labels but the data has {n_items} items; choose fewer.")
+
+    def as_json(self) -> dict[str, Any]:
+        """The options as plain JSON; a profile of one's own has no name that another process knows."""
+        if not isinstance(self.profile, str):
+            raise ConfigError("A profile of your own cannot be handed to another process; create the session here.")
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionConfig(SessionOptions):
+    """The options of a session and what it was started on; they hold for good.
+
+    session: its id. source: the name of the copied table. fingerprint: of that table's content. profile: its name.
     settings: every setting of the profile, so that a later release cannot change a running session.
-    threshold: a rule such as 'contamination' or 'share=0.02'. contamination: the share where it is known.
-    answers_per_item: how many annotators label each item. lease_minutes: how long an item that was shown is kept
-    for whoever it was shown to. store: the address of a shared database without its password, None for the folder.
+    store: the address of a shared database without its password, None for the folder.
     """
 
     session: str
@@ -35,31 +85,11 @@ class SessionConfig:
     n_items: int
     profile: str
     settings: Mapping[str, Any]
-    seed: int = 0
-    threshold: str = "contamination"
-    budget: int = 20
-    id_column: str | None = None
-    label_column: str | None = None
-    contamination: float | None = None
-    answers_per_item: int = 1
-    lease_minutes: float = 10.0
     store: str | None = None
 
     def __post_init__(self) -> None:
-        if self.budget < 1:
-            raise ConfigError(f"The budget must be at least one label, got {self.budget}.")
-        if self.budget > self.n_items:
-            raise ConfigError(
-                f"The budget is {self.budget} labels but the data has {self.n_items} items; choose fewer."
-            )
-        if self.seed < 0:
-            raise ConfigError(f"The seed must not be negative, got {self.seed}.")
-        if self.contamination is not None and not 0 <= self.contamination <= 0.5:
-            raise ConfigError(f"The contamination must lie between 0 and 0.5, got {self.contamination}.")
-        if self.answers_per_item < 1:
-            raise ConfigError(f"Each item needs at least one annotator, got {self.answers_per_item}.")
-        if not 0 < self.lease_minutes <= 7 * 24 * 60:
-            raise ConfigError(f"A lease lasts more than 0 minutes and at most a week, got {self.lease_minutes}.")
+        super().__post_init__()
+        self.check_size(self.n_items)
 
 
 def write_config(path: Path, config: SessionConfig) -> None:

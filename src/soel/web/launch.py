@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
-from soel.api import workspace
-from soel.durable import is_marked, mark, private_folder
+from soel.api import sessions
+from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.jobs.background import Background
 from soel.jobs.creation import Creation
@@ -48,9 +48,7 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
             serve(lambda site: _open(creation, auth, site, store, leaving), auth, owner, address, listeners.announce)
             return
         leaving.callback(creation.stop)
-        private_folder(creation.place)
-        mark(creation.place)
-        auth = Auth(creation.place)
+        auth = Auth(creation.make_place())
 
         def prepare(site: Site) -> ASGIApp:
             creation.start()  # only now: there is a port to be served on
@@ -78,11 +76,11 @@ def view_of(session: Session) -> ItemView:
     media = open_media(session.folder)
     if media is not None:
         return MediaView(media)
-    return TableView(session.ids, lambda: workspace.read_source(session).frame)
+    return TableView(session.ids, lambda: sessions.read_source(session).frame)
 
 
 def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
-    session = workspace.open(creation.folder, store)
+    session = sessions.open_session(creation.folder, store)
     leaving.callback(session.close)
     view_model = ViewModel(session, view_of(session), Background(creation.folder, store))
     app = create_app(view_model, auth, site)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.api import workspace
+from soel.api import sessions
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, read_outcome
 from soel.session import SessionState
@@ -81,7 +81,7 @@ class Results:
         scored = outcome.scored(self._view_model.session.ids, cut)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"scores{suffix}"
-            workspace.write_scores(path, scored)
+            sessions.write_scores(path, scored)
             return path.read_bytes()
 
     def _top(self, state: SessionState, outcome: Outcome, row: int, rank: int) -> TopItem:

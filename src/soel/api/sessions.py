@@ -26,72 +26,56 @@ from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import ConfigError, DataError, SchemaError, SessionError
 from soel.media.picture_pool import MEDIA, MediaOptions, read_new_pictures
 from soel.metrics.threshold import parse_threshold
-from soel.profiles import Profile, find_profile
+from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
-from soel.scoring.streaming import POOL_ROWS, open_other, open_whole
-from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, lay_out
+from soel.scoring.streaming import open_other, open_whole
+from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.stores.event_stores import as_written, new_store, open_store
 from soel.types import Floats, Progress
 
 
-def create(
+def create_session(
     folder: Path,
     data: str | Path,
+    options: SessionOptions | None = None,
     *,
-    id_column: str | None = None,
-    label_column: str | None = None,
-    profile: str | Profile = "default",
-    seed: int = 0,
-    budget: int = 20,
-    threshold: str = "contamination",
-    contamination: float | None = None,
-    answers_per_item: int = 1,
-    lease_minutes: float = 10.0,
     store: str | None = None,
     media: MediaOptions | None = None,
-    pool_rows: int = POOL_ROWS,
     cluster: ClusterOptions | None = None,
     columns: ReadOptions | Mapping[str, Any] | None = None,
 ) -> Session:
     """Start a session. It is written beside the folder first, so that it appears whole or not at all.
 
-    data: a path, or an fsspec address of a table. pool_rows: a larger table is thinned to so many rows at random.
-    answers_per_item: how many annotators label each item. lease_minutes: how long a shown item is kept for one of
-    them. store: the address of a PostgreSQL database for the events (default: a file in the folder). media: how
-    pictures are read, for data that are pictures. cluster: whose machines read data that a pool is drawn from.
-    columns: how the columns of a table are to be read, where the automatic reading is not wanted.
+    data: a path, or an fsspec address of a table. store: the address of a PostgreSQL database for the events (default:
+    a file in the folder). media: how pictures are read, for data that are pictures. cluster: whose machines read data
+    that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
+    is not wanted.
     """
-    folder, wanted = Path(folder), find_profile(profile)
-    parse_threshold(threshold)
+    options = options or SessionOptions()
+    folder, wanted = Path(folder), find_profile(options.profile)
     _check_free(folder)
-    sampling = Sampling(pool_rows, seed, write_sample if cluster is None else sampling_on(cluster, folder))
-    with read_pool(data, id_column, label_column, media, sampling, as_options(columns)) as pool:
+    write = write_sample if cluster is None else sampling_on(cluster, folder)
+    sampling = Sampling(options.pool_rows, options.seed, write)
+    with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
         table, chosen = pool.table, pool.profile(wanted)
+        found = {"id_column": pool.id_column, "label_column": pool.label_column}
         config = SessionConfig(
+            **vars(options) | found | {"profile": chosen.name},
             session=str(uuid.uuid4()),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             source=table.source,
             fingerprint=table.fingerprint,
             n_items=len(table.ids),
-            profile=chosen.name,
             settings=json.loads(json.dumps(chosen.to_json())),
-            seed=seed,
-            threshold=threshold,
-            budget=budget,
-            id_column=pool.id_column,
-            label_column=pool.label_column,
-            contamination=contamination,
-            answers_per_item=answers_per_item,
-            lease_minutes=lease_minutes,
             store=as_written(store),
         )
         _build(folder, pool, config, chosen.scaling_for(len(pool.table.frame.columns)), store)
-    return open(folder, store, cluster)
+    return open_session(folder, store, cluster)
 
 
-def open(folder: Path, store: str | None = None, cluster: ClusterOptions | None = None) -> Session:
+def open_session(folder: Path, store: str | None = None, cluster: ClusterOptions | None = None) -> Session:
     """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated.
 
     cluster: where it computes, None for this machine.
