@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import nn
 
+from soel import SOEL
+from soel.backbones.base import Members
 from soel.engines.local import LocalEngine
 from soel.metrics import auroc
 from soel.profiles import PAPER
+from soel.testing import check_backbone
 from soel.types import Estimate
 from tests.conftest import make_toy
 
@@ -43,3 +48,13 @@ def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -
     weights = [next(model.backbone.parameters()).detach().numpy() for model in (first, second, other)]
     np.testing.assert_array_equal(weights[0], weights[1])
     assert not np.array_equal(weights[0], weights[2])
+
+
+def test_it_keeps_the_laws_of_a_backbone() -> None:
+    check_backbone(partial(Members, make=TinyAutoencoder))
+
+
+def test_its_gradients_can_be_looked_at() -> None:
+    toy = make_toy(n_rows=60)
+    detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
+    assert len(set(detector.query(toy.x, 4).tolist())) == 4

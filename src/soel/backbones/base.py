@@ -67,7 +67,7 @@ class Members(Backbone):
                 torch.manual_seed(int(rng.integers(2**62)))
                 modules.append(make(n_features))
         self.members = nn.ModuleList(modules)
-        self.last_layer = list(dict(self.members[0].named_parameters()))[-1]
+        self.last_layer = f"members.0.{list(dict(modules[0].named_parameters()))[-1]}"  # the others are not asked
 
     @property
     def _each(self) -> list[Any]:
