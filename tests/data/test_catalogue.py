@@ -124,7 +124,7 @@ def test_medmnist_files_are_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "bloodmnist.npz", **parts, **codes)  # type: ignore[arg-type]
     sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
     assert isinstance(sets, ClassSets)
-    assert (sets.x_train.shape, sets.y_test.shape, sets.has_features) == ((6, 28, 28), (3,), False)
+    assert (sets.x_train.shape, sets.y_test.shape) == ((6, 28, 28), (3,))
 
 
 def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
     (tmp_path / "bloodmnist.npz").write_bytes(b"pixels")
     sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
     assert isinstance(sets, ClassSets)
-    assert (sets.has_features, sets.classes) == (True, (0, 1))
+    assert (sets.x_train.ndim, sets.classes) == (2, (0, 1))
 
 
 def test_idx_files_are_read(tmp_path: Path) -> None:

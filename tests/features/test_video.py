@@ -49,13 +49,6 @@ def test_thinning_keeps_ids_and_times(clips: Path) -> None:
     assert [grey(picture) for picture in thinned.read([1, 7])] == [5, 5]
 
 
-def test_frames_around_are_all_frames_even_when_thinned(clips: Path) -> None:
-    source = open_source(clips, Reading(every=5))
-    found = list(source.around(2, 0.3))
-    assert [time for time, _ in found] == pytest.approx([0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3])
-    assert [grey(picture) for _, picture in found] == [7, 8, 9, 10, 11, 12, 13]
-
-
 def test_one_file_is_a_source_too(clips: Path) -> None:
     assert len(open_source(clips / "a.mp4").items) == 30
 

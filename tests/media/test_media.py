@@ -132,7 +132,7 @@ def test_the_nearest_items_by_features(session: Session) -> None:
     assert found == [ids[row] for row in sorted(distances, key=lambda row: distances[row])[:2]]
 
 
-def test_clips_with_labels_and_the_frames_around_one(tmp_path: Path) -> None:
+def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
     for name in ("a", "b"):
         make_clip(tmp_path / "clips" / f"{name}.mp4", 20)
     (tmp_path / "labels.json").write_text(json.dumps({"a": "0" * 20, "b": "0" * 10 + "1" * 10}))
@@ -146,17 +146,14 @@ def test_clips_with_labels_and_the_frames_around_one(tmp_path: Path) -> None:
         assert shown is not None
         assert shown.kind == "video"
         item = session.ids[2]
-        frames = shown.frames_around(item, 0.4)
-        assert [round(frame.seconds, 3) for frame in frames] == [-0.4, -0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3, 0.4]
-        assert [frame.item for frame in frames][::4] == list(session.ids[1:4])
-        assert frames[1].item is None
-        assert [item for _, item in shown.items_around(item, 0.4)] == list(session.ids[1:4])
+        around = shown.items_around(item, 0.4)
+        assert [round(seconds, 3) for seconds, _ in around] == [-0.4, 0, 0.4]
+        assert [near for _, near in around] == list(session.ids[1:4])
 
 
-def test_a_lone_picture_has_no_frames_around_it(session: Session) -> None:
+def test_a_lone_picture_has_nothing_around_it(session: Session) -> None:
     media = open_media(session.folder)
     assert media is not None
-    assert media.frames_around(session.ids[0], 5) == []
     assert media.items_around(session.ids[0], 5) == []
 
 

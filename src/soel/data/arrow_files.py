@@ -129,7 +129,7 @@ def _arrow(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise DataError("Reading CSV and Parquet files needs pyarrow. Install soel[tables].") from error
+        raise DataError("CSV and Parquet files need pyarrow, which is not installed: pip install pyarrow.") from error
 
 
 def check_header(file: str, names: list[str], header: str) -> None:

@@ -47,11 +47,6 @@ class ClassSets:
         """The class codes."""
         return tuple(int(code) for code in np.unique(self.y_train))
 
-    @property
-    def has_features(self) -> bool:
-        """Whether the items are feature vectors; pixels need an extractor first."""
-        return self.x_train.ndim == 2
-
 
 Content = LabelledRows | ClassSets
 

@@ -79,11 +79,6 @@ class Encoder:
         return tuple(name for code in self._telling for name in code.feature_names)
 
     @property
-    def feature_columns(self) -> tuple[str, ...]:
-        """For each column of the matrix, the column of the frame it comes from."""
-        return tuple(code.name for code in self._telling for _ in code.feature_names)
-
-    @property
     def n_features(self) -> int:
         """The width of the matrix."""
         return len(self.feature_names)

@@ -38,10 +38,6 @@ class ImageArrays:
             picture = self.pictures[row]
             yield np.repeat(picture, 3, axis=-1) if picture.shape[-1] == 1 else picture
 
-    def around(self, row: int, seconds: float) -> Iterator[tuple[float, Picture]]:
-        """Nothing: these pictures have no time."""
-        return iter(())
-
 
 def image_array(name: str, pictures: Any, classes: Any = None, names: Sequence[str] | None = None) -> ImageArrays:
     """Pictures (N, H, W), (N, H, W, 1) or (N, H, W, 3) of bytes, with their classes (N,) where they are known."""

@@ -31,17 +31,6 @@ class ImageFiles:
         for row in rows:
             yield _loaded(self.paths[row])
 
-    def around(self, row: int, seconds: float) -> Iterator[tuple[float, Picture]]:
-        """Frames of the same clip near in time."""
-        centre = self.items[row]
-        if centre.time is None:
-            return
-        for item, path in zip(self.items, self.paths, strict=True):
-            if item.clip == centre.clip and item.time is not None and abs(item.time - centre.time) <= seconds:
-                picture = _loaded(path)
-                if not isinstance(picture, DataError):
-                    yield item.time, picture
-
 
 def image_folder(
     folder: Path, frame_rate: float | None = None, every: int = 1, scanned: Scanned | None = None

@@ -62,9 +62,6 @@ class Source(Protocol):
     def read(self, rows: Sequence[int]) -> Iterator[Picture | DataError]:
         """The pictures (H, W, 3) of these rows, in order."""
 
-    def around(self, row: int, seconds: float) -> Iterator[tuple[float, Picture]]:
-        """Time and picture of the frames within so many seconds of a frame; nothing for a lone picture."""
-
 
 def numbered(digests: Iterable[str]) -> list[str]:
     """Ids from content: the digest and the number of its occurrence, so that equal pictures stay apart."""

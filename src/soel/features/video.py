@@ -51,16 +51,6 @@ class VideoClips:
             frames = [frame for _, frame in stretch]
             yield from _complete(self.clips[number], frames)
 
-    def around(self, row: int, seconds: float) -> Iterator[tuple[float, Picture]]:
-        """All frames of the clip, thinned out or not, near in time."""
-        number, centre = self.frames[row]
-        clip = self.clips[number]
-        at = clip.time(centre)
-        near = [frame for frame in range(len(clip.ticks)) if abs(clip.time(frame) - at) <= seconds + 1e-9]
-        for frame, picture in zip(near, _complete(clip, near), strict=True):
-            if not isinstance(picture, DataError):
-                yield clip.time(frame), picture
-
 
 def read_clips(place: Path, every: int = 1, scanned: Scanned | None = None) -> VideoClips:
     """A clip, or all clips below a folder; every n-th frame is an item."""

@@ -1,4 +1,4 @@
-"""What people want to see of a session's pictures: thumbnails, the frames around one, those that look alike."""
+"""What people want to see of a session's pictures: thumbnails, the items around one in time, those that look alike."""
 
 from __future__ import annotations
 
@@ -16,20 +16,9 @@ from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
 from soel.features.neighbours import nearest
 from soel.features.source import Reading, open_source
-from soel.features.thumbnails import as_jpeg, kept_thumbnail
+from soel.features.thumbnails import kept_thumbnail
 from soel.media.picture_pool import MEDIA, read_note
 from soel.session import SessionFolder
-
-MOST_FRAMES = 41
-
-
-@dataclass(frozen=True)
-class NearFrame:
-    """A frame near another. seconds: before (negative) or after it. item: its id, where it is an item itself."""
-
-    seconds: float
-    item: str | None
-    jpeg: bytes
 
 
 @dataclass(frozen=True)
@@ -47,20 +36,6 @@ class SessionMedia:
     def thumbnail(self, item: str, size: int = 256) -> bytes:
         """A JPEG with no side longer than `size`; made once, then read from the session's folder."""
         return kept_thumbnail(self.folder.path / "thumbnails", item, size, lambda: self._picture(item))
-
-    def frames_around(self, item: str, seconds: float = 2.0, size: int = 256) -> list[NearFrame]:
-        """The frames within so many seconds, in order, thinned to a few dozen; nothing for a lone picture."""
-        row = self._source_row(item)
-        centre = self.source.items[row]
-        if centre.time is None:
-            return []
-        found = list(self.source.around(row, seconds))
-        step = -(-len(found) // MOST_FRAMES)
-        known = {round(i.time, 6): i.id for i in self.items if i.clip == centre.clip and i.time is not None}
-        return [
-            NearFrame(time - centre.time, known.get(round(time, 6)), as_jpeg(picture, size))
-            for time, picture in found[::step]
-        ]
 
     def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
         """The items of the same clip within so many seconds, in order, with the seconds before or after."""

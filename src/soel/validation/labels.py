@@ -6,7 +6,6 @@ import math
 from numbers import Real
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +51,8 @@ def is_number(cell: Any) -> bool:
 
 
 def _as_column(y: Any) -> NDArray[Any]:
+    import narwhals.stable.v2 as nw  # here, so that checking a name costs no data frames
+
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return series.to_numpy()
