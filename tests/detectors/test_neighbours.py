@@ -23,19 +23,6 @@ def test_rows_around_labelled_anomalies_by_hand() -> None:
     assert suspects[40:].sum() == suspects.sum() == 4  # 5 % of the pool, all of the anomaly's own cluster
 
 
-@pytest.mark.parametrize("name", list(DETECTORS))
-def test_laws(name: str, toy: Sample) -> None:
-    companion = DETECTORS.get(name)
-    for labels in (NOTHING, toy.labels(), np.where(toy.is_anomaly, 1, -1), np.where(toy.is_anomaly, -1, 0)):
-        fitted = companion.fit(toy.x, labels.astype(np.int8), 0)
-        scores = fitted.score(toy.x)
-        assert scores.shape == (200,)
-        assert np.isfinite(scores).all()
-        again = companion.from_arrays(fitted.arrays()).score(toy.x)
-        np.testing.assert_array_equal(scores, again)
-        np.testing.assert_allclose(fitted.score(toy.x[:7]), scores[:7], rtol=1e-4, atol=1e-4)
-
-
 def test_labels_help(toy: Sample) -> None:
     without = auroc(toy.is_anomaly, Neighbours.fit(toy.x, NOTHING, 0).score(toy.x))
     with_labels = auroc(toy.is_anomaly, Neighbours.fit(toy.x, toy.labels(), 0).score(toy.x))

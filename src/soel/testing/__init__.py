@@ -10,6 +10,7 @@ test by law, go through the kit's list::
 
 from soel.testing.backbones import BACKBONE_LAWS, check_backbone
 from soel.testing.contamination import CONTAMINATION_LAWS, check_contamination_estimator
+from soel.testing.detectors import DETECTOR_LAWS, check_detector
 from soel.testing.extractors import EXTRACTOR_LAWS, check_extractor
 from soel.testing.objectives import OBJECTIVE_LAWS, check_objective
 from soel.testing.stores import STORE_LAWS, check_store
@@ -18,12 +19,14 @@ from soel.testing.strategies import STRATEGY_LAWS, check_strategy
 __all__ = [
     "BACKBONE_LAWS",
     "CONTAMINATION_LAWS",
+    "DETECTOR_LAWS",
     "EXTRACTOR_LAWS",
     "OBJECTIVE_LAWS",
     "STORE_LAWS",
     "STRATEGY_LAWS",
     "check_backbone",
     "check_contamination_estimator",
+    "check_detector",
     "check_extractor",
     "check_objective",
     "check_store",
