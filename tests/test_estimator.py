@@ -159,7 +159,11 @@ def test_categories_missing_values_and_unseen_ones(toy: Sample) -> None:
     frame.loc[3, "a"] = np.nan
     detector = quick().fit(frame, toy.labels())
     new = frame.head(5).assign(kind="never seen", b=np.nan)
-    assert np.isfinite(detector.anomaly_score(new)).all()
+    scores = detector.anomaly_score(new)
+    assert len(np.unique(scores)) == 5
+    assert np.isfinite(scores).all()
+    middle = new.assign(kind="never seen", b=frame["b"].median())  # a missing value counts as the middle one
+    np.testing.assert_allclose(detector.anomaly_score(middle)[:, None], scores[:, None], rtol=0.2)
 
 
 def test_other_columns_are_refused(toy: Sample) -> None:
@@ -182,7 +186,10 @@ def test_labels_of_one_kind_and_all_rows_labelled(toy: Sample) -> None:
         labels = np.full(len(toy.x), -1)
         labels[np.flatnonzero(toy.is_anomaly == kind)[:4]] = kind
         detector = quick().fit(toy.x, labels)
-        assert 0 <= detector.contamination_ <= 1
+        low, high = detector.contamination_interval_
+        assert low <= detector.contamination_ <= high
+        assert (detector.contamination_ >= 4 / 200) if kind else (detector.contamination_ < 0.2)
+        assert np.ptp(detector.anomaly_score(toy.x)) > 0
     everything = quick().fit(toy.x, toy.is_anomaly.astype(int))
     assert auroc(toy.is_anomaly, everything.anomaly_score(toy.x)) > 0.95
 
@@ -222,9 +229,11 @@ def test_an_empty_column_of_a_frame_changes_nothing(toy: Sample) -> None:
 def test_constant_columns_and_duplicate_rows_are_no_trouble() -> None:
     x = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 6, axis=0)
     x[:, 1] = 4
-    assert np.isfinite(quick().fit(x).anomaly_score(x)).all()
+    scores = quick().fit(x).anomaly_score(x).reshape(10, 6)
+    np.testing.assert_allclose(scores, scores[:, :1].repeat(6, axis=1), rtol=1e-4, atol=1e-5)  # copies score alike
+    assert len(np.unique(scores[:, 0].round(4))) == 10
     flat = np.ones((20, 2))
-    assert np.isfinite(quick().fit(flat).anomaly_score(flat)).all()
+    assert np.ptp(quick().fit(flat).anomaly_score(flat)) == 0
 
 
 def test_save_and_load(tmp_path: Path, toy: Sample, fitted: SOEL) -> None:

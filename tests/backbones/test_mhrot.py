@@ -64,10 +64,11 @@ def test_losses_of_a_network_that_knows_nothing() -> None:
 def test_the_penalty_is_paid_once_and_only_while_training() -> None:
     free, paying = build(1, penalty=0.0, dropout=0.0), build(1, penalty=10.0, dropout=0.0)
     x = rows(4, 1)
-    l0, l1 = (paid - plain for paid, plain in zip(paying.losses(x), free.losses(x), strict=True))
-    torch.testing.assert_close(l0, l1, rtol=1e-4, atol=1e-4)
-    assert l0.min() > 0
-    torch.testing.assert_close(paying.eval().losses(x)[0].shape, free.eval().losses(x)[0].shape)
+    features = build(1, dropout=0.0)._features(x)
+    expected = 10 * features.square().mean(dim=(-2, -1))
+    for paid, plain in zip(paying.losses(x), free.losses(x), strict=True):
+        torch.testing.assert_close(paid - plain, expected, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(paying.eval().losses(x), free.eval().losses(x))
 
 
 def test_the_paper_s_size() -> None:
@@ -83,21 +84,6 @@ def test_embeddings_are_the_features_of_all_views() -> None:
     embedding = backbone.embed(rows(20))
     assert embedding.shape == (2, 20, 36 * backbone.network.n_features)
     torch.testing.assert_close(embedding[:, 16:], backbone.embed(rows(20)[:, 16:]), rtol=1e-4, atol=1e-5)
-
-
-def test_a_member_of_a_stack_computes_what_it_computes_alone() -> None:
-    stack, alone = build(3), build(1)
-    for together, single in zip(stack.losses(rows(5, 3)), alone.losses(rows(5, 1)), strict=True):
-        torch.testing.assert_close(together[:1], single, rtol=1e-4, atol=1e-5)
-
-
-def test_gradients_reach_every_parameter() -> None:
-    backbone = build()
-    l0, l1 = backbone.losses(rows(4))
-    (l0.mean() + 0.5 * l1.mean()).backward()
-    for name, parameter in backbone.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().max() > 0, name
 
 
 def test_dropout_follows_the_seed_and_goes_on_from_a_copy() -> None:
@@ -169,9 +155,14 @@ def test_models_join_and_split() -> None:
 
 def test_gradients_as_embeddings() -> None:
     model = engine(1).new_model(SIDE * SIDE)
-    found = gradient_embeddings(model, rows(3)[0].numpy(), np.array([True, False, True]))
-    assert found.shape == (3, 10 * 64)
-    assert np.ptp(found, axis=0).max() > 0
+    pictures, suspected = rows(3)[0], np.array([True, False, True])
+    found = gradient_embeddings(model, pictures.numpy(), suspected)
+    for row, picture in enumerate(pictures):
+        model.backbone.zero_grad()
+        model.backbone.losses(picture[None, None])[int(suspected[row])].sum().backward()
+        heads = model.backbone.get_parameter(model.backbone.last_layer)
+        assert heads.grad is not None
+        np.testing.assert_allclose(found[row], heads.grad.flatten().numpy(), atol=1e-5)
 
 
 def test_the_network_s_short_cuts_and_strides() -> None:

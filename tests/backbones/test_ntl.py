@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 import torch
 
 from soel.backbones.ntl import NTL, FeatureNTL, TableNTL, contrast
@@ -21,9 +22,11 @@ def test_loss_worked_by_hand() -> None:
 def test_the_opposing_loss_stays_finite_when_p_rounds_to_one() -> None:
     # Each view equals the row and opposes every other view: p_k is 1 within float32.
     codes = torch.tensor([[[[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]]]) * 50
+    # Over the temperature, view 1 is 10 with the row and -10 with view 2, which is -10 with both: gaps of 20 and 0.
     _, l1 = contrast(codes)
-    assert torch.isfinite(l1).all()
-    assert l1.item() > 5
+    assert l1.item() == pytest.approx((20 + math.log(2)) / 2 / math.log(2), rel=1e-5)
+    surer = torch.tensor([[[[1.0, 0.0]] + [[1.0, 0.0]] + [[-1.0, 0.0]] * 8]])
+    assert torch.isfinite(torch.stack(contrast(surer * 1e6))).all()
 
 
 def test_sizes_follow_the_paper() -> None:
@@ -40,7 +43,9 @@ def test_sizes_follow_the_paper() -> None:
 def test_embedding_takes_the_row_along() -> None:
     backbone = TableNTL(9, [np.random.default_rng(0)]).eval()
     x = torch.randn(1, 4, 9, generator=torch.Generator().manual_seed(0))
-    assert backbone.embed(x).shape == (1, 4, 10 * 18)
+    embedding = backbone.embed(x)
+    assert embedding.shape == (1, 4, 10 * 18)
+    torch.testing.assert_close(embedding[0, :, :18], _encode(backbone, x[0]), rtol=1e-4, atol=1e-5)
 
 
 def test_matches_a_loop_over_transformations() -> None:

@@ -14,6 +14,7 @@ from soel.engines.local import LocalEngine
 from soel.metrics import auroc
 from soel.profiles import PAPER
 from soel.testing import check_backbone
+from soel.training import losses
 from soel.types import Estimate
 from tests.conftest import make_toy
 
@@ -35,7 +36,11 @@ def test_own_module_trains_in_the_loop() -> None:
     toy = make_toy()
     engine = LocalEngine(PAPER, seed=0, backbone=TinyAutoencoder)
     detector = engine.learn(engine.warm_up(toy.x), toy.x, toy.labels(), Estimate(0.1, 0.1, 0.1, "fixed"))
-    assert auroc(toy.is_anomaly, detector.score(toy.x)) > 0.9
+    untrained = LocalEngine(PAPER, seed=0, backbone=TinyAutoencoder).new_model(6)
+    for before, after in zip(untrained.backbone.parameters(), detector.model.backbone.parameters(), strict=True):
+        assert not torch.equal(before, after)
+    fresh = auroc(toy.is_anomaly, losses(untrained, toy.x)[0][0])
+    assert auroc(toy.is_anomaly, detector.score(toy.x)) > max(fresh, 0.9)
 
 
 def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -> None:

@@ -109,11 +109,20 @@ def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.Monk
     assert auroc(is_anomaly, fitted.score(x)) > 0.95
 
 
-@pytest.mark.parametrize("rows", [np.zeros((8, 310)), np.ones((8, 310)), np.eye(8, 310)], ids=["zero", "same", "apart"])
-def test_degenerate_pools_give_finite_scores(rows: Floats) -> None:
-    labels = np.array([0, 1, -1, -1, -1, -1, -1, -1], np.int8)
-    for known, share in ((labels, 0.2), (np.abs(labels), 0.5), (np.full(8, 1, np.int8), 0.5)):
-        assert np.isfinite(Angular.fit(rows.astype(np.float32), known, 0, share).score(rows)).all()
+FEW = np.array([0, 1, -1, -1, -1, -1, -1, -1], np.int8)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((8, 310)), np.ones((8, 310))], ids=["zero", "same"])
+@pytest.mark.parametrize(("known", "share"), [(FEW, 0.2), (np.abs(FEW), 0.5), (np.full(8, 1, np.int8), 0.5)])
+def test_rows_that_are_all_the_same_score_0(rows: Floats, known: np.ndarray, share: float) -> None:
+    np.testing.assert_allclose(Angular.fit(rows.astype(np.float32), known, 0, share).score(rows), 0, atol=1e-4)
+
+
+def test_of_eight_rows_at_right_angles_the_labelled_anomaly_stands_out() -> None:
+    scores = Angular.fit(np.eye(8, 310, dtype=np.float32), FEW, 0, 0.2).score(np.eye(8, 310))
+    assert np.isfinite(scores).all()
+    assert scores.argmax() == 1
+    assert scores[1] > scores[0] + 1
 
 
 def test_a_model_of_an_earlier_form_says_what_to_do() -> None:

@@ -55,10 +55,18 @@ def test_large_pools_are_sampled_by_the_seed() -> None:
     assert not np.array_equal(first.reference, other.reference)
 
 
-@pytest.mark.parametrize("x", [np.ones((5, 2)), np.zeros((2, 1)), np.arange(6.0).reshape(6, 1)])
-def test_degenerate_pools(x: np.ndarray) -> None:
-    scores = Neighbours.fit(x, np.full(len(x), -1, np.int8), 0).score(x)
-    assert np.isfinite(scores).all()
+@pytest.mark.parametrize("x", [np.ones((5, 2)), np.zeros((2, 1))], ids=["copies", "two rows"])
+def test_rows_that_are_all_the_same_score_0(x: np.ndarray) -> None:
+    assert Neighbours.fit(x, np.full(len(x), -1, np.int8), 0).score(x).tolist() == [0] * len(x)
+
+
+def test_few_rows_on_a_line() -> None:
+    x = np.arange(6.0)[:, None]  # those beyond CLIP are one point
+    scores = Neighbours.fit(x, np.full(6, -1, np.int8), 0).score(x)
+    assert scores.mean() == pytest.approx(0, abs=1e-6)
+    assert scores.argmin() == 2  # the middle one
+    assert scores[0] > scores[1] > scores[2]
+    assert scores[3] == scores[4] == scores[5]
 
 
 def test_angles_forget_the_length_of_a_row_and_heed_labelled_anomalies() -> None:

@@ -66,10 +66,16 @@ def test_the_default_network_runs_in_torch_where_the_exporter_is_missing(
 ) -> None:
     monkeypatch.setattr(efficientnet, "find_spec", lambda name: None)
     extractor = efficientnet.load_efficientnet(tmp_path)
-    pictures = np.stack([noise(seed, extractor.size, extractor.size) for seed in range(2)])
+    assert isinstance(extractor, efficientnet.TorchEfficientNet)
+    assert not list(tmp_path.rglob("*.onnx"))
+    grey = np.full((1, extractor.size, extractor.size, 3), 127, np.uint8)  # what the network sees as 0
+    with torch.no_grad():
+        known = efficientnet.load_module()(torch.zeros(1, 3, extractor.size, extractor.size)).numpy()
+    pictures = np.concatenate([grey, noise(0, extractor.size, extractor.size)[None]])
     features = extractor.features(pictures)
     assert features.shape == (2, efficientnet.WIDTH)
-    assert np.abs(features[0] - features[1]).max() > 0.1
+    np.testing.assert_allclose(features[:1], known, rtol=1e-3, atol=1e-4)
+    assert np.abs(features[1] - known[0]).max() > 0.1
 
 
 def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

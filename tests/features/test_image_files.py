@@ -33,6 +33,7 @@ def test_equal_files_have_ids_of_their_own(tmp_path: Path) -> None:
 
 def test_another_picture_is_another_fingerprint(tmp_path: Path) -> None:
     before = fingerprint(open_source(make_folder(tmp_path)).items)
+    assert fingerprint(open_source(make_folder(tmp_path)).items) == before  # the same pictures, written anew
     Image.fromarray(noise(99)).save(tmp_path / "odd" / "picture0.png")
     assert fingerprint(open_source(tmp_path).items) != before
 

@@ -60,11 +60,15 @@ def test_printing_colours(tmp_path: Path) -> None:
 
 
 def test_a_picture_is_turned_upright(tmp_path: Path) -> None:
-    image = Image.new("RGB", (8, 4), "black")
+    image = Image.new("RGB", (16, 8), "black")
+    image.paste("white", (0, 0, 8, 8))  # the left half, which is the upper one once the picture stands
     exif = image.getexif()
     exif[0x0112] = 6  # taken with the camera on its side
     image.save(tmp_path / "a.jpg", exif=exif)
-    assert load_picture(tmp_path / "a.jpg").shape == (8, 4, 3)
+    upright = load_picture(tmp_path / "a.jpg")
+    assert upright.shape == (16, 8, 3)
+    assert upright[:6].min() > 200
+    assert upright[10:].max() < 50
 
 
 @pytest.mark.parametrize("size", [(60_000, 60_000), (12_000, 8_000), (7_000, 7_000)])

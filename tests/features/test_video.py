@@ -50,7 +50,11 @@ def test_thinning_keeps_ids_and_times(clips: Path) -> None:
 
 
 def test_one_file_is_a_source_too(clips: Path) -> None:
-    assert len(open_source(clips / "a.mp4").items) == 30
+    source = open_source(clips / "a.mp4")
+    assert len(source.items) == 30
+    (picture,) = source.read([7])
+    assert isinstance(picture, np.ndarray)
+    assert grey(picture) == 7
 
 
 def test_broken_clips_are_named(clips: Path, tmp_path: Path) -> None:

@@ -42,12 +42,15 @@ def test_draws_follow_the_softmax() -> None:
 def test_a_cold_rule_takes_the_farthest() -> None:
     selection = Diverse(temperature=1e-6).select(line([0, 1, 9, 10], [0, -1, -1, -1]), 2, np.random.default_rng(0))
     assert selection.rows.tolist()[0] == 3
+    np.testing.assert_allclose(selection.odds, [1, 0.5], rtol=1e-3)  # then 1 and 9 lie as far from what is known
 
 
 def test_large_distances_do_not_overflow() -> None:
-    view = line([0, 1e6, 2e6, 3e6])
-    odds = Diverse(temperature=0.001).select(view, 4, np.random.default_rng(0)).odds
-    assert np.isfinite(odds).all()
+    # Labelled at 0: the farthest first; then two that lie as far from what is known; then the one that is left.
+    view = line([0, 1e6, 2e6, 3e6], [0, -1, -1, -1])
+    selection = Diverse(temperature=0.001).select(view, 3, np.random.default_rng(0))
+    assert selection.rows[0] == 3
+    np.testing.assert_allclose(selection.odds, [1, 0.5, 1], rtol=1e-3)
 
 
 def test_the_central_first_query_is_in_the_middle() -> None:
