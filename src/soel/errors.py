@@ -15,6 +15,7 @@
     │   └── LockedError      another process holds it now
     └── SessionError         the labelling session cannot do what was asked
         ├── UnknownItemError an item id that the session does not know
+        ├── DamagedError     a file or an event is not what it was
         └── ClusterLostError the head of a Ray cluster is gone, and Ray with it: this process should end
 
 Every message says what was wrong, what was given and what to do.
@@ -70,6 +71,10 @@ class LockedError(StorageError):
 
 class SessionError(SoelError):
     """The labelling session cannot do what was asked."""
+
+
+class DamagedError(SessionError):
+    """A file or an event is not what it was."""
 
 
 class UnknownItemError(SessionError):

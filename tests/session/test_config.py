@@ -101,8 +101,9 @@ def test_repeated_ids_and_other_lengths_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_damaged_files_say_so(tmp_path: Path) -> None:
+def test_damaged_files_of_a_session_without_digests_say_so(tmp_path: Path) -> None:
     lay_out(tmp_path, make_config(), IDS, make_points())
+    edit(tmp_path / "config.json", seal=True, digests={})
     (tmp_path / "ids.json").write_text("[1]")
     with pytest.raises(SessionError, match="list of items"):
         _ = SessionFolder(tmp_path).ids

@@ -9,6 +9,7 @@ from soel.oracle import SimulatedExpert
 from soel.session import Event, Session
 from soel.session.replay import replay
 from tests.session.conftest import TRUTH, MakeSession
+from tests.session.test_config import edit
 
 
 def work(session: Session) -> None:
@@ -70,6 +71,7 @@ def test_other_data_show_in_every_step(session: Session, make_session: MakeSessi
     work(session)
     points = np.load(session.folder.path / "features.npy")
     np.save(session.folder.path / "features.npy", points * 1.5)
+    edit(session.folder.path / "config.json", seal=True, digests={})
     steps = replay(make_session())
     assert all(step.difference for step in steps if step.what != "estimate")
     assert "fingerprint was" in steps[0].difference

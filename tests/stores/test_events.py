@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.errors import SessionError
+from soel.errors import SessionError, StorageError
 from soel.stores import schema
 from soel.stores.events import SqlStore
 from soel.testing import STORE_LAWS
@@ -115,7 +115,7 @@ def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SessionError, match="cannot be used"):
+    with pytest.raises(StorageError, match=r"nowhere/events\.sqlite cannot be used: No such file"):
         SqlStore(tmp_path / "nowhere" / "events.sqlite")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 from pathlib import Path
@@ -23,6 +24,16 @@ class Trap:
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return (Path.touch, (self.target,))
+
+
+def edit(folder: Path, vouch: bool = True, **changes: object) -> None:
+    """Change a manifest. vouch: with a fingerprint that fits, as somebody would who knows how it is made."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text()) | changes
+    if vouch:
+        text = json.dumps(manifest["content"], sort_keys=True)
+        manifest["fingerprint"] = hashlib.sha256((manifest["weights_sha256"] + text).encode()).hexdigest()[:16]
+    path.write_text(json.dumps(manifest))
 
 
 @pytest.fixture
@@ -73,15 +84,11 @@ def test_truncated_weights_are_noticed(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "manifest.json"])
 def test_a_pickle_in_the_folder_is_never_run(folder: Path, tmp_path: Path, name: str) -> None:
-    import hashlib
-
     sprung = tmp_path / "sprung"
     payload = pickle.dumps(Trap(sprung))
     (folder / name).write_bytes(payload)
     if name == "weights.safetensors":  # even with a manifest that vouches for it
-        manifest = json.loads((folder / "manifest.json").read_text())
-        manifest["weights_sha256"] = hashlib.sha256(payload).hexdigest()
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        edit(folder, weights_sha256=hashlib.sha256(payload).hexdigest())
     with pytest.raises(ModelFileError):
         SOEL.load(folder)
     assert not sprung.exists()
@@ -102,8 +109,7 @@ def test_extra_pickles_beside_the_model_are_ignored(folder: Path, tmp_path: Path
     ],
 )
 def test_lying_manifests(folder: Path, change: dict[str, object], message: str) -> None:
-    path = folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    edit(folder, True, **change)
     with pytest.raises(ModelFileError, match=message):
         SOEL.load(folder)
 
@@ -111,9 +117,15 @@ def test_lying_manifests(folder: Path, change: dict[str, object], message: str) 
 def test_a_manifest_that_claims_a_huge_network_costs_no_memory(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(30, 3))
     SOEL("paper", random_state=0).fit(x).save(tmp_path / "model")
-    path = tmp_path / "model" / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["content"]["n_features"] = 10**6
-    path.write_text(json.dumps(manifest))
+    content = json.loads((tmp_path / "model" / "manifest.json").read_text())["content"]
+    edit(tmp_path / "model", content=content | {"n_features": 10**6})
     with pytest.raises(ModelFileError, match="1000000 features"):
         SOEL.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("change", [{"content": {"x": 1.0000001}}, {"content": {"x": 1, "y": 2}}, {"fingerprint": "0"}])
+def test_a_manifest_that_was_changed_by_hand_is_refused(folder: Path, change: dict[str, object]) -> None:
+    """A threshold is a number in there, and nothing else would notice another one."""
+    edit(folder, False, **change)
+    with pytest.raises(ModelFileError, match=r"manifest\.json is not what it was when the model was saved"):
+        read_model(folder)

@@ -21,9 +21,9 @@ from soel.data.reading.options import ReadOptions, as_options
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
-from soel.durable import building, copy_whole, replacing, write_whole
+from soel.durable import building, copy_whole, explain, replacing, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
-from soel.errors import ConfigError, DataError, SchemaError, SessionError
+from soel.errors import ConfigError, DamagedError, DataError, SchemaError, SessionError
 from soel.media.picture_pool import MEDIA, MediaOptions, read_new_pictures
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import find_profile
@@ -113,9 +113,11 @@ def engine_maker_on(cluster: ClusterOptions, place: SessionFolder) -> Callable[[
 def read_encoder(place: SessionFolder) -> Encoder:
     """How the session turns rows into features."""
     try:
-        return Encoder.from_json(json.loads(place.encoder.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise SessionError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
+        return Encoder.from_json(json.loads(place.checked(place.encoder.name).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise explain(error, place.encoder, "read") from error
+    except ValueError as error:
+        raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
 
 
 def read_source(session: Session) -> Table:
@@ -123,9 +125,9 @@ def read_source(session: Session) -> Table:
     config, place = session.config, session.folder
     exclude = [config.label_column] if config.label_column else []
     reading = None if (place.path / MEDIA).exists() else read_encoder(place).how
-    table = read_table(place.source, config.id_column, exclude, reading=reading)
+    table = read_table(place.checked(place.source.name), config.id_column, exclude, reading=reading)
     if table.fingerprint != config.fingerprint:
-        raise SessionError(f"{place.source} was changed after the session started; restore it from a copy.")
+        raise DamagedError(f"{place.source} was changed after the session started; restore it from a copy.")
     return table
 
 
@@ -206,7 +208,7 @@ def _check_free(folder: Path) -> None:
 
 def _build(folder: Path, pool: Pool, config: SessionConfig, scaling: str, store: str | None) -> None:
     encoder, features = pool.encoded(scaling)
-    with building(folder) as partial:
+    with building(folder, private=True) as partial:
         copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
         new_store(partial, config, store).close()

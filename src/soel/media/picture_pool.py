@@ -11,7 +11,7 @@ from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.row_ids import given_ids
-from soel.errors import DataError, SchemaError
+from soel.errors import DamagedError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
@@ -85,7 +85,11 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
 
 def read_note(folder: Path) -> dict[str, Any]:
     """Where the session's pictures lie and how they were read."""
-    note: dict[str, Any] = json.loads((folder / MEDIA).read_text(encoding="utf-8"))
+    path = SessionFolder(folder).checked(MEDIA)
+    try:
+        note: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
     return note
 
 

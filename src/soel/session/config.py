@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from soel.durable import write_whole
-from soel.errors import ConfigError, SessionError
+from soel.durable import explain, write_whole
+from soel.errors import ConfigError, DamagedError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 
@@ -76,6 +76,7 @@ class SessionConfig(SessionOptions):
     session: its id. source: the name of the copied table. fingerprint: of that table's content. profile: its name.
     settings: every setting of the profile, so that a later release cannot change a running session.
     store: the address of a shared database without its password, None for the folder.
+    digests: of the files that the session rests on, by name; none in a session of an older release.
     """
 
     session: str
@@ -86,6 +87,7 @@ class SessionConfig(SessionOptions):
     profile: str
     settings: Mapping[str, Any]
     store: str | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,7 +113,7 @@ def read_config(path: Path) -> SessionConfig:
         )
     seal = content.pop("seal", None)
     if seal != _seal(content):
-        raise SessionError(f"{path} was changed after it was written; restore it from a copy, or start a new session.")
+        raise DamagedError(f"{path} was changed after it was written; restore it from a copy, or start a new session.")
     content.pop("format")
     _check(path, content)
     return SessionConfig(**content)
@@ -122,10 +124,12 @@ def _parse(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise SessionError(f"{path.parent} is not a session folder; start one with `soel init`.") from error
-    except (OSError, ValueError) as error:
-        raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+    except OSError as error:
+        raise explain(error, path, "read") from error
+    except ValueError as error:
+        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
     if not isinstance(content, dict):
-        raise SessionError(f"{path} is not a session's config; restore it from a copy.")
+        raise DamagedError(f"{path} is not a session's config; restore it from a copy.")
     return content
 
 
@@ -135,13 +139,14 @@ def _seal(content: Mapping[str, Any]) -> str:
 
 
 def _check(path: Path, content: Mapping[str, Any]) -> None:
-    known = {field.name for field in fields(SessionConfig)}
-    required = {field.name for field in fields(SessionConfig) if field.default is MISSING}
+    known = {each.name for each in fields(SessionConfig)}
+    required = {each.name for each in fields(SessionConfig) if each.default is each.default_factory is MISSING}
     right = (
         required <= set(content) <= known  # a setting that an older release did not have takes its default
         and all(isinstance(content.get(name, ""), str) for name in _TEXT)
         and all(isinstance(content.get(name, 1), int) for name in _COUNTS)
         and isinstance(content["settings"], dict)
+        and isinstance(content.get("digests", {}), dict)
     )
     if not right:
-        raise SessionError(f"{path} lacks settings, or has some of another kind; restore it from a copy.")
+        raise DamagedError(f"{path} lacks settings, or has some of another kind; restore it from a copy.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import zipfile
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.durable import move, replacing
-from soel.errors import SessionError
+from soel.errors import DamagedError
+from soel.session.digests import digest_of
 from soel.types import Floats
 
 
@@ -33,7 +33,7 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
     draft = folder / f"{number:04d}-{secrets.token_hex(8)}.npz"
     with replacing(draft) as file:
         np.savez(file, scores=scores, embeddings=embeddings)
-    digest = _digest(draft)
+    digest = digest_of(draft)
     name = f"{number:04d}-{digest[:12]}.npz"
     move(draft, folder / name)
     return name, digest
@@ -41,21 +41,13 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
 
 def load_record(path: Path, digest: str, n_items: int) -> PoolRecord:
     """Read it back; a file that changed since is refused."""
-    if _digest(path) != digest:
-        raise SessionError(f"{path.name} is not the file that the round recorded; restore it from a copy.")
+    if digest_of(path) != digest:
+        raise DamagedError(f"{path} is not the file that the round recorded; restore it from a copy.")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             record = PoolRecord(arrays["scores"], arrays["embeddings"])
     except (ValueError, KeyError, OSError, zipfile.BadZipFile) as error:
-        raise SessionError(f"{path.name} cannot be read ({error}); restore it from a copy.") from error
+        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
     if record.scores.shape != (n_items,) or len(record.embeddings) != n_items:
-        raise SessionError(f"{path.name} is about {len(record.scores)} items, not {n_items}; restore it from a copy.")
+        raise DamagedError(f"{path} is about {len(record.scores)} items, not {n_items}; restore it from a copy.")
     return record
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise SessionError(f"{path} cannot be read ({error.strerror}); restore it from a copy.") from error

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from soel.durable import replacing, write_whole
-from soel.errors import SessionError
+from soel.durable import explain, replacing, write_whole
+from soel.errors import DamagedError, SessionError
 from soel.session.config import SessionConfig, read_config, write_config
+from soel.session.digests import compare, digests_of
 from soel.types import Floats
 
 STREAM = "stream.json"
@@ -73,28 +75,34 @@ class SessionFolder:
         """What the session was started with."""
         return read_config(self.path / "config.json")
 
+    def checked(self, name: str) -> Path:
+        """The path of a file that the session rests on; refused where it is not what it was at the start."""
+        digest, path = self.config.digests.get(name), self.path / name
+        if digest is not None:
+            compare(path, digest)
+        return path
+
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The item ids, in row order."""
-        try:
-            ids = json.loads((self.path / "ids.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise SessionError(f"{self.path / 'ids.json'} cannot be read ({error}); restore it from a copy.") from error
+        ids, path = self._read_json("ids.json"), self.path / "ids.json"
         if not isinstance(ids, list) or len(ids) != self.config.n_items:
-            raise SessionError(f"{self.path / 'ids.json'} is not this session's list of items; restore it from a copy.")
+            raise DamagedError(f"{path} is not this session's list of items; restore it from a copy.")
         return tuple(str(item) for item in ids)
 
     @cached_property
     def pool(self) -> Floats:
         """The features (N, d), mapped from disk."""
-        path = self.path / "features.npy"
+        path = self.checked("features.npy")
         try:
             # Copy on write: torch warns about arrays it must not write to, and the file stays as it is.
             pool: Floats = np.load(path, mmap_mode="c", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+        except OSError as error:
+            raise explain(error, path, "read") from error
+        except (ValueError, EOFError) as error:
+            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
         if pool.ndim != 2 or len(pool) != self.config.n_items:
-            raise SessionError(
+            raise DamagedError(
                 f"{path} has shape {pool.shape}, not {self.config.n_items} rows; restore it from a copy."
             )
         return pool
@@ -102,13 +110,21 @@ class SessionFolder:
     @cached_property
     def whole(self) -> Whole | None:
         """Where the rest of the data lies, for a session on a sample of them; None for a session on all of them."""
-        path = self.path / STREAM
-        try:
-            return Whole(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        if STREAM not in self.config.digests and not (self.path / STREAM).exists():
             return None
-        except (OSError, ValueError, TypeError) as error:
-            raise SessionError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+        try:
+            return Whole(**self._read_json(STREAM))
+        except TypeError as error:
+            raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
+
+    def _read_json(self, name: str) -> Any:
+        path = self.checked(name)
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise explain(error, path, "read") from error
+        except ValueError as error:
+            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
 
     def new_model(self, name: str) -> str:
         """The relative path of a new, empty model folder that belongs to the caller alone.
@@ -132,7 +148,10 @@ def _claimed(folder: Path) -> bool:
 
 
 def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Floats) -> SessionFolder:
-    """Write a new session's ids, features and, last, its config: without a config it is no session."""
+    """Write a new session's ids, features and, last, its config: without a config it is no session.
+
+    The config keeps digests of all files that are there by then.
+    """
     if len(ids) != config.n_items or len(features) != config.n_items:
         raise SessionError(f"{len(ids)} ids and {len(features)} rows were given for {config.n_items} items.")
     if len(set(ids)) != len(ids):
@@ -140,5 +159,5 @@ def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Flo
     write_whole(path / "ids.json", json.dumps(list(ids), ensure_ascii=False).encode())
     with replacing(path / "features.npy") as file:
         np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)
-    write_config(path / "config.json", config)
+    write_config(path / "config.json", replace(config, digests=digests_of(path, "events.sqlite")))
     return SessionFolder(path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,11 +15,19 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, create_engine, func, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from soel.errors import ConfigError, SessionError
+from soel.errors import (
+    ConfigError,
+    DamagedError,
+    DiskFullError,
+    NoPermissionError,
+    ReadOnlyError,
+    SessionError,
+    StorageError,
+)
 from soel.session.ports import KINDS, Event
 from soel.stores import postgres, sqlite
 from soel.stores.group_commit import GroupCommit
-from soel.stores.schema import EVENTS, SESSIONS, check_ours, now, take_step
+from soel.stores.schema import EVENTS, SESSIONS, check_ours, is_newest, now, take_step
 
 N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 
@@ -33,12 +43,20 @@ class SqlStore:
         self._on_server = isinstance(where, str) and postgres.is_address(where)
         self._name = postgres.hidden(str(where)) if self._on_server else str(where)
         self._session = session if self._on_server else ""
+        self._path, self._turn = Path(self._name.removeprefix("sqlite:///")), threading.Lock()
         self._group = GroupCommit(self._write)
+        self._snapshot: sqlite.Snapshot | None = None
+        self._blocked: StorageError | None = None
         self._engine = _connect(str(where)) if self._on_server else _open(where, must_exist)
         try:
             self._migrate(self._on_server and must_exist)
             if self._on_server:
                 self._enrol(must_exist)
+        except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
+            self.close()
+            if not must_exist:
+                raise
+            self._read_from_copy(error)
         except BaseException:
             self.close()
             raise
@@ -47,6 +65,9 @@ class SqlStore:
         """Store these events together and return them with number and time."""
         for event in events:
             self._row(event)  # refuses what cannot be stored before others wait for it
+        self._go_back()
+        if self._blocked is not None:
+            raise self._blocked
         return self._group.store(tuple(events)) if events else []
 
     def copy_in(self, events: Sequence[Event]) -> None:
@@ -60,6 +81,7 @@ class SqlStore:
 
     def read(self, after: int = 0) -> Sequence[Event]:
         """Events with a higher number, in order."""
+        self._go_back()
         newer = (EVENTS.c.session == self._session) & (EVENTS.c.number > after)
         with self._errors(), self._engine.begin() as connection:
             rows = connection.execute(select(EVENTS).where(newer).order_by(EVENTS.c.number)).all()
@@ -68,6 +90,33 @@ class SqlStore:
     def close(self) -> None:
         """Let go of the file or the server."""
         self._engine.dispose()
+        if self._snapshot is not None:
+            self._snapshot.remove()
+
+    def _read_from_copy(self, why: StorageError) -> None:
+        """Go on with a copy, for reading only: the disk is full, or cannot be written to."""
+        self._blocked, self._snapshot = why, sqlite.Snapshot(self._path)
+        self._engine = _open(self._snapshot.path, True)
+
+    def _go_back(self) -> None:
+        """From a copy to the file itself, where that works again; to a new copy, where it changed meanwhile."""
+        with self._turn:
+            if self._snapshot is not None:
+                self._try_file(self._snapshot)
+
+    def _try_file(self, snapshot: sqlite.Snapshot) -> None:
+        fresh = _open(self._path, True)
+        try:
+            with self._errors(), fresh.begin() as connection:
+                check_ours(connection)
+        except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
+            fresh.dispose()
+            if not snapshot.is_current:
+                self.close()
+                self._read_from_copy(error)
+            return
+        self.close()
+        self._engine, self._snapshot, self._blocked = fresh, None, None
 
     def _write(self, batches: Sequence[Sequence[Event]]) -> Sequence[Sequence[Event]]:
         """Store these batches one after the other in one transaction."""
@@ -82,9 +131,10 @@ class SqlStore:
 
     def _migrate(self, must_exist: bool) -> None:
         with self._errors(), self._engine.begin() as connection:
-            if not check_ours(connection) and must_exist:
+            version = check_ours(connection)
+            if not version and must_exist:
                 raise self._stranger()
-        while self._step():
+        while not is_newest(version) and self._step():
             pass
 
     def _step(self) -> bool:
@@ -113,9 +163,12 @@ class SqlStore:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except SQLAlchemyError as error:
-            lines = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
-            remedy = "check its address and that it runs" if self._on_server else "restore it from a copy"
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            said = getattr(error, "orig", None) or error
+            if (told := sqlite.explain(said, self._path)) is not None:
+                raise told from error
+            lines = str(said).splitlines() or [type(error).__name__]
+            remedy = "check its address and that it runs" if self._on_server else "see `soel check`"
             raise SessionError(f"The events in {self._name} cannot be used ({lines[0]}); {remedy}.") from error
 
     def _row(self, event: Event) -> dict[str, Any]:
@@ -144,8 +197,8 @@ class SqlStore:
             f"{self._name} does not hold this session's events; give the address of the database that does."
         )
 
-    def _damaged(self, row: Row[Any], why: str) -> SessionError:
-        return SessionError(f"Event {row.number} in {self._name} was changed by hand: {why}. Restore it from a copy.")
+    def _damaged(self, row: Row[Any], why: str) -> DamagedError:
+        return DamagedError(f"Event {row.number} in {self._name} was changed by hand: {why}. Restore it from a copy.")
 
 
 def _open(where: str | Path, must_exist: bool) -> Engine:
@@ -153,7 +206,7 @@ def _open(where: str | Path, must_exist: bool) -> Engine:
     if not url.startswith("sqlite:///"):
         raise ConfigError(f"{where!r} is neither a file nor the address of a PostgreSQL database; give one of them.")
     if must_exist and not Path(url.removeprefix("sqlite:///")).is_file():
-        raise SessionError(f"{where} is missing, and with it every answer; restore it from a copy.")
+        raise DamagedError(f"{where} is missing, and with it every answer; restore it from a copy.")
     engine = create_engine(url, pool_size=N_CONNECTIONS)
     sqlite.tune(engine)
     return engine

@@ -71,6 +71,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise ModelFileError(
             f"{path} has format {manifest['format']!r}, this version reads {FORMAT}. Load it with a newer soel."
         )
+    text = json.dumps(manifest["content"], sort_keys=True)
+    if manifest["fingerprint"] != _fingerprint(str(manifest["weights_sha256"]), text):
+        raise ModelFileError(
+            f"{path} is not what it was when the model was saved: it is damaged, or was changed by hand. "
+            "Restore it from a copy, or fit again."
+        )
     return manifest
 
 
@@ -79,11 +85,16 @@ def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
     text = json.dumps(content, sort_keys=True)
     return {
         "format": FORMAT,
-        "fingerprint": hashlib.sha256((digest + text).encode()).hexdigest()[:16],
+        "fingerprint": _fingerprint(digest, text),
         "weights_sha256": digest,
         "libraries": {name: version(name) for name in LIBRARIES},
         "content": json.loads(text),
     }
+
+
+def _fingerprint(weights: str, content: str) -> str:
+    """Of the weights, by their digest, and of everything else: the threshold, the encoder, the settings."""
+    return hashlib.sha256((weights + content).encode()).hexdigest()[:16]
 
 
 def _digest(path: Path) -> str:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     select,
 )
 
-from soel.errors import SessionError
+from soel.errors import DamagedError, SessionError
 
 METADATA = MetaData()
 
@@ -100,14 +100,19 @@ def check_ours(connection: Connection) -> int:
             f"The events have schema {version}, this release knows up to {len(MIGRATIONS)}; use a newer one."
         )
     if version and EVENTS.name not in tables:
-        raise SessionError("The database has lost its table of events; restore it from a copy.")
+        raise DamagedError("The database has lost its table of events; restore it from a copy.")
     return int(version)
+
+
+def is_newest(version: int) -> bool:
+    """Whether there is no migration left."""
+    return version >= len(MIGRATIONS)
 
 
 def take_step(connection: Connection) -> bool:
     """Take the next migration together with its record; False when there is none left."""
     version = check_ours(connection)
-    if version == len(MIGRATIONS):
+    if is_newest(version):
         return False
     MIGRATIONS_DONE.create(connection, checkfirst=True)
     MIGRATIONS[version](connection)

@@ -1,13 +1,34 @@
-"""What is special about SQLite: pragmas and how a transaction begins. No other file knows."""
+"""What is special about SQLite: pragmas, how a transaction begins, its errors, reading where nothing can be written.
+
+No other file knows.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
+from soel.durable import explain as explain_os_error
+from soel.errors import DamagedError, LockedError, SoelError, StorageError
+
 BUSY_MS = 30_000
+LOG = "-wal"
+_CODES = {
+    "SQLITE_FULL": errno.ENOSPC,
+    "SQLITE_IOERR_SHMSIZE": errno.ENOSPC,
+    "SQLITE_IOERR_SHMOPEN": errno.ENOSPC,
+    "SQLITE_READONLY": errno.EROFS,
+    "SQLITE_PERM": errno.EACCES,
+    "SQLITE_IOERR": errno.EIO,
+}
 
 
 def tune(engine: Engine) -> None:
@@ -26,6 +47,84 @@ def tune(engine: Engine) -> None:
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def explain(error: object, path: Path) -> SoelError | None:
+    """What SQLite says about a file as one of our errors, each with its own remedy; None for another's error."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LockedError(f"{path} is in use by another process for too long; wait for it, then try again.")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return DamagedError(
+            f"{path} is damaged ({error}). Stop all who use it, keep what is there, and restore it from a copy."
+        )
+    if name.startswith("SQLITE_CANTOPEN"):
+        return _not_opened(path)
+    for prefix, number in _CODES.items():
+        if name.startswith(prefix):
+            return explain_os_error(OSError(number, os.strerror(number)), path, "used")
+    return None
+
+
+def _not_opened(path: Path) -> StorageError:
+    """Why a database cannot be opened: SQLite does not say."""
+    number = errno.EIO
+    if not path.parent.is_dir():
+        number = errno.ENOENT
+    elif not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        read_only = hasattr(os, "statvfs") and os.statvfs(path.parent).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+    elif shutil.disk_usage(path.parent).free < 1 << 16:
+        number = errno.ENOSPC
+    return explain_os_error(OSError(number, os.strerror(number)), path, "used")
+
+
+class Snapshot:
+    """A copy of a database that cannot be written to where it lies, for reading; with its log, so that nothing is lost.
+
+    It lies where there is room: among the temporary files, or in memory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._source, self._seen = path, self._marks(path)
+        self._folder = self._copied()
+        self.path = self._folder / path.name
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the database is as it was."""
+        return self._marks(self._source) == self._seen
+
+    def remove(self) -> None:
+        """Let go of the copy."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copied(self) -> Path:
+        places = [Path(tempfile.gettempdir()), Path("/dev/shm")]
+        for place in places:
+            if not place.is_dir():
+                continue
+            try:
+                folder = Path(tempfile.mkdtemp(prefix="soel-events-", dir=place))
+            except OSError:
+                continue
+            try:
+                for file in self._files(self._source):
+                    shutil.copyfile(file, folder / file.name)
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                return folder
+        raise StorageError(f"{self._source} can only be read from a copy, and there is no room for one in {places[0]}.")
+
+    @staticmethod
+    def _files(path: Path) -> list[Path]:
+        return [file for file in (path, path.with_name(path.name + LOG)) if file.exists()]
+
+    def _marks(self, path: Path) -> list[tuple[int, int]]:
+        return [(file.stat().st_size, file.stat().st_mtime_ns) for file in self._files(path)]
 
 
 def _write_ahead(cursor: Any) -> None:
