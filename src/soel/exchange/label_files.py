@@ -9,7 +9,7 @@ from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.durable import write_whole
-from soel.errors import ConfigError, DataError, LabelError, SessionError
+from soel.errors import ConfigError, DataError, LabelError
 from soel.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
 from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Session, Told, read_verdict
@@ -99,7 +99,4 @@ def _label(entry: Entry) -> str:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    try:
-        write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
-    except OSError as error:
-        raise SessionError(f"{path} cannot be written ({error.strerror}); check the folder.") from error
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())

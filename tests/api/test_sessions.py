@@ -1,0 +1,82 @@
+"""A session's folder is its owner's own, and every file that it rests on is compared before it is believed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from soel.api import sessions
+from soel.errors import DamagedError, ReadOnlyError
+from soel.exchange.label_files import export_labels
+from soel.session import Session
+from tests.disks import SmallDisk, small_disk
+from tests.table_session import Make
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_the_folder_is_private_whatever_the_umask(make: Make, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        session = make()
+        assert session.folder.path.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("name", ["source.csv", "encoder.json"])
+def test_one_changed_byte_of_the_table_or_its_encoder_is_noticed(make: Make, name: str) -> None:
+    session = make()
+    path = session.folder.path / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DamagedError, match=f"{name} is not what it was"):
+        sessions.read_source(session)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    with small_disk(tmp_path / "disk") as made:
+        yield made
+
+
+@pytest.fixture
+def labelled(make: Make, disk: SmallDisk) -> Path:
+    """A session with three labels, on a small disk."""
+    session = make(budget=6)
+    asked = session.ask(3).items
+    session.tell(dict.fromkeys(asked, "normal"), "ann")
+    session.close()
+    shutil.copytree(session.folder.path, disk.path / "session")
+    return disk.path / "session"
+
+
+def look(folder: Path, out: Path) -> Session:
+    with closing(sessions.open_session(folder)) as session:
+        assert session.status().n_labels == 3
+        export_labels(session, "csv", out)
+        assert len(sessions.rows(session, list(session.ids)[:2])[1]) == 2
+        return session
+
+
+def test_a_read_only_disk_can_be_looked_at_and_exported(labelled: Path, disk: SmallDisk, tmp_path: Path) -> None:
+    disk.make_read_only()
+    look(labelled, tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_text().count("normal") == 3
+    with closing(sessions.open_session(labelled)) as session:
+        with pytest.raises(ReadOnlyError, match=r"labels\.csv cannot be written: the disk is read-only"):
+            export_labels(session, "csv", labelled / "labels.csv")
+        with pytest.raises(ReadOnlyError, match=r"events\.sqlite cannot be used: the disk is read-only"):
+            session.tell({session.ids[0]: "anomaly"}, "ann")
+
+
+def test_a_full_disk_can_be_looked_at_and_exported(labelled: Path, disk: SmallDisk, tmp_path: Path) -> None:
+    disk.fill()
+    look(labelled, tmp_path / "labels.csv")
+    assert (tmp_path / "labels.csv").read_text().count("normal") == 3
