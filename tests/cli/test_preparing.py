@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.verbs_web import TerminalProgress, _stopped
+from soel.cli.verbs_web import TerminalProgress, _describe_end
 from soel.jobs.background import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
@@ -85,7 +85,7 @@ def test_a_failure_is_said_once_and_again_when_it_comes_back(capsys: pytest.Capt
 
 
 def test_the_last_words_say_how_to_go_on() -> None:
-    done, early = (_stopped(Path("a.csv.soel"), is_done, Path("a.csv")) for is_done in (True, False))
+    done, early = (_describe_end(Path("a.csv.soel"), is_done, Path("a.csv")) for is_done in (True, False))
     assert (done.text.splitlines()[-1], early.text.splitlines()[-1]) == (
         "Next: soel label a.csv.soel",
         "Next: soel label a.csv",

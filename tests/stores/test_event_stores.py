@@ -48,9 +48,9 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
     session.tell({"=n1": "anomaly"}, "ann")
     with pytest.raises(SessionError, match="is missing"):
         sessions.open_session(session.folder.path, event_stores.IN_FOLDER)
-    assert event_stores.bring_in(session) == session.folder.events
+    assert event_stores.copy_events_into_folder(session) == session.folder.events
     session.tell({"=n2": "normal"}, "ann")
-    event_stores.bring_in(session)
+    event_stores.copy_events_into_folder(session)
     shutil.copytree(session.folder.path, tmp_path / "copy")
     copy = sessions.open_session(tmp_path / "copy", event_stores.IN_FOLDER)
     assert list(copy.events) == list(session.events)
@@ -60,7 +60,7 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
 
 def test_a_session_in_its_folder_has_nothing_to_bring_in(make: Make) -> None:
     with pytest.raises(SessionError, match="in the folder already"):
-        event_stores.bring_in(make())
+        event_stores.copy_events_into_folder(make())
 
 
 def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Make, tmp_path: Path) -> None:

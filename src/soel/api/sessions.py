@@ -32,7 +32,7 @@ from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.stores.event_stores import as_written, new_store, open_store
+from soel.stores.event_stores import new_store, open_store, stored_address
 from soel.types import Floats, Progress
 
 
@@ -69,7 +69,7 @@ def create_session(
             fingerprint=table.fingerprint,
             n_items=len(table.ids),
             settings=json.loads(json.dumps(chosen.to_json())),
-            store=as_written(store),
+            store=stored_address(store),
         )
         _build(folder, pool, config, chosen.scaling_for(len(pool.table.frame.columns)), store)
     return open_session(folder, store, cluster)

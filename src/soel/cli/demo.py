@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
 from soel.report.session_report import gather
+from soel.report.text import format_table
 from soel.session import Session, SessionOptions
 from soel.types import Floats
 
@@ -40,7 +42,7 @@ class Cells:
     new_truth: np.ndarray
 
 
-def run(out: Path) -> dict[str, Any]:
+def run_demo_session(out: Path) -> dict[str, Any]:
     """Ask, answer, train and score in `out`; returns what there is to tell."""
     out, cells = Path(out), load_cells()
     _clear(out)
@@ -123,4 +125,32 @@ def _report(session: Session, cells: Cells, results: list[MethodResult], out: Pa
             next_steps=[own, *facts.next_steps],
         ),
         out,
+    )
+
+
+def describe_demo(document: Mapping[str, Any]) -> str:
+    """The answers, the estimate, the comparison and how to go on."""
+    share = document["contamination"]
+    asked = [[n, entry["item"], entry["answer"]] for n, entry in enumerate(document["asked"], start=1)]
+    results = [[row["method"], f"{row['auroc']:.3f}", f"{row['f1']:.3f}"] for row in document["results"]]
+    return "\n".join(
+        [
+            f"{document['n_items']} cells, some of them malignant. A simulated expert was asked about {len(asked)}:",
+            "",
+            format_table(["", "item", "answer"], asked),
+            "",
+            f"Share of anomalies: {share['estimate']:.1%} estimated (80 % between {share['low']:.1%} and "
+            f"{share['high']:.1%}), {share['true']:.1%} true.",
+            "",
+            "On rows the detector has not seen, at its own threshold:",
+            "",
+            format_table(["", "AUROC", "F1"], results),
+            "",
+            f"Report:  {document['report']}   (open it in a browser)",
+            "Now your own table:",
+            "    soel init my-session --data FILE.csv",
+            "    soel ask my-session        # writes a sheet of questions; fill in the column 'label'",
+            "    soel tell my-session my-session/round-0001.csv",
+            "    soel fit my-session && soel score my-session && soel report my-session",
+        ]
     )

@@ -16,10 +16,10 @@ N_SHOWN = 5
 
 def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     """Write one line per item, with the data's own columns to judge it by."""
-    _check_untold(session, out)
+    _check_replaceable(session, out)
     header, rows = sessions.rows(session, items)
     lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
-    write_rows(out, [*COLUMNS, *_renamed(header)], lines)
+    write_rows(out, [*COLUMNS, *_tell_apart(header)], lines)
 
 
 def read_sheet(session: Session, path: Path) -> list[Answer]:
@@ -55,7 +55,7 @@ def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
         )
 
 
-def _check_untold(session: Session, out: Path) -> None:
+def _check_replaceable(session: Session, out: Path) -> None:
     """Never overwrite answers that nobody has told yet, nor a file that is no sheet of ours."""
     if not out.exists():
         return
@@ -70,7 +70,7 @@ def _check_untold(session: Session, out: Path) -> None:
         raise SessionError(f"{out} holds answers that were not told yet; tell it first, or choose another --out.")
 
 
-def _renamed(header: Sequence[str]) -> list[str]:
+def _tell_apart(header: Sequence[str]) -> list[str]:
     """The data's column names, told apart from the sheet's own."""
     names: list[str] = []
     for name in header:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.place import add_engine, add_place, open_session
+from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from soel.cli.options import RULES_HELP
-from soel.cli.place import add_engine, add_place, open_session
+from soel.cli.options import RULES_HELP, add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from soel.cli.place import add_engine, add_place, open_session
+from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 
@@ -43,11 +43,11 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
     from soel.exchange.label_files import export_labels
-    from soel.stores.event_stores import bring_in
+    from soel.stores.event_stores import copy_events_into_folder
 
     with closing(open_session(args)) as session:
         if args.events:
-            out, n_events = bring_in(session), len(session.events)
+            out, n_events = copy_events_into_folder(session), len(session.events)
             text = (
                 f"{n_events} events are now in {out} too.\nWithout the server: soel status {args.folder} --store folder"
             )

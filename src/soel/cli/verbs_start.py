@@ -8,8 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.options import add_session_options, read_session_options
-from soel.cli.place import STORE_HELP, add_engine, add_place, cluster_options, open_session
+from soel.cli.options import (
+    STORE_HELP,
+    add_engine,
+    add_place,
+    add_session_options,
+    cluster_options,
+    open_session,
+    read_session_options,
+)
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
 from soel.report.progress import progress_bar
@@ -69,7 +76,7 @@ def run_init(args: argparse.Namespace) -> Reply:
         status = session.status()
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
     notes = describe_media(args.folder)
-    lines = [text, *_sampled(status), *notes.values(), f"Next: soel ask {args.folder}"]
+    lines = [text, *_describe_sample(status), *notes.values(), f"Next: soel ask {args.folder}"]
     return Reply({"folder": str(args.folder), **asdict(status), **notes}, "\n".join(lines))
 
 
@@ -82,14 +89,13 @@ def run_status(args: argparse.Namespace) -> Reply:
 
 def run_demo(args: argparse.Namespace) -> Reply:
     """Run the whole loop on a table that comes with scikit-learn."""
-    from soel.cli import demo
-    from soel.cli.demo_text import describe_demo
+    from soel.cli.demo import describe_demo, run_demo_session
 
-    document = demo.run(args.out)
+    document = run_demo_session(args.out)
     return Reply(document, describe_demo(document))
 
 
-def _sampled(status: Status) -> list[str]:
+def _describe_sample(status: Status) -> list[str]:
     """In words, what part of the data the pool is; nothing where it is all of them."""
     if status.n_rows is None or status.n_rows == status.n_items:
         return []
@@ -100,7 +106,7 @@ def _sampled(status: Status) -> list[str]:
 def _describe(status: Status, folder: Path) -> str:
     lines = [
         f"{status.source}: {status.n_items} items, round {status.round}, {status.n_open} questions open.",
-        *_sampled(status),
+        *_describe_sample(status),
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
         f"{status.n_set_aside} items set aside.",
     ]

@@ -53,14 +53,14 @@ def run_label(args: argparse.Namespace) -> Reply:
     creation = Creation(args.data, read_session_options(args), args.store, read_media_options(args, None))
     creation.check()
     if creation.is_done and given_options(args):
-        print(_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
+        print(_describe_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
         launch(creation, who, address, listeners, args.store)
-    return _stopped(creation.folder, creation.is_done, args.data)
+    return _describe_end(creation.folder, creation.is_done, args.data)
 
 
-def _stopped(folder: Path, is_done: bool, data: Path) -> Reply:
+def _describe_end(folder: Path, is_done: bool, data: Path) -> Reply:
     if is_done:
         text = f"Stopped; every answer is stored.\nNext: soel label {folder}"
     else:
@@ -86,7 +86,7 @@ class TerminalProgress:
         self._error = error
 
 
-def _ignored(folder: Path, options: Iterable[str]) -> str:
+def _describe_ignored(folder: Path, options: Iterable[str]) -> str:
     given = ", ".join(f"--{name.replace('_', '-')}" for name in options)
     return f"{folder.name} is there already and goes on as it began; {given} would count for a new session only."
 

@@ -14,7 +14,7 @@ from soel.features.source import is_media, open_source
 from soel.jobs.creation import Request
 from soel.media.extractors import open_extractor
 from soel.profiles import find_profile
-from soel.stores.event_stores import as_written
+from soel.stores.event_stores import stored_address
 
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
 MOST_FILES = 20_000  # of a folder, before it is taken at its word
@@ -23,7 +23,7 @@ MOST_FILES = 20_000  # of a folder, before it is taken at its word
 def check_request(request: Request, store: str | None = None) -> None:
     """Raise what the creation would raise, as far as a quick look can tell."""
     find_profile(request.options.profile)
-    as_written(store)
+    stored_address(store)
     if request.folder.is_dir() and any(request.folder.iterdir()):
         raise SessionError(f"{request.folder} is no session and not empty; move it away, the session needs its name.")
     if request.media.path_column is not None:

@@ -59,7 +59,7 @@ def read_picture_pool(
     data: Path, id_column: str | None, label_column: str | None, media: MediaOptions, folder: Path
 ) -> PicturePool:
     """Read pictures, take their features and write the list of them into `folder`."""
-    source, labels = _source(data, id_column, label_column, media)
+    source, labels = _open_source(data, id_column, label_column, media)
     extractor = open_extractor(media.extractor)
     features = extract(source, extractor, cache_folder(), media.progress)
     skipped = (*source.skipped, *features.faulty)
@@ -75,7 +75,7 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     """Ids and features of other pictures, by the extractor of the session in `folder`."""
     note = read_note(folder)
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
-    source, _ = _source(data, None, None, replace(media, normal=None))
+    source, _ = _open_source(data, None, None, replace(media, normal=None))
     extractor = open_extractor(media.extractor)
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
@@ -93,7 +93,7 @@ def read_note(folder: Path) -> dict[str, Any]:
     return note
 
 
-def _source(
+def _open_source(
     data: Path, id_column: str | None, label_column: str | None, media: MediaOptions
 ) -> tuple[Source, list[int] | None]:
     if media.path_column is None:

@@ -33,7 +33,7 @@ def fit_plane(embeddings: Floats, rng: np.random.Generator) -> Plane:
     _, sizes, axes = np.linalg.svd(x - centre, full_matrices=False)
     variances = np.square(sizes)
     total = float(variances.sum())
-    return Plane(centre, _two(_signed(axes)), float(variances[:2].sum() / total) if total > 0 else 1.0)
+    return Plane(centre, _two(_fix_signs(axes)), float(variances[:2].sum() / total) if total > 0 else 1.0)
 
 
 def project(embeddings: Floats, plane: Plane) -> Floats:
@@ -52,7 +52,7 @@ def _sample(n_rows: int, n_columns: int, rng: np.random.Generator) -> Rows:
     return np.sort(rng.choice(n_rows, size, replace=False))
 
 
-def _signed(axes: Floats) -> Floats:
+def _fix_signs(axes: Floats) -> Floats:
     """Axes are known up to their sign: let the largest entry of each be positive."""
     largest = np.argmax(np.abs(axes), axis=1)
     signs = np.where(axes[np.arange(len(axes)), largest] < 0, -1.0, 1.0)

@@ -95,10 +95,10 @@ def _queries(pool: PoolFacts, queries: Sequence[Asked], rows: Rows, points: Floa
     words = ["normal", "anomaly", *sorted({query.answer for _, query in asked} - set(MARKS))]
     groups = [(word, [(order, query) for order, query in asked if query.answer == word]) for word in words]
     numbered = len(queries) <= MOST_NUMBERS
-    return [_answered(word, group, place, numbered) for word, group in groups if group]
+    return [_answer_marks(word, group, place, numbered) for word, group in groups if group]
 
 
-def _answered(word: str, group: list[tuple[int, Asked]], place: dict[str, Floats], numbered: bool) -> Json:
+def _answer_marks(word: str, group: list[tuple[int, Asked]], place: dict[str, Floats], numbered: bool) -> Json:
     symbol, colour = MARKS.get(word, ("circle-open", INK))
     at = np.array([place[query.item] for _, query in group])
     word = escape(word, quote=False)

@@ -59,7 +59,9 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)
             summary = _Summary(out)
-            move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_ranked(parts, scorer, ranks))), out)
+            move(
+                _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_add_ranks(parts, scorer, ranks))), out
+            )
     except OSError as error:
         why = error.strerror or str(error)
         raise SessionError(
@@ -82,7 +84,7 @@ def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told
     done = 0
     ids: list[Any] = []
     scores: list[Floats] = []
-    for part, names, x in ahead(_encoded(parts.stream, wanted, scorer.encoder)):
+    for part, names, x in ahead(_encode_blocks(parts.stream, wanted, scorer.encoder)):
         ids.append(names)
         scores.append(scorer.score(x))
         if sum(map(len, scores)) == part.n_rows:
@@ -102,13 +104,13 @@ def check_out(out: Path) -> None:
         raise ConfigError(f"{out} exists already; choose another --out, or move it away.")
 
 
-def _encoded(stream: Stream, parts: Iterable[Part], encoder: Encoder) -> Iterator[tuple[Part, Any, Floats]]:
+def _encode_blocks(stream: Stream, parts: Iterable[Part], encoder: Encoder) -> Iterator[tuple[Part, Any, Floats]]:
     for part in parts:
         for block in stream.blocks(part):
             yield part, block.ids, encoder.encode(block.frame)
 
 
-def _ranked(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
+def _add_ranks(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
     """The finished parts as Arrow tables with all columns."""
     arrow = import_module("pyarrow")
     for part in parts.stream.parts:

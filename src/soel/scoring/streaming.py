@@ -32,7 +32,7 @@ def find_stream(
 
     Addresses and folders of Parquet files always are; a file is if it has more than `pool_rows` rows.
     """
-    if not _in_parts(data, pool_rows):
+    if not _is_read_in_parts(data, pool_rows):
         return None
     return open_stream(data, id_column, [label_column] if label_column else [], columns)
 
@@ -56,7 +56,7 @@ def open_whole(session: Session, encoder: Encoder) -> Stream:
     """All the data that the session's pool was drawn from; data that changed since are refused."""
     whole = session.folder.whole
     assert whole is not None
-    stream = _opened(whole.address, whole.id_column, whole.label_column, encoder.how)
+    stream = _open(whole.address, whole.id_column, whole.label_column, encoder.how)
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
             f"{whole.address} was changed after the session started. Bring the old files back, or name the new ones "
@@ -69,13 +69,13 @@ def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream |
     """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
     config, whole = session.config, session.folder.whole
     if whole is not None:
-        return _opened(data, whole.id_column, whole.label_column, encoder.how)
-    if not _in_parts(data, POOL_ROWS):
+        return _open(data, whole.id_column, whole.label_column, encoder.how)
+    if not _is_read_in_parts(data, POOL_ROWS):
         return None
-    return _opened(data, config.id_column, config.label_column, encoder.how)
+    return _open(data, config.id_column, config.label_column, encoder.how)
 
 
-def _opened(data: str | Path, id_column: str | None, label_column: str | None, reading: TableReading) -> Stream:
+def _open(data: str | Path, id_column: str | None, label_column: str | None, reading: TableReading) -> Stream:
     """A stream; its label column may be there or not."""
     if label_column:
         try:
@@ -85,6 +85,6 @@ def _opened(data: str | Path, id_column: str | None, label_column: str | None, r
     return open_stream(data, id_column, (), reading=reading)
 
 
-def _in_parts(data: str | Path, n_rows: int) -> bool:
+def _is_read_in_parts(data: str | Path, n_rows: int) -> bool:
     """Whether data are read part by part: where they lie, or because they have more rows than this."""
     return lies_in_files(data) or has_more_rows(Path(data), n_rows)

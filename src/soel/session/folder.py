@@ -132,13 +132,13 @@ class SessionFolder:
         A process that died after saving leaves a folder that no event names; it is never overwritten.
         """
         turn, place = 1, f"models/{name}"
-        while not _claimed(self.path / place):
+        while not _claim(self.path / place):
             turn += 1
             place = f"models/{name}-{turn}"
         return place
 
 
-def _claimed(folder: Path) -> bool:
+def _claim(folder: Path) -> bool:
     """Whether this call made the folder; of two processes only one does."""
     try:
         folder.mkdir(parents=True)

@@ -98,8 +98,8 @@ class Labelling:
         state = self.state
         open_items = set(state.open)
         events = [a.event(who) for who, a in unique if not _repeats(state, who, a, a.item in open_items)]
-        events += [_decision(*ruled) for ruled in decisions if _decided(state, ruled[1]) != ruled[2]]
-        events += [_note(*written) for written in notes if not _noted(state, *written)]
+        events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
+        events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
         self._store.append(events)
         return Told(len(events), len(unique) + len(decisions) + len(notes) - len(events))
 
@@ -196,12 +196,12 @@ def _repeats(state: SessionState, who: str, answer: Answer, is_open: bool) -> bo
     return not answer.note or answer.note == vote.note
 
 
-def _decided(state: SessionState, item: str) -> str | None:
+def _decision_on(state: SessionState, item: str) -> str | None:
     held = state.answers.get(item)
     return held.decision.verdict if held is not None and held.decision is not None else None
 
 
-def _noted(state: SessionState, who: str, item: str, text: str) -> bool:
+def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
     return any(note.who == who and note.text == text for note in state.notes_of(item))
 
 

@@ -14,7 +14,7 @@ from soel.stores.events import SqlStore
 IN_FOLDER = "folder"
 
 
-def as_written(address: str | None) -> str | None:
+def stored_address(address: str | None) -> str | None:
     """The address as the config keeps it: without a password."""
     if address is None or address == IN_FOLDER:
         return None
@@ -45,7 +45,7 @@ def child_environment(address: str | None) -> dict[str, str]:
     return {**os.environ} if password is None else {**os.environ, "PGPASSWORD": password}
 
 
-def bring_in(session: Session) -> Path:
+def copy_events_into_folder(session: Session) -> Path:
     """Copy the events from the server into the session's folder, whole or not at all; returns the file."""
     if session.config.store is None:
         raise SessionError(
