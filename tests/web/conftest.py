@@ -64,7 +64,8 @@ class PromptWork:
         if what == "ask":
             self.session.ask(n)
         else:
-            self.session.fit()
+            if what == "fit":
+                self.session.fit()
             keep_outcome(self.session)
 
     def progress(self) -> JobStatus | None:

@@ -109,3 +109,61 @@ def test_times_are_written_as_people_do() -> None:
     strip = view.card("b", {}).fields[0].strip
     assert strip is not None
     assert (strip.low, strip.high) == ("earlier", "later")
+
+
+def make_wide(n_columns: int = 298) -> TableView:
+    """Nothing but chance, half of it with wide tails, and one value in row 7 that is none."""
+    rng = np.random.default_rng(3)
+    ids = [f"r{row}" for row in range(1000)]
+    columns = {f"c{at}": rng.normal(size=1000) if at % 2 else rng.standard_t(3, 1000) for at in range(n_columns)}
+    columns["c100"][7] = 60.0
+    return TableView(ids, lambda: Frame(columns, named=True))
+
+
+def test_chance_makes_hardly_any_value_of_a_wide_row_stand_out() -> None:
+    view = make_wide()
+    standing_out = [view.card(f"r{row}", {}).n_standing_out for row in range(100, 300)]
+    assert np.mean(standing_out) < 0.3
+    assert view.card("r7", {}).fields[0].name == "c100"
+    assert view.card("r7", {}).fields[0].stands_out
+
+
+def test_a_wide_row_is_folded_and_can_be_searched() -> None:
+    view = make_wide()
+    card = view.card("r7", {})
+    assert (len(card.fields), card.n_fields) == (30, 298)
+    found = view.card("r7", {}, search=" C10", most=3)
+    assert [field.name for field in found.fields] == ["c100", "c10", "c101"]
+    assert (found.n_fields, found.n_standing_out) == (11, 1)
+    assert len(view.card("r7", {}, most=500).fields) == 298
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=5, max_size=60), st.floats(0.001, 0.5))
+def test_no_more_than_the_share_of_rows_stands_out_by_its_category(cells: list[str], share: float) -> None:
+    column = np.array(cells, object)
+    usual = measure(column)
+    cut = usual.reach(share)
+    assert np.mean([usual.distance(cell) >= cut for cell in cells]) <= share
+
+
+@pytest.mark.parametrize("share", [0.05, 0.01, 0.001])
+def test_the_reach_of_a_column_follows_its_tails(share: float) -> None:
+    rng = np.random.default_rng(5)
+    for values in (rng.normal(size=4000), rng.standard_t(3, 4000), rng.exponential(size=4000)):
+        usual = measure(values)
+        farther = np.mean([usual.distance(value) > usual.reach(share) for value in values])
+        assert farther < 2 * share + 0.001
+    assert measure(rng.normal(size=4000)).reach(0.05) == pytest.approx(1.96, abs=0.15)
+
+
+def test_a_share_of_anomalies_below_a_tenth_does_not_hide_itself() -> None:
+    rng = np.random.default_rng(6)
+    values = np.concatenate([rng.normal(size=372), rng.normal(8, 0.5, 28)])
+    usual = measure(values)
+    assert np.mean([usual.distance(value) > usual.reach(0.01) for value in values[372:]]) > 0.9
+
+
+def test_a_rare_but_repeated_number_is_no_news() -> None:
+    flags = np.array([0.0] * 950 + [1.0] * 50)
+    usual = measure(flags)
+    assert usual.distance(1.0) < usual.reach(0.001) <= usual.distance(2.0)

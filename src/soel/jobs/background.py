@@ -22,7 +22,7 @@ from soel.session import SessionFolder
 from soel.stores import postgres
 from soel.stores.event_stores import IN_FOLDER, child_environment
 
-STEPS = ("ask", "fit")
+STEPS = ("ask", "fit", "look")
 LOCK, LOG = ".work.lock", "work.log"
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
 

@@ -57,7 +57,7 @@ def in_words(error: Exception) -> str:
 
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
-    """Draw a round, or train and look at the pool with the new model."""
+    """Draw a round, train and look at the pool with the new model, or only look with the last one."""
     if what == "ask":
         state = session.state
         most = min(state.n_left, len(find_candidates(state, session.ids)))
@@ -65,5 +65,6 @@ def take_step(session: Session, what: str, n: int | None, report: Reporter) -> N
         return
     from soel.report.outcome import keep_outcome
 
-    session.fit(report)
+    if what == "fit":
+        session.fit(report)
     keep_outcome(session)

@@ -57,6 +57,12 @@ def keep_outcome(session: Session) -> Outcome:
     return outcome
 
 
+def has_outcome(session: Session) -> bool:
+    """Whether anything was kept of the last fit."""
+    fit = session.state.fit
+    return fit is not None and _place(session, fit.model.fingerprint).is_file()
+
+
 def read_outcome(session: Session) -> Outcome | None:
     """What was kept of the last fit; None where there is no fit, or nothing was kept of it yet."""
     fit = session.state.fit

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from statistics import NormalDist
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +16,8 @@ from soel.data.columns import Column, readable_time
 from soel.types import Floats
 from soel.web.ports import Strip
 
-N_BARS = 24
+N_BARS, FEW = 24, 12
+Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal distribution end
 PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
 N_CATEGORIES = 8
 REMARKABLE = 0.975  # a share of the rows worth mentioning, though the value is within the usual spread
@@ -24,6 +28,9 @@ class Measure(Protocol):
 
     def distance(self, value: Any) -> float:
         """How far from usual, in units of the usual spread."""
+
+    def reach(self, share: float) -> float:
+        """The distance that no more than this share of the reference rows exceed."""
 
     def text(self, value: Any) -> str:
         """The value as a person writes it."""
@@ -51,17 +58,49 @@ class Numbers:
     values: Floats
     missing: float
 
+    @cached_property
+    def _usual(self) -> tuple[float, float]:
+        """The median, and the spread by the interquartile range."""
+        low, middle, high = (float(value) for value in np.quantile(self.values, (0.25, 0.5, 0.75)))
+        return middle, (high - low) / PER_IQR or float(np.std(self.values))
+
     def distance(self, value: Any) -> float:
         """Distance from the median by the interquartile range; a rare gap counts by its rarity."""
         if np.isnan(value):
             return _rarity(self.missing, len(self.values))
         if not len(self.values):
             return 0.0
-        low, middle, high = np.quantile(self.values, (0.25, 0.5, 0.75))
-        spread = (high - low) / PER_IQR or float(np.std(self.values))
+        if self._few is not None:
+            return self._few.distance(float(value))
+        middle, spread = self._usual
         if not spread:
             return 0.0 if value == middle else _rarity(0.0, len(self.values))
         return float(abs(value - middle) / spread)
+
+    def reach(self, share: float) -> float:
+        """As far as a normal distribution goes, and farther where the column's tails are wider.
+
+        How wide is told by the middle nine tenths of the rows (Tukey's h): the last tenth may be what is looked for.
+        """
+        if not len(self.values) or not self._usual[1]:
+            return 0.0
+        if self._few is not None:
+            return self._few.reach(share)
+        middle, spread = self._usual
+        half, most = (float(d) for d in np.quantile(np.abs(self.values - middle) / spread, (0.5, 0.9)))
+        z = -NormalDist().inv_cdf(share / 2)
+        if not half:
+            return z
+        wide = max(0.0, np.log(most / half / (Z_MOST / Z_HALF)) / ((Z_MOST**2 - Z_HALF**2) / 2))
+        return float(half / Z_HALF * z * np.exp(wide * (z**2 - Z_HALF**2) / 2))
+
+    @cached_property
+    def _few(self) -> Categories | None:
+        """A column with a handful of values is measured like categories: by how rare a value is."""
+        values, counts = np.unique(self.values, return_counts=True)
+        if len(values) > FEW or len(self.values) < 5 * len(values):
+            return None
+        return Categories(dict(zip(values.tolist(), counts.tolist(), strict=True)), len(self.values))
 
     def text(self, value: Any) -> str:
         """Five figures."""
@@ -107,6 +146,10 @@ class Times:
         """As of numbers."""
         return self.seconds.distance(_seconds(value))
 
+    def reach(self, share: float) -> float:
+        """As of numbers."""
+        return self.seconds.reach(share)
+
     def text(self, value: Any) -> str:
         """The day, and the time of day where there is one."""
         return "missing" if np.isnat(value) else readable_time(value)
@@ -131,14 +174,24 @@ def _seconds(value: Any) -> Any:
 class Categories:
     """How often each category occurs."""
 
-    counts: Mapping[str | None, int]
+    counts: Mapping[Any, int]
     n_rows: int
 
     def distance(self, value: Any) -> float:
         """By rarity: the rows in which this category, or a rarer one, stands."""
         own = self.counts.get(value, 0)
-        rarer = sum(count for count in self.counts.values() if count <= own)
-        return _rarity(rarer / self.n_rows, self.n_rows)
+        return _rarity(self._n_rarer.get(own, 0) / self.n_rows, self.n_rows)
+
+    @cached_property
+    def _n_rarer(self) -> dict[int, int]:
+        """For each count: the rows in which categories that are as rare, or rarer, stand."""
+        sizes = sorted(self.counts.values())
+        return dict(zip(sizes, accumulate(sizes), strict=True))  # the last of equal counts stays
+
+    def reach(self, share: float) -> float:
+        """By the rows that have a category as rare, or rarer."""
+        rare = [n for n in self._n_rarer.values() if n / self.n_rows <= share]
+        return _rarity(max(rare, default=0) / self.n_rows, self.n_rows) if rare else _rarity(share, self.n_rows)
 
     def text(self, value: Any) -> str:
         """The category itself."""

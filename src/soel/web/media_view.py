@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
+from soel.data.columns import Column
 from soel.media.session_media import SessionMedia
 from soel.web.ports import Card, Frame, Kind, Picture
 
@@ -27,11 +28,15 @@ class MediaView:
         """The name of its file, or its clip and time."""
         return self._names[item]
 
-    def card(self, item: str, labels: Mapping[str, int]) -> Card:
+    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
         return Card(item, self._kind, self.title(item), neighbours=near)
+
+    def columns(self) -> Mapping[str, Column]:
+        """Pictures have no columns."""
+        return {}
 
     def image(self, item: str, size: int) -> Picture | None:
         """The picture as JPEG, in the next of a few sizes."""

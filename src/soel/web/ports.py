@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from soel.data.columns import Column
+
 Kind = Literal["table", "image", "video"]
 
 
@@ -40,7 +42,10 @@ class Frame:
 
 @dataclass(frozen=True)
 class Card:
-    """One item, ready to be shown. neighbours: items already labelled that look most like it."""
+    """One item, ready to be shown. neighbours: items already labelled that look most like it.
+
+    n_fields: how many values there are in all, where the card holds only the first of them.
+    """
 
     item: str
     kind: Kind
@@ -48,6 +53,7 @@ class Card:
     fields: tuple[Field, ...] = ()
     n_standing_out: int = 0
     neighbours: tuple[str, ...] = ()
+    n_fields: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,14 @@ class ItemView(Protocol):
     def title(self, item: str) -> str:
         """What people call it."""
 
-    def card(self, item: str, labels: Mapping[str, int]) -> Card:
-        """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal)."""
+    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30) -> Card:
+        """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
+
+        search: only values whose names hold this text. most: no more values than this.
+        """
+
+    def columns(self) -> Mapping[str, Column]:
+        """The values of all items by column, in the order of the items; empty for pictures."""
 
     def image(self, item: str, size: int) -> Picture | None:
         """Its picture with no side longer than `size`; None where it has none."""

@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
+from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, UserDep, ViewModelDep
@@ -18,6 +19,7 @@ from soel.web.markdown import render
 from soel.web.schemas import (
     AnswerIn,
     DecisionOut,
+    FieldsOut,
     GuidelineIn,
     GuidelineOut,
     ItemId,
@@ -27,6 +29,7 @@ from soel.web.schemas import (
     NoteOut,
     PreparationOut,
     StatusOut,
+    TrainIn,
     TurnIn,
     WorkOut,
 )
@@ -35,6 +38,8 @@ from soel.web.view_model import Overview, ViewModel
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]
 Size = Annotated[int, Query(ge=16, le=2048, description="The longest side in pixels")]
+Search = Annotated[str, Query(max_length=200, description="A text that names of columns hold")]
+Most = Annotated[int, Query(ge=1, le=5000, description="How many values at most")]
 PICTURES: Documented = {200: {"content": {"image/jpeg": {}, "image/png": {}, "image/webp": {}}}}
 
 
@@ -71,6 +76,13 @@ def read_item(view_model: ViewModelDep, user: UserDep, id: Id) -> ItemOut:
         "note": shown.note,
     }
     return ItemOut.model_validate(asdict(shown.card) | mine)
+
+
+@router.get("/fields")
+def read_fields(view_model: ViewModelDep, user: UserDep, id: Id, search: Search = "", most: Most = 30) -> FieldsOut:
+    """The values of a wide row: those that stand out first, and only those whose names hold a text."""
+    card = view_model.card(id, view_model.seen_by(user), search, most)
+    return FieldsOut.model_validate(asdict(card))
 
 
 @router.get("/why")
@@ -118,9 +130,9 @@ def read_decisions(view_model: ViewModelDep, user: UserDep) -> list[DecisionOut]
 
 
 @router.post("/train")
-def start_training(view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
+def start_training(message: TrainIn, view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Learn from all answers so far, in the background."""
-    view_model.train()
+    view_model.train(message.despite_disputes)
     return _status_out(user, view_model, view_model.overview(user))
 
 
@@ -135,6 +147,13 @@ def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: OwnerDep) -> S
 def go_on(view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Begin again what was interrupted: drawing the first items, or training."""
     view_model.go_on()
+    return _status_out(user, view_model, view_model.overview(user))
+
+
+@router.post("/look")
+def look(view_model: ViewModelDep, user: UserDep) -> StatusOut:
+    """Make the results of the last training, where it was done elsewhere; they are there for everybody."""
+    view_model.look()
     return _status_out(user, view_model, view_model.overview(user))
 
 
@@ -181,6 +200,8 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         mine=list(overview.mine),
         can_undo=bool(state.undoable.get(user.name)),
         has_results=state.fit is not None,
+        results_ready=has_outcome(view_model.session),
+        n_disputes=len(state.disagreements),
         fit_is_current=state.fit_is_current,
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),

@@ -42,7 +42,7 @@ def read_team(view_model: ViewModelDep, user: UserDep) -> TeamOut:
 @router.post("/decisions")
 def decide(message: DecideIn, view_model: ViewModelDep, owner: OwnerDep) -> TeamOut:
     """The owner's word on an item, above all votes."""
-    view_model.session.decide(view_model.check(message.item), message.verdict, owner.name)
+    view_model.decide(owner, message.item, message.verdict)
     return _team_out(view_model, owner)
 
 

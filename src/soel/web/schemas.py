@@ -72,6 +72,12 @@ class MoreIn(Message):
     n: Annotated[int, Field(ge=1, le=1000)] = 10
 
 
+class TrainIn(Message):
+    """despite_disputes: whether items that people disagree on may be left out."""
+
+    despite_disputes: bool = False
+
+
 class GuidelineIn(Message):
     """The owner's guideline in Markdown."""
 
@@ -137,6 +143,8 @@ class StatusOut(BaseModel):
     mine: list[str]
     can_undo: bool
     has_results: bool
+    results_ready: bool
+    n_disputes: int
     fit_is_current: bool
     storage_problem: str
     work: WorkOut | None
@@ -183,6 +191,14 @@ class NoteOut(BaseModel):
     text: str
 
 
+class FieldsOut(BaseModel):
+    """Values of a row, those that stand out first. n_fields: how many there are in all."""
+
+    fields: list[FieldOut]
+    n_standing_out: int
+    n_fields: int
+
+
 class ItemOut(BaseModel):
     """One item, ready to be shown, with this user's answer and note."""
 
@@ -191,6 +207,7 @@ class ItemOut(BaseModel):
     title: str
     fields: list[FieldOut]
     n_standing_out: int
+    n_fields: int
     neighbours: list[NeighbourOut]
     frames: list[FrameOut]
     verdict: Verdict | None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +17,20 @@ from soel.web.columns import Measure, measure
 from soel.web.ports import Card, Field, Frame, Kind, Picture
 
 N_REFERENCE = 4000  # rows that say what is usual; more would only be slower
-STANDS_OUT = 2.5  # in units of the usual spread
+STANDS_OUT = 2.5  # in units of the usual spread, at the least
+FALSE_ALARMS = 0.125  # values of a usual row that may stand out by chance, over all its columns together
+N_SHOWN = 30  # values that a card holds when nothing else is asked for
+
+
+MOST_KEPT = 4
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What is usual in a column. cut: the distance from which a value stands out."""
+
+    measure: Measure
+    cut: float
 
 
 class TableView:
@@ -23,7 +38,7 @@ class TableView:
 
     def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame]) -> None:
         self._ids, self._read, self._reading = ids, read, threading.Lock()
-        self._measured: tuple[frozenset[str], Mapping[str, Measure]] | None = None
+        self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
 
     def kind(self, item: str) -> Kind:
         """Always a table's row."""
@@ -33,19 +48,28 @@ class TableView:
         """A row is called by its id."""
         return item
 
-    def card(self, item: str, labels: Mapping[str, int]) -> Card:
+    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
+
+        A value stands out when it is farther from usual than chance makes one in eight rows show in any of its columns.
 
         Known anomalies are no measure of what is usual.
         """
-        row = self._row_of[item]
-        measures = self._measures(frozenset(other for other, label in labels.items() if label == ANOMALY))
-        cells = [(measures[name].distance(c[row]), name, c[row]) for name, c in self._frame.columns.items()]
-        far = sorted((t for t in cells if t[0] >= STANDS_OUT), key=lambda t: -t[0])
-        near = [t for t in cells if t[0] < STANDS_OUT]
-        fields = [_field(measures[name], name, value, True) for _, name, value in far]
-        fields += [_field(measures[name], name, value, False) for _, name, value in near]
-        return Card(item, "table", item, tuple(fields), len(far))
+        row, columns = self._row_of[item], self._frame.columns
+        usual = self._usual(frozenset(other for other, label in labels.items() if label == ANOMALY))
+        far = {name: d for name, c in columns.items() if (d := usual[name].measure.distance(c[row])) >= usual[name].cut}
+        ordered = sorted(far, key=lambda name: -far[name])
+        wanted = search.strip().casefold()
+        names = [
+            name for name in (*ordered, *(name for name in columns if name not in far)) if wanted in name.casefold()
+        ]
+        shown = names[:most]
+        fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far) for name in shown)
+        return Card(item, "table", item, fields, sum(name in far for name in shown), n_fields=len(names))
+
+    def columns(self) -> Mapping[str, Column]:
+        """The table's own columns."""
+        return self._frame.columns
 
     def image(self, item: str, size: int) -> Picture | None:
         """A row has no picture."""
@@ -73,19 +97,23 @@ class TableView:
         n_rows = self._frame.n_rows
         return np.unique(np.linspace(0, n_rows - 1, min(n_rows, N_REFERENCE)).astype(np.int64))
 
-    def _measures(self, anomalies: frozenset[str]) -> Mapping[str, Measure]:
-        held = self._measured
-        if held is None or held[0] != anomalies:
+    def _usual(self, anomalies: frozenset[str]) -> Mapping[str, _Usual]:
+        """What is usual beside these anomalies; a few are kept, because users may know of different ones."""
+        held = self._kept.get(anomalies)
+        if held is None:
             known = [self._row_of[item] for item in anomalies if item in self._row_of]
             rows = np.setdiff1d(self._reference, known)
-            rows = rows if len(rows) else self._reference
-            held = (anomalies, {name: _measure(column, rows) for name, column in self._frame.columns.items()})
-            self._measured = held
-        return held[1]
+            columns, rows = self._frame.columns, rows if len(rows) else self._reference
+            held = {name: _usual_of(column[rows], len(columns)) for name, column in columns.items()}
+            self._kept[anomalies] = held
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return held
 
 
-def _measure(column: Column, rows: Rows) -> Measure:
-    return measure(column[rows])
+def _usual_of(column: Column, n_columns: int) -> _Usual:
+    usual = measure(column)
+    return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
 
 
 def _field(usual: Measure, name: str, value: object, stands_out: bool) -> Field:

@@ -11,6 +11,7 @@ from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.jobs.background import JobStatus
+from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
 from soel.types import Verdict
@@ -20,6 +21,7 @@ from soel.web.ports import Card, ItemView
 from soel.web.storage import Storage
 from soel.web.words import why_words
 
+N_FIELDS = 30  # values of a wide row that are shown unless more are asked for
 Stage = Literal["preparing", "label", "waiting", "training", "done"]
 
 
@@ -27,7 +29,10 @@ class Work(Protocol):
     """Runs the steps that compute, in a process of their own."""
 
     def start(self, what: str, n: int | None = None) -> None:
-        """Begin a step: 'ask' draws a round of `n`, 'fit' trains and looks at the pool. One runs at a time."""
+        """Begin a step; one runs at a time.
+
+        'ask' draws a round of `n`, 'fit' trains and looks at the pool, 'look' only looks at it with the last model.
+        """
 
     def progress(self) -> JobStatus | None:
         """The step that runs, or the last one if it failed; None when all is well and quiet."""
@@ -110,10 +115,10 @@ class ViewModel:
         """Reserve the next item for this window."""
         self.session.next_items(user.name, 1, tab=tab)
 
-    def card(self, item: str, state: SessionState) -> Card:
+    def card(self, item: str, state: SessionState, search: str = "", most: int = N_FIELDS) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
-        return self.items.card(self.check(item), labels)
+        return self.items.card(self.check(item), labels, search, most)
 
     def show(self, user: User, item: str) -> ItemPage:
         """An item as this user sees it."""
@@ -131,6 +136,13 @@ class ViewModel:
         if before and not self.session.state.open:
             self.go_on()
 
+    def decide(self, owner: User, item: str, verdict: Verdict | None) -> None:
+        """The owner's word on an item; with the last dispute settled, the training starts."""
+        before = self.session.state.disagreements
+        self.session.decide(self.check(item), verdict, owner.name)
+        if before and not self.session.state.disagreements and not self.session.state.open:
+            self.go_on()
+
     def go_on(self) -> None:
         """Begin what the session waits for, unless it waits for a person or something runs already."""
         with self._starting:
@@ -138,15 +150,31 @@ class ViewModel:
             if progress is not None and progress.running:
                 return
             status = self.session.status()
-            if status.next == "fit":
+            if status.next == "fit" and not self.session.state.disagreements:
                 self._work.start("fit")
             elif status.next == "ask" and not status.round:
                 self._work.start("ask", status.n_left)
+            elif status.model is not None and not has_outcome(self.session):
+                self._work.start("look")
 
-    def train(self) -> None:
-        """Learn from all answers so far."""
+    def look(self) -> None:
+        """Make what the results page shows, where the last training was elsewhere and left nothing to look at."""
+        with self._starting:
+            progress = self._work.progress()
+            at_work = progress is not None and progress.running
+            if self.session.state.fit is not None and not has_outcome(self.session) and not at_work:
+                self._work.start("look")
+
+    def train(self, despite_disputes: bool = False) -> None:
+        """Learn from all answers so far; items that people disagree on are left out, and that has to be meant."""
         with self._starting:
             self._check_idle()
+            n_disputes = len(self.session.state.disagreements)
+            if n_disputes and not despite_disputes:
+                raise SessionError(
+                    f"People disagree on {n_disputes} {'item' if n_disputes == 1 else 'items'}, which training would "
+                    "leave out. Decide them on the team page first, or train without them."
+                )
             self._work.start("fit")
 
     def more(self, owner: User, n: int) -> None:

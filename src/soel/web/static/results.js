@@ -119,6 +119,10 @@ async function begin() {
       return showWork(session.work, [...(session.is_owner ? [["Try again", async () => (await post("/api/go-on"), begin())]] : []), ["Label", "/"]]);
     } else if (!session.has_results) {
       return showWords("There are no results yet", "Answer the open items first; then the detector learns from them.", [["Label", "/"]]);
+    } else if (!session.results_ready) {
+      find("results").hidden = true;
+      showWork(session.work ?? { what: "look", running: true, done: 0, total: 0 });
+      if (!isAtWork) await post("/api/look");
     } else {
       return load();
     }

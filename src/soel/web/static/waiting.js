@@ -2,10 +2,11 @@
 
 import { find, make } from "./dom.js";
 
-const TITLES = { ask: "Preparing the items", fit: "Learning from your answers" };
+const TITLES = { ask: "Preparing the items", fit: "Learning from your answers", look: "Looking at the data with the last model" };
 const WORDS = {
   ask: "The detector looks at the data and chooses what to ask you about. You can close this page meanwhile.",
   fit: "The results open by themselves. You can review your decisions meanwhile, or close this page: nothing is lost.",
+  look: "The results open by themselves.",
 };
 
 export function showWork(work, buttons = []) {
