@@ -12,7 +12,7 @@ from tests.web.conftest import BUDGET, MakePage, Page
 def fitted_elsewhere(page: Page) -> Page:
     """A session that was fitted without the page, as on the command line."""
     session = page.view_model.session
-    session.tell({item: "normal" for item in session.state.open})
+    session.tell(dict.fromkeys(session.state.open, "normal"))
     session.fit()
     return page
 
