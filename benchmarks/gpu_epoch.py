@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
-from soel.engines.local import LocalEngine
+from soel.learner import Learner
 from soel.profiles import AUTHORS, DEFAULT, Profile
 from soel.training import fit
-from soel.types import Estimate
+from soel.types import Estimate, Kind, Pool
 
 N_ROWS, N_FEATURES, N_LABELS, BATCH = 5555, 2048, 20, 512
 FEW, MANY = 2, 12  # epochs; the difference leaves out what is done once
@@ -27,7 +27,7 @@ def measure() -> dict[str, float]:
         print("gpu_epoch       torch sees no GPU: nothing to measure")
         return {}
     pool = np.random.default_rng(0).normal(size=(N_ROWS, N_FEATURES)).astype(np.float32)
-    exact = replace(AUTHORS, features=replace(AUTHORS.features, precision="highest"))
+    exact = replace(AUTHORS, vectors=replace(AUTHORS.vectors, precision="highest"))
     jobs = {
         "summed_step": _ours(replace(DEFAULT, n_members=1), pool),
         "two_steps": _ours(AUTHORS, pool),
@@ -45,13 +45,14 @@ def measure() -> dict[str, float]:
 def _ours(profile: Profile, pool: np.ndarray) -> Callable[[int], None]:
     labels = np.full(N_ROWS, -1, np.int8)
     labels[:N_LABELS] = np.arange(N_LABELS) % 2
-    engine = LocalEngine(profile, seed=0)
-    warm = engine.warm_up(pool)
+    known = Pool.of(pool, Kind.VECTORS)
+    learner = Learner(profile.settle(Kind.VECTORS, N_FEATURES, has_gpu=True), seed=0)
+    network, warm = learner.new_network(known), learner.warm(known, None)
 
     def run(epochs: int) -> None:
-        model = warm.model.copy()
-        schedule = replace(profile.features, epochs=epochs)
-        fit(model, pool, [engine.task(warm, pool, labels, SHARE)], schedule, engine.objective.always_summed)
+        model = network.model.copy()
+        schedule = replace(profile.vectors, epochs=epochs)
+        fit(model, pool, [learner.task(warm, known, labels, SHARE)], schedule, learner.objective.always_summed)
 
     return run
 

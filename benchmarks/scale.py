@@ -106,7 +106,9 @@ def _phases(session: Session, n_workers: int) -> dict[str, float]:
     def draw(wanted: Rows) -> None:
         compute.map_parts(DrawPart(stream, wanted, place / f"drawn-{time.monotonic_ns()}"), numbers, None)
 
-    scorer = Scorer("warm", engine.encoder, detector.score, lambda s: s > 0, elsewhere=scoring_on(engine, detector))
+    scorer = Scorer(
+        "warm", engine.encoder, detector.blend.score, lambda s: s > 0, elsewhere=scoring_on(engine, detector)
+    )
 
     def score() -> None:
         with scored_parts(place / f"scored-{time.monotonic_ns()}", stream, "warm") as parts:
@@ -126,9 +128,9 @@ def _training(engine: Any, detector: Any, session: Session) -> float:
     labels = np.full(POOL_ROWS, -1, np.int8)
     labels[:10] = np.arange(10) < 5
     seen: list[tuple[int, float]] = []
-    pool, model = session.folder.pool, detector.model.copy()
-    tasks = [engine.local.task(detector, pool, labels, FIXED)] * model.n_members
-    schedule = engine.local.profile.schedule(WIDTH)
+    pool, model = session.pool, engine.loop.new_model(WIDTH)
+    tasks = [engine.loop.task(detector, pool, labels, FIXED)] * model.n_members
+    schedule = engine.loop.profile.schedule
     engine.cluster.fit(model, pool, tasks, schedule, True, lambda done, _: seen.append((done, time.perf_counter())))
     (first, began), (last, ended) = seen[0], seen[-1]
     return (ended - began) / (last - first)
@@ -136,9 +138,9 @@ def _training(engine: Any, detector: Any, session: Session) -> float:
 
 def _query(engine: Any, detector: Any, session: Session) -> float:
     """Seconds of all draws."""
-    scores, embeddings = engine.look(detector, session.folder.pool)
+    scores, embeddings = engine.loop.look(detector, session.pool)
     view = PoolView(scores, embeddings, np.full(POOL_ROWS, -1, np.int8))
-    return _second(lambda: engine.select(KCenter(), view, N_DRAWS, np.random.default_rng(0), 0, None))
+    return _second(lambda: engine.cluster.select(KCenter(), view, N_DRAWS, np.random.default_rng(0), 0, None))
 
 
 def _second(work: Callable[[], object]) -> float:

@@ -10,14 +10,12 @@ import numpy as np
 import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
-from soel.engines.local import LocalEngine
-from soel.engines.together import learn_together, warm_up_together
+from soel.learner import Learner, learn_together, prepare_together
 from soel.profiles import AUTHORS
 from soel.training.threads import threads_for
-from soel.types import Estimate
+from soel.types import Kind, Pool
 
 N_ROWS, N_COLUMNS, EPOCHS, SEEDS = 246, 9, 40, 5  # the pool of BreastW under the paper's protocol
-SHARE = Estimate(0.1, 0.1, 0.1, "fixed")
 
 
 def measure() -> dict[str, float]:
@@ -27,8 +25,10 @@ def measure() -> dict[str, float]:
     labels = np.full(N_ROWS, -1, np.int8)
     labels[:10] = np.arange(10) < 3
     profile = replace(AUTHORS, tables=replace(AUTHORS.tables, epochs=EPOCHS))
-    engines = [LocalEngine(profile, seed) for seed in range(SEEDS)]
-    warm = warm_up_together(engines, pools)
+    settled = profile.settle(Kind.TABLE, N_COLUMNS)
+    learners = [Learner(settled, seed, contamination=0.1) for seed in range(SEEDS)]
+    known = [Pool.of(pool, Kind.TABLE) for pool in pools]
+    warm = prepare_together(learners, known)
 
     def loop() -> None:
         with threads_for(1, 1):
@@ -36,15 +36,15 @@ def measure() -> dict[str, float]:
             train_loop(LoopNTL.for_table(N_COLUMNS), torch.from_numpy(pools[0]), y, 0.1, EPOCHS, -(-N_ROWS // 5))
 
     def one() -> None:
-        engines[0].learn(warm[0], pools[0], labels, SHARE)
+        learners[0].learn(warm[0], known[0], [], labels)
 
     def five() -> None:
-        learn_together(engines, warm, pools, [labels] * SEEDS, [SHARE] * SEEDS)
+        learn_together(learners, warm, known, [[]] * SEEDS, [labels] * SEEDS)
 
     def members(n: int) -> Callable[[], None]:
-        engine = LocalEngine(replace(profile, n_members=n), seed=0)
-        own = engine.warm_up(pools[0])
-        return lambda: _run(engine.learn, own, pools[0], labels, SHARE)
+        learner = Learner(replace(settled, n_members=n), seed=0, contamination=0.1)
+        own = learner.prepare(known[0])
+        return lambda: _run(learner.learn, own, known[0], [], labels)
 
     # In turns, best of three: the machine's other work hits all alike.
     jobs = (loop, one, five, members(1), members(SEEDS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # lets scikit-learn check array-API input
 
@@ -12,7 +13,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from soel.types import Floats
+from soel.learner import Learner
+from soel.profiles import Profile
+from soel.types import Floats, Kind, Pool
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ def make_toy(seed: int = 0, n_rows: int = 200, n_anomalies: int = 20) -> Sample:
     x[is_anomaly] = x[is_anomaly][:, ::-1] * 1.5
     order = rng.permutation(n_rows)
     return Sample(x[order].astype(np.float32), is_anomaly[order])
+
+
+def make_learner(
+    profile: Profile, x: Floats, seed: int = 0, kind: Kind = Kind.TABLE, **options: Any
+) -> tuple[Learner, Pool]:
+    """The loop for a profile, settled for these rows, and the rows as a pool."""
+    pool = Pool.of(x, kind)
+    return Learner(profile.settle(kind, pool.n_features), seed, **options), pool
 
 
 def contaminated(x: Floats, is_anomaly: np.ndarray, share: float = 0.1) -> Sample:

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 from soel import PROFILES, SOEL, ConfigError, DataError, LabelError, ModelFileError, SchemaError
-from soel.api.machine import for_machine
 from soel.metrics import auroc
+from soel.types import Kind
 from tests.backbones.test_own_module import TinyAutoencoder
 from tests.conftest import Sample, make_toy
 
@@ -262,7 +262,7 @@ def test_profiles_differ_where_they_should() -> None:
         return set(names) - {"name"}
 
     assert differences("paper", "authors") == {"tables", "features", "pictures", "strategy_options"}
-    ours = {"tables", "features", "contamination", "scaling", "n_members", "strategy"}
+    ours = {"tables", "vectors", "narrows", "contamination", "scaling", "n_members", "strategy"}
     ours |= {"strategy_options"}
     assert differences("default", "paper") == ours
     assert differences("default", "authors") == ours | {"pictures"}
@@ -275,10 +275,9 @@ def test_importing_soel_is_light() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ))
 
 
-def test_the_default_strategy_follows_the_width_of_the_rows() -> None:
+def test_the_default_strategy_follows_the_kind_of_the_rows() -> None:
     ours = PROFILES["default"]
-    assert ours.strategy_for(300)[0] == "k-center"
-    assert ours.strategy_for(301) == ("medoids", {})
-    assert ours.with_parts(strategy="margin").strategy_for(301) == ("margin", {})
-    assert for_machine(ours, 2048).strategy == "medoids"
-    assert for_machine(ours, 8).strategy_options == {"first": "central"}
+    assert ours.settle(Kind.TABLE, 5000).strategy == "k-center"
+    assert ours.settle(Kind.TABLE, 8).strategy_options == {"first": "central"}
+    assert (ours.settle(Kind.VECTORS, 64).strategy, ours.settle(Kind.VECTORS, 64).strategy_options) == ("medoids", {})
+    assert ours.with_parts(strategy="margin").settle(Kind.VECTORS, 64).strategy == "margin"

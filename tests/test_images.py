@@ -47,30 +47,30 @@ def test_mhrot_learns_on_an_array_and_is_saved(tmp_path: Path) -> None:
 
 
 def test_mhrot_by_name_takes_the_profile_s_other_settings() -> None:
-    engine, frame, images = SOEL(PAPER, backbone="mhrot")._read(pictures())
-    assert images is not None
-    assert (images.extractor, frame.n_rows, len(frame.columns)) == (None, 20, 36)
-    assert engine.profile.schedule(36) == PAPER.pictures
+    task = SOEL(PAPER, backbone="mhrot")._read(pictures())
+    assert task.images is not None
+    assert (task.images.extractor, len(task.pool), len(task.frame.columns)) == (None, 20, 36)
+    assert task.learner.profile.schedule == PAPER.pictures
 
 
 def test_auto_takes_features_where_they_can_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path))
     monkeypatch.setattr(image_rows, "open_extractor", lambda which: ColourExtractor())
     x = np.repeat(pictures()[..., None], 3, axis=-1)
-    quick = replace(PAPER, tables=Schedule(epochs=3, learning_rate=1e-3))
+    quick = replace(PAPER, vectors=Schedule(epochs=3, learning_rate=1e-3, backbone="ntl-features"))
     detector = SOEL(quick, random_state=0).fit(x)
-    assert detector.backbone_ == "ntl"  # six features are a narrow row
+    assert (detector.kind_, detector.backbone_) == ("vectors", "ntl-features")  # however few they are
     features = extract(image_array("X", x), ColourExtractor()).matrix
-    by_hand = SOEL(quick, random_state=0).fit(features)
+    by_hand = SOEL(quick, kind="vectors", random_state=0).fit(features)
     np.testing.assert_array_equal(detector.anomaly_score(x), by_hand.anomaly_score(features))
 
 
 def test_auto_takes_the_pixels_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(image_rows, "find_spec", lambda name: None)
-    engine, _, images = SOEL(PAPER)._read(pictures())
-    assert engine.profile.backbone == "mhrot"
-    assert images is not None
-    assert images.extractor is None
+    task = SOEL(PAPER)._read(pictures())
+    assert task.learner.profile.backbone == "mhrot"
+    assert task.images is not None
+    assert task.images.extractor is None
 
 
 def test_features_want_bytes() -> None:
@@ -86,10 +86,10 @@ def test_an_array_of_other_axes_is_no_array_of_pictures() -> None:
 def test_wide_rows_without_a_gpu_get_the_narrow_form_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     x = np.random.default_rng(0).normal(size=(40, 301)).astype(np.float32)
-    quick = replace(DEFAULT, features=replace(DEFAULT.features, epochs=1))
+    quick = replace(DEFAULT, vectors=replace(DEFAULT.vectors, epochs=1))
     detector = SOEL(quick, random_state=0).fit(x, np.r_[1, 0, np.full(38, -1)])
     assert detector.backbone_ == "ntl-narrow"
-    companion = detector.detector_.detector.companion
-    assert companion is not None
-    assert companion[0] == "angles"
+    beside = detector.detector_.fitted.blend.detector
+    assert beside is not None
+    assert beside.name == "angular"
     assert SOEL(quick, backbone="ntl", random_state=0).fit(x).backbone_ == "ntl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,21 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from soel.api.machine import for_machine
-from soel.api.models import SavedDetector, load_detector, save_detector
+from soel.api.machine import has_gpu
+from soel.api.models import SavedModel, load_model, save_model
 from soel.backbones.base import UserModule
 from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
-from soel.engines.detector import Detector
-from soel.engines.local import LocalEngine
+from soel.data.kinds import find_kind
 from soel.errors import ConfigError, DataError
+from soel.learner import Fitted, Learner, Warm
 from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
-from soel.queries import STRATEGIES
 from soel.report.progress import progress_bar
-from soel.types import UNLABELLED, Evidence, Floats, Labels, PoolView, Rows
+from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
 from soel.validation import check_labels
 
 Ask = Callable[[Rows], Any]
@@ -53,6 +52,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     threshold : str
         'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50' or
         'false-alarms=0.01'.
+    kind : 'auto', 'table', 'vectors' or 'pictures'
+        What the rows are: columns that mean something each, features of a network, or pixels; 'auto' looks at them.
     random_state : int, RandomState or None
         The same integer gives the same queries and scores on one machine.
 
@@ -65,10 +66,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         rows are compared; NaN without labels.
     threshold_, offset_ : float
         Scores above `threshold_` are alarms; `offset_` is its negative, as scikit-learn has it.
+    kind_ : str
+        What the rows were taken for.
     backbone_ : str
-        The backbone that was trained.
+        The network of the profile, 'own' for your own.
     history_ : list of lists
-        Mean loss per epoch and member.
+        Mean loss per epoch and member; empty where no network was needed.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         objective: str | None = None,
         contamination: float | str | None = None,
         threshold: str = "contamination",
+        kind: str = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.profile = profile
@@ -101,49 +105,41 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.objective = objective
         self.contamination = contamination
         self.threshold = threshold
+        self.kind = kind
         self.random_state = random_state
 
     def query(self, X: Any, n_queries: int = 10, y: Any = None) -> Rows:
-        """Row positions worth labelling, in the order to ask. Changes nothing on the estimator.
+        """Row positions worth labelling, in the order to ask. Changes nothing that was fitted.
 
         y : labels known so far; those rows are not asked again and count as covered.
         """
-        engine, frame, _ = self._read(X)
-        labels = check_labels(y, frame.n_rows)
-        pool = Encoder.fit(frame, engine.profile.scaling_for(len(frame.columns))).encode(frame)
-        return self._pick(engine, engine.warm_up(pool), pool, labels, n_queries)
+        task = self._read(X)
+        labels = check_labels(y, len(task.pool))
+        return task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
 
     def fit(self, X: Any, y: Any = None) -> SOEL:
         """Train on labelled and unlabelled rows.
 
         y : 1 anomaly, 0 normal, -1 or NaN not labelled, or those words; None trains without an expert.
         """
-        engine, frame, self._images = self._read(X)
-        labels = check_labels(y, frame.n_rows)
-        pool = self._prepare(engine, frame)
-        with progress_bar("fit") as progress:
-            return self._learn(engine, engine.warm_up(pool), pool, labels, progress)
+        task = self._read(X)
+        return self._learn(task, check_labels(y, len(task.pool)))
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10) -> SOEL:
         """Query, call `ask(rows) -> labels` once, and train; the same model as `query` and `fit` give."""
-        engine, frame, self._images = self._read(X)
-        pool = self._prepare(engine, frame)
-        warm = engine.warm_up(pool)
-        labels = np.full(frame.n_rows, UNLABELLED, np.int8)
-        rows = self._pick(engine, warm, pool, labels, n_queries)
+        task = self._read(X)
+        labels = np.full(len(task.pool), UNLABELLED, np.int8)
+        rows = task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
         labels[rows] = check_labels(ask(rows), len(rows))
-        with progress_bar("fit") as progress:
-            return self._learn(engine, warm, pool, labels, progress)
+        return self._learn(task, labels)
 
     def anomaly_score(self, X: Any) -> Floats:
         """Scores (n,), higher is more anomalous: the unambiguous face."""
-        return self._saved().detector.score(self._encode(X))
+        return self._fitted().score(self._encode(X))
 
     def anomaly_probability(self, X: Any) -> Floats:
         """Probabilities (n,) of being an anomaly, calibrated to the labels and the estimated contamination."""
-        calibration = self._saved().detector.calibration
-        assert calibration is not None
-        return calibration.probabilities(self.anomaly_score(X))
+        return self._fitted().calibration.probabilities(self.anomaly_score(X))
 
     def score_samples(self, X: Any) -> Floats:
         """The negative anomaly score, as scikit-learn has it."""
@@ -163,19 +159,21 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write the fitted detector to a folder: safetensors and a JSON manifest, never code."""
-        save_detector(Path(folder), self._saved())
+        self._fitted()
+        save_model(Path(folder), self.detector_)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], backbone: UserModule | None = None) -> SOEL:
         """Read a detector back. One trained with your own backbone needs it again."""
-        saved = load_detector(Path(folder), backbone)
-        engine = saved.engine
+        saved = load_model(Path(folder), backbone)
+        learner = saved.learner
         detector = cls(
-            engine.profile,
+            learner.profile,
             backbone=backbone,
-            contamination=engine.contamination,
-            threshold=str(engine.threshold),
+            contamination=learner.contamination,
+            threshold=str(learner.threshold),
             random_state=saved.extra["random_state"],
+            kind=str(learner.profile.kind),
         )
         return detector._publish(saved)
 
@@ -185,96 +183,108 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    def _read(self, X: Any) -> tuple[LocalEngine, Frame, ImageRows | None]:
-        """The pool as a frame with the engine for its kind; pictures become pixels or features first."""
-        engine = self._engine()
-        images, profile = find_image_rows(X, engine.profile)
-        frame = _pool_frame(X if images is None else images.rows(X))
-        if engine.backbone is None:
-            profile = for_machine(profile, len(frame.columns))
-        return replace(engine, profile=profile), frame, images
+    def __getstate__(self) -> Any:
+        """What is pickled: not the pool that was prepared last."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_prepared"}
 
-    def _engine(self) -> LocalEngine:
-        """Settings and seed, checked: the one place where parameters become parts."""
-        profile = find_profile(self.profile)
-        profile = profile.with_parts(
-            strategy=self.strategy,
-            objective=self.objective,
-            backbone=self.backbone if isinstance(self.backbone, str) else None,
-            contamination=self.contamination if isinstance(self.contamination, str) else None,
-        )
-        ESTIMATORS.get(profile.contamination)
-        return LocalEngine(
-            profile,
+    def _read(self, X: Any) -> _Task:
+        """The pool with the learner for its kind; pictures become pixels or features first."""
+        profile = self._wanted_profile()
+        images, profile = find_image_rows(X, profile)
+        frame = _pool_frame(X if images is None else images.rows(X))
+        found = Kind.VECTORS if images is not None else find_kind(frame, self.kind)
+        kind = profile.kind_for(found)
+        encoder = Encoder.fit(frame, profile.scaling_for(kind))
+        pool = Pool.of(encoder.encode(frame), kind)
+        learner = Learner(
+            profile.settle(kind, pool.n_features, has_gpu(kind)),
             int(check_random_state(self.random_state).randint(2**31 - 1)),
             parse_threshold(self.threshold),
             self.backbone if callable(self.backbone) else None,
             _share(self.contamination),
         )
+        return _Task(learner, pool, encoder, images, frame)
 
-    def _prepare(self, engine: LocalEngine, frame: Frame) -> Floats:
-        """Encode the pool and remember how."""
-        self._encoder = Encoder.fit(frame, engine.profile.scaling_for(len(frame.columns)))
-        self.n_features_in_ = len(frame.columns)
-        if frame.named:
-            self.feature_names_in_ = np.array(list(frame.columns), dtype=object)
-        return self._encoder.encode(frame)
+    def _wanted_profile(self) -> Profile:
+        """The profile with the parts that parameters name."""
+        own = "own" if callable(self.backbone) else self.backbone
+        profile = find_profile(self.profile).with_parts(
+            strategy=self.strategy,
+            objective=self.objective,
+            backbone=own,
+            contamination=self.contamination if isinstance(self.contamination, str) else None,
+        )
+        ESTIMATORS.get(profile.contamination)
+        return profile
 
-    def _pick(self, engine: LocalEngine, warm: Detector, pool: Floats, labels: Labels, n_queries: int) -> Rows:
-        name, options = engine.profile.strategy_for(pool.shape[1])
-        strategy = STRATEGIES.create(name, **options)
-        rate = engine.contamination
-        scores, embeddings = engine.look(warm, pool, rate if strategy.space == "gradient" else None)
-        view = PoolView(scores, embeddings, labels, rate)
-        rng = np.random.default_rng([engine.seed, int((labels != UNLABELLED).sum())])
-        return strategy.select(view, n_queries, rng).rows  # type: ignore[no-any-return]
+    def _prepare(self, task: _Task) -> Warm:
+        """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
+        learner, identity = task.learner, task.pool.identity
+        key = (identity, learner.profile, learner.seed, learner.backbone)
+        kept = getattr(self, "_prepared", None)
+        if kept is None or kept[0] != key:
+            kept = self._prepared = key, learner.prepare(task.pool)
+        warm: Warm = kept[1]
+        return warm
 
-    def _learn(self, engine: LocalEngine, warm: Detector, pool: Floats, labels: Labels, progress: Any) -> SOEL:
-        scores, embeddings = engine.look(warm, pool)
-        rows = np.flatnonzero(labels != UNLABELLED)
-        evidence = Evidence(scores, embeddings, rows, labels[rows], np.full(len(rows), np.nan))
-        detector = engine.learn(warm, pool, labels, engine.estimate([evidence]), progress)
+    def _learn(self, task: _Task, labels: Labels) -> SOEL:
+        """Train, then publish: nothing is set on the estimator before that has succeeded."""
+        learner, pool, warm = task.learner, task.pool, self._prepare(task)
+        rounds = learner.evidence(warm, pool, labels)
+        with progress_bar("fit") as progress:
+            fitted = learner.learn(warm, pool, rounds, labels, progress)
         extra = {
             "random_state": self.random_state if isinstance(self.random_state, int) else None,
-            "cover_radius": cover_radius(embeddings, rows) if len(rows) else None,
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": list(getattr(self, "feature_names_in_", [])),
+            "cover_radius": cover_radius(rounds[0].embeddings, rounds[0].rows) if rounds else None,
+            "n_features_in": len(task.frame.columns),
+            "feature_names_in": list(task.frame.columns) if task.frame.named else [],
             "labels_sha256": hashlib.sha256(labels.tobytes()).hexdigest(),
-            "images": None if self._images is None else self._images.to_json(),
+            "images": None if task.images is None else task.images.to_json(),
         }
-        return self._publish(SavedDetector(engine, detector, self._encoder, extra))
+        return self._publish(SavedModel(learner, fitted, task.encoder, extra))
 
-    def _publish(self, saved: SavedDetector) -> SOEL:
+    def _publish(self, saved: SavedModel) -> SOEL:
         """Set the fitted attributes."""
-        detector, estimate = saved.detector, saved.detector.estimate
-        assert estimate is not None
-        assert detector.threshold is not None
-        assert saved.encoder is not None
+        fitted, extra = saved.fitted, saved.extra
         self.detector_, self._encoder = saved, saved.encoder
-        self.contamination_ = estimate.value
-        self.contamination_interval_ = (estimate.low, estimate.high)
-        self.contamination_estimate_ = estimate
-        radius = saved.extra["cover_radius"]
+        self.contamination_ = fitted.estimate.value
+        self.contamination_interval_ = (fitted.estimate.low, fitted.estimate.high)
+        self.contamination_estimate_ = fitted.estimate
+        radius = extra["cover_radius"]
         self.cover_radius_ = float("nan") if radius is None else radius
-        self.threshold_, self.offset_ = detector.threshold, -detector.threshold
-        self.history_ = detector.history
-        self.n_features_in_ = saved.extra["n_features_in"]
-        images = saved.extra.get("images")
+        self.threshold_, self.offset_ = fitted.threshold, -fitted.threshold
+        self.history_ = fitted.blend.history
+        self.n_features_in_ = extra["n_features_in"]
+        images = extra.get("images")
         self._images = None if images is None else ImageRows.from_json(images)
-        self.backbone_ = saved.engine.profile.backbone_for(saved.encoder.n_features)
-        if saved.extra["feature_names_in"]:
-            self.feature_names_in_ = np.array(saved.extra["feature_names_in"], dtype=object)
+        self.backbone_ = saved.learner.profile.backbone
+        self.kind_ = str(saved.learner.profile.kind)
+        self.__dict__.pop("feature_names_in_", None)
+        if extra["feature_names_in"]:
+            self.feature_names_in_ = np.array(extra["feature_names_in"], dtype=object)
         return self
 
-    def _saved(self) -> SavedDetector:
+    def _fitted(self) -> Fitted:
         check_is_fitted(self, "detector_")
-        return self.detector_
+        return self.detector_.fitted
 
     def _encode(self, X: Any) -> Floats:
-        self._saved()
+        self._fitted()
         return self._encoder.encode(
             read_frame(X if self._images is None else self._images.rows(X), reading=self._encoder.how)
         )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a call is about: the pool, how it was read, and the learner for it."""
+
+    learner: Learner
+    pool: Pool
+    encoder: Encoder
+    images: ImageRows | None
+    frame: Frame
 
 
 def _pool_frame(X: Any) -> Frame:

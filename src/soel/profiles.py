@@ -7,18 +7,19 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from soel.errors import ConfigError
-from soel.types import Precision, PseudoLabelRule, StepRule
+from soel.types import Kind, Precision, PseudoLabelRule, StepRule
 
-WIDE = 300  # more columns than this are feature vectors, not a table
 MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
-NARROW_WEIGHT = 1.0  # of the narrow network's score beside its companion's
+WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
+NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/detection.md says
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
+_FORMS = {Kind.TABLE: "tables", Kind.VECTORS: "vectors", Kind.PICTURES: "pictures"}
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How rows of one form are learnt: how long, in which steps, and what stands beside the backbone.
+    """How rows of one kind are learnt: how long, in which steps, by which parts.
 
     rows_per_epoch: an epoch is a pass over the pool, or over this many rows drawn anew where the pool has more: so
     the length of training is a number of steps, whatever the size of the pool.
@@ -26,8 +27,9 @@ class Schedule:
     'split' takes an Adam step on each in turn. pseudo_labels: refreshed over all unlabelled rows each
     'epoch', or within each 'batch' from its own forward pass. precision: of matrix products on a GPU, TF32 ('high')
     or full float32 ('highest').
-    companion: a scorer beside the deep one; its space is then the one in which rows are compared, and the deep
+    detector: stands beside the network; its space is then the one in which rows are compared, and the network's
     score counts `deep_weight` in the sum.
+    backbone, strategy, strategy_options: what a profile's 'auto' means for this kind.
     """
 
     epochs: int
@@ -37,18 +39,27 @@ class Schedule:
     step: StepRule = "summed"
     pseudo_labels: PseudoLabelRule = "epoch"
     precision: Precision = "high"
-    companion: str | None = None
+    detector: str | None = None
+    detector_options: Mapping[str, Any] = field(default_factory=dict)
     deep_weight: float = 1.0
     rows_per_epoch: int = MANY_ROWS
+    backbone: str = "ntl"
+    strategy: str = "diverse"
+    strategy_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Every choice of the method by name. `dataclasses.replace` makes a variant."""
+    """Every choice of the method by name. `dataclasses.replace` makes a variant.
+
+    kind: what the rows are; None until `settle` has said it, and everything that 'auto' leaves open with it.
+    narrows: whether a narrow network stands in where one as wide as the rows is too much: for a table of more than
+    WIDE encoded columns, and for feature vectors without a GPU.
+    """
 
     name: str
     tables: Schedule
-    features: Schedule
+    vectors: Schedule
     backbone: str = "auto"
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
     n_members: int = 1
@@ -58,17 +69,24 @@ class Profile:
     objective_options: Mapping[str, Any] = field(default_factory=dict)
     contamination: str = "kde"
     scaling: str = "none"
-    pictures: Schedule = Schedule(epochs=15, learning_rate=1e-3, batch_size=10)
+    pictures: Schedule = Schedule(epochs=15, learning_rate=1e-3, batch_size=10, backbone="mhrot")
+    narrows: bool = False
+    kind: Kind | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The profile as plain JSON values."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Profile:
-        """The profile back from plain JSON values."""
-        schedules = {form: Schedule(**values[form]) for form in ("tables", "features", "pictures") if form in values}
-        return cls(**{**values, **schedules})
+    def from_json(cls, values: Mapping[str, Any], n_features: int) -> Profile:
+        """The profile back from plain JSON values. n_features: of the encoded rows it was settled for.
+
+        Releases before kinds took more than 300 encoded columns for feature vectors; what they wrote means that still.
+        """
+        if "kind" in values:
+            forms = {form: Schedule(**values[form]) for form in _FORMS.values()}
+            return cls(**{**values, **forms, "kind": Kind(values["kind"])})
+        return _from_older(values, n_features)
 
     def with_parts(self, **names: str | None) -> Profile:
         """The profile with other parts by role; None keeps one. A new part starts with its own default options."""
@@ -79,47 +97,72 @@ class Profile:
                 changes |= {f"{role}_options": {}} if hasattr(self, f"{role}_options") else {}
         return replace(self, **changes)
 
-    def without_gpu(self) -> Profile:
-        """The form for feature vectors on a machine without a GPU: one narrow member, which counts for less."""
-        features = replace(self.features, deep_weight=NARROW_WEIGHT)
-        return replace(self.with_parts(backbone="ntl-narrow"), n_members=1, features=features)
+    def kind_for(self, found: Kind) -> Kind:
+        """What the rows are for this profile: those of a backbone that learns on pixels are pictures."""
+        return Kind.PICTURES if self.backbone in PICTURE_BACKBONES else found
 
-    def schedule(self, n_features: int) -> Schedule:
-        """The schedule for rows of this width; raw pictures have one of their own."""
-        if self.backbone in PICTURE_BACKBONES:
-            return self.pictures
-        return self.tables if n_features <= WIDE else self.features
-
-    def scaling_for(self, n_columns: int) -> str:
-        """How columns are scaled; feature vectors are taken as they come, since their scale carries meaning."""
-        return self.scaling if n_columns <= WIDE else "none"
-
-    def strategy_for(self, n_features: int) -> tuple[str, Mapping[str, Any]]:
-        """The strategy's name and options, with 'auto' decided by the width of the rows."""
-        if self.strategy != "auto":
-            return self.strategy, self.strategy_options
-        return ("k-center", {"first": "central"}) if n_features <= WIDE else ("medoids", {})
-
-    def backbone_for(self, n_features: int) -> str:
-        """The backbone's name, with 'auto' decided by the width of the rows."""
+    def settle(self, kind: Kind, n_features: int, has_gpu: bool = False) -> Profile:
+        """The profile for rows of this kind and encoded width: nothing is left to be decided by the data."""
+        settled = replace(self, kind=kind)
+        schedule = settled.schedule
+        if self.strategy == "auto":
+            settled = replace(settled, strategy=schedule.strategy, strategy_options=schedule.strategy_options)
         if self.backbone != "auto":
-            return self.backbone
-        return "ntl" if n_features <= WIDE else "ntl-features"
+            return settled
+        too_wide = n_features > WIDE if kind is Kind.TABLE else kind is Kind.VECTORS and not has_gpu
+        return settled.narrowed() if self.narrows and too_wide else settled.with_parts(backbone=schedule.backbone)
+
+    def narrowed(self) -> Profile:
+        """One narrow member instead of several wide ones; on feature vectors it counts for less."""
+        vectors = replace(self.vectors, deep_weight=NARROW_WEIGHT)
+        return replace(self.with_parts(backbone="ntl-narrow"), n_members=1, vectors=vectors)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule for rows of the profile's kind."""
+        if self.kind is None:
+            raise ConfigError(f"The profile {self.name!r} does not say what the rows are; settle it for a kind first.")
+        schedule: Schedule = getattr(self, _FORMS[self.kind])
+        return schedule
+
+    def scaling_for(self, kind: Kind) -> str:
+        """How columns are scaled; feature vectors and pixels are taken as they come: their scale carries meaning."""
+        return self.scaling if kind is Kind.TABLE else "none"
+
+
+def _from_older(values: Mapping[str, Any], n_features: int) -> Profile:
+    """A profile written before kinds were values, settled for the kind that it was used for."""
+    named = {"tables": ("tables", "ntl"), "features": ("vectors", "ntl-features"), "pictures": ("pictures", "mhrot")}
+    rest = {name: value for name, value in values.items() if name not in named}
+    forms: dict[str, Any] = {}
+    for old, (new, backbone) in named.items():
+        if old in values:
+            schedule = dict(values[old])
+            schedule["detector"] = schedule.pop("companion", None)
+            forms[new] = Schedule(**schedule, backbone=backbone)
+    profile = Profile(**rest, **forms)
+    if profile.backbone in PICTURE_BACKBONES:
+        return profile.settle(Kind.PICTURES, n_features)
+    return profile.settle(Kind.TABLE if n_features <= 300 else Kind.VECTORS, n_features)
 
 
 PAPER = Profile(
     name="paper",
     tables=Schedule(epochs=100, learning_rate=1e-3, rows_per_epoch=TABLE_ROWS),
-    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512),
+    vectors=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, backbone="ntl-features"),
     strategy_options={"first": "uniform"},
 )
 
 AUTHORS = Profile(
     name="authors",
     tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch", rows_per_epoch=TABLE_ROWS),
-    features=Schedule(epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch"),
+    vectors=Schedule(
+        epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch", backbone="ntl-features"
+    ),
     strategy_options={"first": "central"},
-    pictures=Schedule(epochs=15, learning_rate=1e-3, batch_size=10, step="split", pseudo_labels="batch"),
+    pictures=Schedule(
+        epochs=15, learning_rate=1e-3, batch_size=10, step="split", pseudo_labels="batch", backbone="mhrot"
+    ),
 )
 
 DEFAULT = Profile(
@@ -128,14 +171,24 @@ DEFAULT = Profile(
         epochs=100,
         learning_rate=1e-3,
         pseudo_labels="batch",
-        companion="surroundings",
+        detector="neighbours",
         deep_weight=0.25,
         rows_per_epoch=TABLE_ROWS,
+        strategy="k-center",
+        strategy_options={"first": "central"},
     ),
-    features=Schedule(
-        epochs=30, learning_rate=1e-4, batch_size=512, pseudo_labels="batch", companion="angles", deep_weight=8.0
+    vectors=Schedule(
+        epochs=30,
+        learning_rate=1e-4,
+        batch_size=512,
+        pseudo_labels="batch",
+        detector="angular",
+        deep_weight=8.0,
+        backbone="ntl-features",
+        strategy="medoids",
     ),
     strategy="auto",
+    narrows=True,
     contamination="kriging",
     n_members=4,
     scaling="standard",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -10,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.errors import ConfigError
 from soel.numeric.arrays import Floats as Floats
 from soel.numeric.arrays import Rows as Rows
 
@@ -52,13 +54,61 @@ VERDICT_WORDS = {
     **{verdict.value[0]: verdict for verdict in Verdict},  # one key each
     **{str(verdict.label.value): verdict for verdict in Verdict if verdict.label is not None},  # 1 and 0
 }
+_BLOCK_ROWS = 65_536
+
+
+class Kind(StrEnum):
+    """What the rows of a pool are. It is decided once, where data are read, or said by the user.
+
+    table: columns that mean something each. vectors: features of a network, which mean something together.
+    pictures: the pixels themselves.
+    """
+
+    TABLE = "table"
+    VECTORS = "vectors"
+    PICTURES = "pictures"
+
+    @classmethod
+    def read(cls, said: str) -> Kind | None:
+        """A kind by its name; None for 'auto', which leaves it to the rows."""
+        if said == "auto":
+            return None
+        if said not in list(cls):
+            raise ConfigError(f"There is no kind of rows called {said!r}. Choose one of: {', '.join(['auto', *cls])}.")
+        return cls(said)
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Encoded rows (N, d) of one kind. identity: the same for the same rows, whatever object holds them."""
+
+    rows: Floats
+    kind: Kind
+    identity: str
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_features(self) -> int:
+        """d, the encoded width."""
+        return int(self.rows.shape[1])
+
+    @classmethod
+    def of(cls, rows: Floats, kind: Kind) -> Pool:
+        """A pool known by its content: one pass over the rows."""
+        digest = hashlib.blake2b(f"{kind} {rows.shape} {rows.dtype}".encode(), digest_size=16)
+        for start in range(0, len(rows), _BLOCK_ROWS):
+            digest.update(np.ascontiguousarray(rows[start : start + _BLOCK_ROWS]).data)
+        return cls(rows, kind, digest.hexdigest())
 
 
 @dataclass(frozen=True)
 class PoolView:
     """What a strategy, an estimator or an objective may see of the pool: never the hidden truth.
 
-    scores: (N,), higher is more anomalous. embeddings: (N, D). labels: (N,) of 1, 0, -1.
+    scores: (N,), higher is more anomalous. embeddings: (N, D). labels: (N,) of 1, 0, -1. What a strategy does not
+    say that it needs is not computed for it, and empty here.
     contamination: the share of anomalies, only for rules that are given it explicitly.
     """
 
@@ -68,7 +118,7 @@ class PoolView:
     contamination: float | None = None
 
     def __len__(self) -> int:
-        return len(self.scores)
+        return len(self.labels)
 
     @property
     def labelled(self) -> Rows:
@@ -94,17 +144,34 @@ class Selection:
 
 
 @dataclass(frozen=True)
+class Proposal:
+    """Rows to ask about, in order, then a reserve; and the pool as it was seen, where a record was wanted.
+
+    seed: what the chance of the proposal started from. scores: (N,). embeddings: (N, D).
+    """
+
+    selection: Selection
+    seed: tuple[int, ...]
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    embeddings: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def rows(self) -> Rows:
+        """The rows, those to ask first."""
+        return self.selection.rows
+
+
+@dataclass(frozen=True)
 class Evidence:
     """One round of answers: the pool as it was seen when the round was drawn, the rows asked, their labels.
 
-    rows: (K,) positions. labels: (K,) of 1 and 0. odds: (K,) as recorded with the draw.
+    rows: (K,) positions. labels: (K,) of 1 and 0.
     """
 
     scores: Floats
     embeddings: Floats
     rows: Rows
     labels: Labels
-    odds: Floats
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def with_paper_settings(profile: Profile, dataset: str) -> Profile:
     if dataset == VIDEO:
         changes: dict[str, Any] = {"batch_size": VIDEO_BATCH}
         changes |= {} if profile.strategy in LONG else {"epochs": VIDEO_EPOCHS}
-        return replace(profile, features=replace(profile.features, **changes))
+        return replace(profile, vectors=replace(profile.vectors, **changes))
     return profile
 
 

@@ -12,15 +12,12 @@ from soel.contamination import ESTIMATORS
 from soel.data.catalogue_files import Content
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
-from soel.engines.detector import Detector
-from soel.engines.local import LocalEngine
-from soel.engines.together import learn_together, warm_up_together
+from soel.data.kinds import find_kind
+from soel.learner import Fitted, Learner, Warm, learn_together, prepare_together
 from soel.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
 from soel.oracle import SimulatedExpert
-from soel.profiles import WIDE, Profile
-from soel.queries import STRATEGIES
-from soel.queries.base import Strategy
-from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels, PoolView, Selection
+from soel.queries.base import Need
+from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_reproduction.assumptions import assumption_measures
 from soel_reproduction.cells import Cell
 from soel_reproduction.fixmatch import augmented, learn_fixmatch
@@ -29,6 +26,7 @@ from soel_reproduction.protocols import Split, make_split
 from soel_reproduction.store import Measures
 
 Encode = Callable[[Floats], Floats]
+KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "pixels": Kind.PICTURES}
 
 
 @dataclass
@@ -37,24 +35,20 @@ class Run:
 
     cell: Cell
     split: Split
-    engine: LocalEngine
+    learner: Learner
     encode: Encode
-    pool: Floats
+    pool: Pool
     test: Floats
     expert: SimulatedExpert
     labels: Labels
     rounds: list[Evidence] = field(default_factory=list)
 
+    aside: list[int] = field(default_factory=list)
+
     @property
     def strategy_share(self) -> float | None:
         """The true share, for those strategies that the paper gives it to."""
-        return self.split.share if self.strategy.needs_contamination else None
-
-    @property
-    def strategy(self) -> Strategy:
-        """The strategy of the profile for rows of this width."""
-        name, options = self.engine.profile.strategy_for(self.pool.shape[1])
-        return STRATEGIES.create(name, **options)  # type: ignore[no-any-return]
+        return self.split.share if Need.CONTAMINATION in self.learner.strategy.needs else None
 
 
 def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Measures]:
@@ -77,33 +71,37 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
     told = cell.method.given_share
     given = None if told is None else float(np.clip(split.share + told, 0.001, 0.5))
     split = split.clean() if cell.method.clean else split
-    engine = LocalEngine(cell.settled, cell.seed, contamination=given)
-    encode = _encoder(split.pool, engine.profile)
-    pool, test = encode(split.pool), encode(split.test)
+    profile = cell.settled
+    kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(as_frame(split.pool)))
+    encode = _encoder(split.pool, profile.scaling_for(kind)) if kind is Kind.TABLE else _as_it_is
+    pool, test = Pool.of(encode(split.pool), kind), encode(split.test)
+    learner = Learner(profile.settle(kind, pool.n_features, has_gpu=True), cell.seed, contamination=given)
     faults, rng = setting.expert, np.random.default_rng([cell.seed, 1])
     truth = split.pool_truth.astype(int)
     expert = SimulatedExpert(truth, wrong=faults.wrong, skip=faults.skip, bias=faults.bias, rng=rng)
-    return Run(cell, split, engine, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
+    return Run(cell, split, learner, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
 
 
-def _encoder(pool: Floats, profile: Profile) -> Encode:
-    """From rows to what the detector takes; features of a network and pixels are taken as they are."""
-    if pool.shape[1] > WIDE:
-        return lambda x: x
-    encoder = Encoder.fit(as_frame(pool), profile.scaling_for(pool.shape[1]))
+def _encoder(pool: Floats, scaling: str) -> Encode:
+    encoder = Encoder.fit(as_frame(pool), scaling)
     return lambda x: encoder.encode(as_frame(x))
 
 
+def _as_it_is(x: Floats) -> Floats:
+    """Features of a network, and pixels: their scale carries meaning."""
+    return x
+
+
 def _shape(run: Run) -> tuple[int, ...]:
-    return tuple(run.pool.shape)
+    return tuple(run.pool.rows.shape)
 
 
 def _run_together(runs: list[Run]) -> list[Measures]:
     cell, pools = runs[0].cell, [run.pool for run in runs]
-    warm = warm_up_together([run.engine for run in runs], pools)
+    warm = prepare_together([run.learner for run in runs], pools)
     if cell.setting.stage == "assumptions":
         return [_assumptions(run, model) for run, model in zip(runs, warm, strict=True)]
-    trained = warm
+    trained: Sequence[Warm | Fitted] = warm
     for n_queries in _round_sizes(cell):
         for run, model in zip(runs, trained, strict=True):
             _ask(run, model, n_queries)
@@ -113,8 +111,7 @@ def _run_together(runs: list[Run]) -> list[Measures]:
         trained = _learn(runs, warm)
     if cell.method.peer is not None:
         return [_peer(run, run.labels) for run in runs]
-    fitted = [None] * len(runs) if cell.setting.stage == "query" else trained
-    return [_measures(run, detector) for run, detector in zip(runs, fitted, strict=True)]
+    return [_measures(run, model) for run, model in zip(runs, trained, strict=True)]
 
 
 def _round_sizes(cell: Cell) -> list[int]:
@@ -126,59 +123,55 @@ def _round_sizes(cell: Cell) -> list[int]:
     return [min(size, budget - start) for start in range(0, budget, size)]
 
 
-def _ask(run: Run, model: Detector, n_queries: int) -> None:
+def _ask(run: Run, model: Warm | Fitted, n_queries: int) -> None:
     """One round: the strategy picks, the expert answers, and a skipped row is replaced from the reserve."""
-    scores, embeddings = run.engine.look(model, run.pool)
-    selection = _select(run, model, scores, embeddings, n_queries)
-    answers = run.expert.ask(selection.rows)
+    proposal = run.learner.propose(
+        model,
+        run.pool,
+        run.labels,
+        n_queries,
+        share=run.strategy_share,
+        last=np.array(run.aside, np.int64),
+        for_record=True,
+    )
+    asked = proposal.rows if run.cell.setting.expert.skip else proposal.rows[:n_queries]
+    answers = run.expert.ask(asked)
     answered = np.flatnonzero(answers != UNLABELLED)[:n_queries]
-    rows, labels = selection.rows[answered], answers[answered]
+    rows, labels = asked[answered], answers[answered]
     run.labels[rows] = labels
-    run.rounds.append(Evidence(scores, embeddings, rows, labels, selection.odds[answered]))
+    run.aside += [int(row) for row in asked[answers == UNLABELLED] if row not in run.aside]
+    run.rounds.append(Evidence(proposal.scores, proposal.embeddings, rows, labels))
 
 
-def _select(run: Run, model: Detector, scores: Floats, embeddings: Floats, n_queries: int) -> Selection:
-    strategy, share = run.strategy, run.strategy_share
-    if strategy.space == "gradient":
-        embeddings = run.engine.look(model, run.pool, share)[1]
-    rng = np.random.default_rng([run.cell.seed, len(run.rounds)])
-    n_reserve = 2 * n_queries if run.cell.setting.expert.skip else 0
-    view = PoolView(scores, embeddings, run.labels.copy(), share)
-    selection: Selection = strategy.select(view, n_queries, rng, n_reserve)
-    return selection
-
-
-def _learn(runs: Sequence[Run], warm: Sequence[Detector]) -> list[Detector]:
+def _learn(runs: Sequence[Run], warm: Sequence[Warm]) -> list[Fitted]:
     """Train all runs; those with equally many labels as one model."""
-    estimates = [run.engine.estimate(run.rounds) for run in runs]
     if runs[0].cell.method.augmented:
-        return [_fixmatch(*each) for each in zip(runs, warm, estimates, strict=True)]
+        return [_fixmatch(*each) for each in zip(runs, warm, strict=True)]
     counts = [int((run.labels != UNLABELLED).sum()) for run in runs]
-    trained: list[Detector] = list(warm)
+    trained: dict[int, Fitted] = {}
     for count in set(counts):
         at = [index for index, number in enumerate(counts) if number == count]
-        detectors = learn_together(
-            [runs[i].engine for i in at],
+        fitted = learn_together(
+            [runs[i].learner for i in at],
             [warm[i] for i in at],
             [runs[i].pool for i in at],
+            [runs[i].rounds for i in at],
             [runs[i].labels for i in at],
-            [estimates[i] for i in at],
         )
-        for index, detector in zip(at, detectors, strict=True):
-            trained[index] = detector
-    return trained
+        trained |= dict(zip(at, fitted, strict=True))
+    return [trained[index] for index in range(len(runs))]
 
 
-def _fixmatch(run: Run, warm: Detector, estimate: Estimate) -> Detector:
+def _fixmatch(run: Run, warm: Warm) -> Fitted:
     from soel_reproduction.pictures import features_of
 
     pictures, extractor = run.split.pictures, run.split.extractor
     assert pictures is not None  # data without pictures are not asked for it
     draws = augmented(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
-    return learn_fixmatch(run.engine, warm, run.pool, run.labels, draws, estimate)
+    return learn_fixmatch(run.learner, warm, run.pool, run.labels, draws, run.learner.estimate(run.rounds))
 
 
-def _measures(run: Run, detector: Detector | None) -> Measures:
+def _measures(run: Run, model: Warm | Fitted) -> Measures:
     """Everything that an artefact may show."""
     rows = np.flatnonzero(run.labels != UNLABELLED)
     found: dict[str, float] = {
@@ -186,11 +179,9 @@ def _measures(run: Run, detector: Detector | None) -> Measures:
         "anomalies_found": float((run.labels == ANOMALY).sum()),
         **_query_measures(run, rows),
     }
-    if detector is not None:
-        estimate = detector.estimate or Estimate(float("nan"), float("nan"), float("nan"), "none")
-        pool = detector.score(run.pool)
-        found |= {"alpha": estimate.value} | _detection(run.split, pool, detector.score(run.test))
-        rest = run.labels == UNLABELLED
+    if isinstance(model, Fitted):
+        pool, rest = model.pool_scores, run.labels == UNLABELLED
+        found |= {"alpha": model.estimate.value} | _detection(run.split, pool, model.score(run.test))
         found["ranking"] = auroc(run.split.pool_truth[rest], pool[rest])
     return _finite(found)
 
@@ -229,12 +220,12 @@ def _detection(split: Split, pool: Floats, scores: Floats) -> dict[str, float]:
 def _peer(run: Run, labels: Labels) -> Measures:
     method = run.cell.method
     assert method.peer is not None
-    fitted = fit_peer(method.peer, run.pool, labels, run.cell.seed, **method.peer_options)
+    fitted = fit_peer(method.peer, run.pool.rows, labels, run.cell.seed, **method.peer_options)
     return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
 
 
-def _assumptions(run: Run, model: Detector) -> Measures:
-    scores, embeddings = run.engine.look(model, run.pool)
-    strategy, truth = run.strategy, run.split.pool_truth
+def _assumptions(run: Run, model: Warm) -> Measures:
+    scores, embeddings = run.learner.look(model, run.pool)
+    strategy, truth = run.learner.strategy, run.split.pool_truth
     view = PoolView(scores, embeddings, run.labels, run.strategy_share)
     return _finite(assumption_measures(strategy, view, truth, run.cell.setting.budget, run.cell.seed))

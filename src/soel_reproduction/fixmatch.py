@@ -10,12 +10,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.engines.detector import Detector
-from soel.engines.local import LocalEngine
+from soel.learner import Fitted, Learner, Warm
 from soel.objectives.base import answered
 from soel.training import fit, losses
 from soel.training.loop import Task
-from soel.types import UNLABELLED, Estimate, Floats, ItemWeights, Labels, PoolView
+from soel.types import UNLABELLED, Estimate, Floats, ItemWeights, Labels, Pool, PoolView
 from soel_reproduction.augment import strong, weak
 
 ANOMALOUS, NORMAL = 0.05, 0.3  # shares of the unlabelled that are surely the one or the other
@@ -26,23 +25,24 @@ Draw = tuple[Floats, Floats]
 
 
 def learn_fixmatch(
-    engine: LocalEngine, warm: Detector, pool: Floats, labels: Labels, draws: list[Draw], estimate: Estimate
-) -> Detector:
+    learner: Learner, warm: Warm, pool: Pool, labels: Labels, draws: list[Draw], estimate: Estimate
+) -> Fitted:
     """Go on from the warm-up: first the answers alone, then answers and guesses on augmented pictures.
 
     draws: (weak, strong) rows (N, d) of the pool, taken in turn. The guesses are renewed each epoch.
     """
-    model, schedule = warm.model.copy(), engine.profile.schedule(pool.shape[1])
-    view = PoolView(np.zeros(len(pool)), pool, labels)
+    start = warm.blend.network or learner.new_network(pool)
+    model, schedule = start.model.copy(), learner.profile.schedule
+    view = PoolView(np.zeros(len(pool)), pool.rows, labels)
     tuning = Task(view.labelled, answered(view), view.unlabelled, None)
-    fit(model, pool, [tuning] * model.n_members, replace(schedule, epochs=FINE_TUNING))
+    fit(model, pool.rows, [tuning] * model.n_members, replace(schedule, epochs=FINE_TUNING))
     for epoch in range(schedule.epochs):
         slight, heavy = draws[epoch % len(draws)]
         scores = losses(model, slight)[0].mean(axis=0)[view.unlabelled]
         task = Task(view.labelled, answered(view), view.unlabelled, confident(scores))
         rows = np.where((labels != UNLABELLED)[:, None], slight, heavy)
         fit(model, rows, [task] * model.n_members, replace(schedule, epochs=1))
-    return engine.decide(engine.dressed(model, pool, labels, estimate.value), labels, estimate)
+    return learner.finish(model, pool, labels, estimate)
 
 
 def confident(scores: Floats) -> ItemWeights:

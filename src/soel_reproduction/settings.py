@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soel.profiles import PROFILES, Profile, Schedule
+from soel.profiles import PROFILES, Profile
+from soel.types import Kind
 
 HEADER = (
     "profile", "data", "backbone", "learning rate", "epochs", "batch", "members", "query", "objective",
@@ -24,17 +25,17 @@ def settings_table() -> str:
 
 
 def _rows(profile: Profile) -> Sequence[list[str]]:
-    kinds = (("tables", 10, profile.tables), ("feature vectors", 2048, profile.features))
-    return [_row(profile, kind, width, schedule) for kind, width, schedule in kinds]
+    kinds = (("tables", Kind.TABLE, 10), ("feature vectors", Kind.VECTORS, 2048))
+    return [_row(profile.settle(kind, width, has_gpu=True), name, kind) for name, kind, width in kinds]
 
 
-def _row(profile: Profile, kind: str, width: int, schedule: Schedule) -> list[str]:
-    strategy, chosen = profile.strategy_for(width)
-    options = ", ".join(f"{name} {value}" for name, value in chosen.items())
+def _row(profile: Profile, rows: str, kind: Kind) -> list[str]:
+    schedule, strategy = profile.schedule, profile.strategy
+    options = ", ".join(f"{name} {value}" for name, value in profile.strategy_options.items())
     return [
         profile.name,
-        kind,
-        profile.backbone_for(width),
+        rows,
+        profile.backbone,
         f"{schedule.learning_rate:g}",
         str(schedule.epochs),
         "N/5" if schedule.batch_size is None else str(schedule.batch_size),
@@ -42,5 +43,5 @@ def _row(profile: Profile, kind: str, width: int, schedule: Schedule) -> list[st
         f"{strategy} ({options})" if options else strategy,
         f"{profile.objective}, {schedule.step} step, labels by {schedule.pseudo_labels}",
         profile.contamination,
-        profile.scaling_for(width),
+        profile.scaling_for(kind),
     ]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soel.durable import write_whole
-from soel.engines.local import LocalEngine
+from soel.learner import Learner
 from soel.metrics import auroc
 from soel.profiles import PAPER, Profile
-from soel.types import UNLABELLED, Estimate, Floats
+from soel.types import UNLABELLED, Floats, Kind, Pool
 from soel_reproduction.figures import svg
 
 if TYPE_CHECKING:
@@ -56,17 +56,16 @@ def score_maps(seed: int = 0, profile: Profile = PAPER) -> list[ScoreMap]:
     plane = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2).astype(np.float32)
     maps = []
     for title, backbone, objective in WAYS:
-        engine = LocalEngine(profile.with_parts(backbone=backbone, objective=objective), seed)
+        chosen = profile.with_parts(backbone=backbone, objective=objective).settle(Kind.TABLE, x.shape[1])
+        learner, pool = Learner(chosen, seed, contamination=SHARE), Pool.of(x, Kind.TABLE)
         labels = np.where(truth, 1, 0).astype(np.int8)
         if objective != "supervised":
             labels[:] = UNLABELLED
         if objective == "soel":
             labels[N_NORMAL] = 1
-        warm = engine.warm_up(x)
-        share = Estimate(SHARE, SHARE, SHARE, "fixed")
-        detector = engine.learn(warm, x, labels, share)
-        scores = np.asarray(detector.score(plane)).reshape(GRID, GRID)
-        maps.append(ScoreMap(title, scores, auroc(fresh_truth, detector.score(fresh))))
+        fitted = learner.learn(learner.prepare(pool), pool, [], labels)
+        scores = np.asarray(fitted.score(plane)).reshape(GRID, GRID)
+        maps.append(ScoreMap(title, scores, auroc(fresh_truth, fitted.score(fresh))))
     return maps
 
 

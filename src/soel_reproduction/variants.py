@@ -64,11 +64,11 @@ def narrow(variant: Variant) -> Variant:
     Ours is the form that soel itself takes there; the others only change the backbone.
     """
     profile = variant.profile
-    small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.without_gpu()
+    small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.narrowed()
     return replace(variant, profile=replace(small, n_members=1), form=NARROW)
 
 
 def in_float32(variant: Variant) -> Variant:
     """With matrix products in full float32 instead of TF32 on a GPU."""
-    features = replace(variant.profile.features, precision="highest")
-    return replace(variant, profile=replace(variant.profile, features=features), form=FLOAT32)
+    vectors = replace(variant.profile.vectors, precision="highest")
+    return replace(variant, profile=replace(variant.profile, vectors=vectors), form=FLOAT32)

@@ -13,9 +13,9 @@ from soel.backbones import BACKBONES
 from soel.contamination import ESTIMATORS
 from soel.detectors import DETECTORS
 from soel.objectives import OBJECTIVES
-from soel.profiles import WIDE
 from soel.queries import STRATEGIES
 from soel.registry import Registry
+from soel.types import Kind
 from soel_reproduction.cells import Cell
 
 EXPERIMENT = 1  # protocols, encoding, training, metrics: what all cells share
@@ -41,10 +41,11 @@ def versions_of(cell: Cell) -> dict[str, int]:
 def _parts(cell: Cell) -> Iterator[tuple[Registry, str]]:
     """The parts that the cell's profile names for its kind of rows; every estimator: cells show all of them."""
     profile = cell.settled
-    for width in {"table": (WIDE,), None: (WIDE, WIDE + 1)}.get(cell.kind, (WIDE + 1,)):
-        detector = profile.schedule(width).companion
-        yield BACKBONES, profile.backbone_for(width)
-        yield STRATEGIES, profile.strategy_for(width)[0]
+    for kind in {"table": (Kind.TABLE,), None: (Kind.TABLE, Kind.VECTORS)}.get(cell.kind, (Kind.VECTORS,)):
+        settled = profile.settle(profile.kind_for(kind), 1, has_gpu=True)
+        detector = settled.schedule.detector
+        yield BACKBONES, settled.backbone
+        yield STRATEGIES, settled.strategy
         yield from [(DETECTORS, detector)] if detector is not None else []
     yield OBJECTIVES, profile.objective
     yield from ((ESTIMATORS, name) for name in ESTIMATORS)

@@ -11,13 +11,12 @@ import torch
 
 from soel.backbones import BACKBONES
 from soel.backbones.base import Backbone
-from soel.engines.local import LocalEngine
 from soel.profiles import PAPER, PICTURE_BACKBONES
 from soel.testing import BACKBONE_LAWS
 from soel.testing.backbones import MakeBackbone, check_losses_oppose_one_another, check_training_beats_no_training
 from soel.testing.laws import Law
 from soel.training import losses
-from tests.conftest import Sample
+from tests.conftest import Sample, make_learner
 
 ROW_BACKBONES = [name for name in BACKBONES if name not in PICTURE_BACKBONES]
 OPTIONS = {name: {"depth": 10, "widen": 1, "dropout": 0.0, "penalty": 0.0} for name in PICTURE_BACKBONES}
@@ -58,9 +57,9 @@ def test_real_rows_of_any_width_have_losses_of_their_own(name: str, sample: Samp
 
 @pytest.mark.parametrize("name", ROW_BACKBONES)
 def test_a_model_survives_its_state(name: str, toy: Sample) -> None:
-    engine = LocalEngine(PAPER.with_parts(backbone=name), seed=0)
-    warm = engine.warm_up(toy.x).model
-    twin = engine.new_model(6)
+    learner, pool = make_learner(PAPER.with_parts(backbone=name), toy.x)
+    warm = learner.new_network(pool).model
+    twin = learner.new_model(6)
     twin.restore(warm.tensors(), warm.notes())
     np.testing.assert_array_equal(losses(twin, toy.x)[0], losses(warm, toy.x)[0])
     assert twin.notes() == warm.notes()

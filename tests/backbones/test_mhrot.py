@@ -12,14 +12,14 @@ import torch
 
 from soel.backbones.mhrot import MHRot, all_views, picture_shape, view_targets
 from soel.backbones.wide_resnet import WideResNet
-from soel.engines.local import LocalEngine
 from soel.errors import ConfigError
+from soel.learner import Learner
 from soel.metrics import auroc
 from soel.profiles import PAPER, Profile, Schedule
 from soel.training import losses
 from soel.training.gradients import gradient_embeddings
 from soel.training.stack import join, split
-from soel.types import Estimate
+from soel.types import Kind, Pool
 
 SMALL = {"depth": 10, "widen": 1}
 SIDE = 8
@@ -119,10 +119,10 @@ def test_shapes_of_pictures() -> None:
             picture_shape(wrong)
 
 
-def engine(epochs: int) -> LocalEngine:
+def small_learner(epochs: int, seed: int = 0) -> Learner:
     schedule = Schedule(epochs=epochs, learning_rate=3e-3, batch_size=20)
     profile: Profile = replace(PAPER, backbone="mhrot", backbone_options={**SMALL, "penalty": 0.0}, pictures=schedule)
-    return LocalEngine(profile, seed=0)
+    return Learner(profile.settle(Kind.PICTURES, SIDE * SIDE), seed, contamination=0.1)
 
 
 def test_training_finds_pictures_that_stand_on_their_head() -> None:
@@ -133,18 +133,17 @@ def test_training_finds_pictures_that_stand_on_their_head() -> None:
     pool, truth = pictures.reshape(60, -1).clip(0, 255).astype(np.float32), np.arange(60) < 6
     labels = np.full(60, -1, np.int8)
     labels[[0, 1, 20, 30]] = truth[[0, 1, 20, 30]]
-    runner = engine(4)
-    warm = runner.warm_up(pool)
-    trained = runner.learn(warm, pool, labels, Estimate(0.1, 0.1, 0.1, "fixed"))
+    runner, known = small_learner(4), Pool.of(pool, Kind.PICTURES)
+    trained = runner.learn(runner.prepare(known), known, [], labels)
     assert auroc(truth, trained.score(pool)) > 0.95
-    twin = runner.new_model(SIDE * SIDE)
-    twin.restore(trained.model.tensors(), trained.model.notes())
-    np.testing.assert_array_equal(losses(twin, pool)[0], losses(trained.model, pool)[0])
+    twin, model = runner.new_model(SIDE * SIDE), trained.blend.trained.model
+    twin.restore(model.tensors(), model.notes())
+    np.testing.assert_array_equal(losses(twin, pool)[0], losses(model, pool)[0])
 
 
 def test_models_join_and_split() -> None:
-    runner = engine(1)
-    models = [LocalEngine(runner.profile, seed).new_model(SIDE * SIDE) for seed in (0, 1)]
+    runner = small_learner(1)
+    models = [small_learner(1, seed).new_model(SIDE * SIDE) for seed in (0, 1)]
     stack = join(models, lambda n: runner.new_model(SIDE * SIDE, n))
     x = rows(3)[0].numpy()
     alone = np.concatenate([losses(model, x)[0] for model in models])
@@ -154,7 +153,7 @@ def test_models_join_and_split() -> None:
 
 
 def test_gradients_as_embeddings() -> None:
-    model = engine(1).new_model(SIDE * SIDE)
+    model = small_learner(1).new_model(SIDE * SIDE)
     pictures, suspected = rows(3)[0], np.array([True, False, True])
     found = gradient_embeddings(model, pictures.numpy(), suspected)
     for row, picture in enumerate(pictures):

@@ -10,13 +10,11 @@ from torch import nn
 
 from soel import SOEL
 from soel.backbones.base import Members
-from soel.engines.local import LocalEngine
 from soel.metrics import auroc
 from soel.profiles import PAPER
 from soel.testing import check_backbone
 from soel.training import losses
-from soel.types import Estimate
-from tests.conftest import make_toy
+from tests.conftest import make_learner, make_toy
 
 
 class TinyAutoencoder(nn.Module):
@@ -34,21 +32,21 @@ class TinyAutoencoder(nn.Module):
 
 def test_own_module_trains_in_the_loop() -> None:
     toy = make_toy()
-    engine = LocalEngine(PAPER, seed=0, backbone=TinyAutoencoder)
-    detector = engine.learn(engine.warm_up(toy.x), toy.x, toy.labels(), Estimate(0.1, 0.1, 0.1, "fixed"))
-    untrained = LocalEngine(PAPER, seed=0, backbone=TinyAutoencoder).new_model(6)
-    for before, after in zip(untrained.backbone.parameters(), detector.model.backbone.parameters(), strict=True):
+    learner, pool = make_learner(PAPER, toy.x, backbone=TinyAutoencoder, contamination=0.1)
+    fitted, untrained = learner.learn(learner.prepare(pool), pool, [], toy.labels()), learner.new_model(6)
+    trained = fitted.blend.trained.model
+    for before, after in zip(untrained.backbone.parameters(), trained.backbone.parameters(), strict=True):
         assert not torch.equal(before, after)
     fresh = auroc(toy.is_anomaly, losses(untrained, toy.x)[0][0])
-    assert auroc(toy.is_anomaly, detector.score(toy.x)) > max(fresh, 0.9)
+    assert auroc(toy.is_anomaly, fitted.score(toy.x)) > max(fresh, 0.9)
 
 
 def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -> None:
     torch.manual_seed(5)
     state = torch.random.get_rng_state()
-    first = LocalEngine(PAPER, seed=3, backbone=TinyAutoencoder).new_model(6)
-    second = LocalEngine(PAPER, seed=3, backbone=TinyAutoencoder).new_model(6)
-    other = LocalEngine(PAPER, seed=4, backbone=TinyAutoencoder).new_model(6)
+    x = make_toy().x
+    learners = [make_learner(PAPER, x, seed, backbone=TinyAutoencoder)[0] for seed in (3, 3, 4)]
+    first, second, other = (learner.new_model(6) for learner in learners)
     assert torch.equal(state, torch.random.get_rng_state())
     weights = [next(model.backbone.parameters()).detach().numpy() for model in (first, second, other)]
     np.testing.assert_array_equal(weights[0], weights[1])

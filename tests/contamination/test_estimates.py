@@ -16,13 +16,13 @@ def test_kde_worked_by_hand() -> None:
     scores = np.array([0.0, 0.0, 1.0])
     e = np.exp(-2)
     expected = ((1 + 2 * e) / 3) / ((1 + e) / 2) / 2
-    single = Evidence(scores, scores[:, None], np.array([0, 2]), np.array([0, 1], np.int8), np.ones(2))
+    single = Evidence(scores, scores[:, None], np.array([0, 2]), np.array([0, 1], np.int8))
     assert ESTIMATORS.create("kde").estimate([single]).value == pytest.approx(expected)
 
 
 def test_cover_worked_by_hand() -> None:
     x = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
-    single = Evidence(x[:, 0], x, np.array([0, 3]), np.array([0, 1], np.int8), np.ones(2))
+    single = Evidence(x[:, 0], x, np.array([0, 3]), np.array([0, 1], np.int8))
     assert ESTIMATORS.create("cover").estimate([single]).value == pytest.approx(0.4)
 
 
@@ -33,7 +33,7 @@ def outer_rows(seed: int) -> tuple[Evidence, float]:
     ranks = np.argsort(np.argsort(np.linalg.norm(x, axis=1)))
     truth = rng.random(2000) < 0.6 * (ranks > 1600)
     rows = rng.choice(2000, 30, replace=False, p=ranks**4 / (ranks**4).sum())
-    return Evidence(rng.random(2000), x, rows, truth[rows].astype(np.int8), np.ones(30)), float(truth.mean())
+    return Evidence(rng.random(2000), x, rows, truth[rows].astype(np.int8)), float(truth.mean())
 
 
 def test_labels_of_outer_rows_are_not_taken_for_everyones() -> None:

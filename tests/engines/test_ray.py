@@ -132,9 +132,9 @@ def tell(session: Session, items: Sequence[str]) -> None:
 
 def end(session: Session, out: Path, asked: Sequence[str], killed: dict[str, int]) -> Story:
     scores = np.array([float(row["score"]) for row in read_rows(out)])
-    _, detector = session.fitted()
+    fitted: Any = session.fitted()[1]
     session.close()
-    return Story(session.folder.path, tuple(asked), scores, detector.history, killed)
+    return Story(session.folder.path, tuple(asked), scores, fitted.blend.history, killed)
 
 
 @pytest.fixture(scope="module")
@@ -211,11 +211,11 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
     session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     with pytest.raises(DataError, match=f"{shard} cannot be read: .*Remove it"):
         session.score()
-    session.engine.local.compute.dismiss()  # type: ignore[attr-defined]
+    session.engine.loop.compute.dismiss()  # type: ignore[attr-defined]
     shard.unlink()
     assert len(session.score().scores) == POOL_ROWS
     assert shard.read_bytes() == content
-    session.engine.local.compute.close()  # type: ignore[attr-defined]
+    session.engine.loop.compute.close()  # type: ignore[attr-defined]
 
 
 def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:

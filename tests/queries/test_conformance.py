@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soel.backbones import BACKBONES
-from soel.engines.local import LocalEngine
 from soel.profiles import PAPER, PICTURE_BACKBONES
 from soel.queries import STRATEGIES
 from soel.testing import STRATEGY_LAWS
 from soel.testing.laws import Law, example_view
-from soel.types import PoolView
-from tests.conftest import Sample
+from tests.conftest import Sample, make_learner
 
 NAMES = list(STRATEGIES)
 ROW_BACKBONES = [name for name in BACKBONES if name not in PICTURE_BACKBONES]
@@ -42,14 +41,13 @@ def test_any_number_of_rows_labels_and_queries(name: str, n_rows: int, seed: int
 
 @pytest.mark.parametrize("backbone", ROW_BACKBONES)
 def test_every_strategy_works_with_what_a_backbone_shows(backbone: str, toy: Sample) -> None:
-    engine = LocalEngine(PAPER.with_parts(backbone=backbone), seed=0)
-    warm, labels = engine.warm_up(toy.x), toy.labels(4)
-    looks = {"embedding": engine.look(warm, toy.x), "gradient": engine.look(warm, toy.x, 0.1)}
+    learner, pool = make_learner(PAPER.with_parts(backbone=backbone), toy.x, contamination=0.1)
+    warm, labels = learner.prepare(pool), toy.labels(4)
+    gradients = learner.compute.gradients(warm.blend.trained, pool, toy.is_anomaly, 0)
+    for space in (learner.look(warm, pool)[1], gradients):
+        assert len(np.unique(space.round(6), axis=0)) > 150, "a space in which most rows are one point"
     for name in NAMES:
-        scores, embeddings = looks[STRATEGIES.get(name).space]
-        assert len(np.unique(embeddings.round(6), axis=0)) > 150, "a space in which most rows are one point"
-        rows = (
-            STRATEGIES.create(name).select(PoolView(scores, embeddings, labels, 0.1), 8, np.random.default_rng(0)).rows
-        )
+        asking = replace(learner, profile=learner.profile.with_parts(strategy=name))
+        rows = asking.propose(warm, pool, labels, 8).rows
         assert len(set(rows.tolist())) == len(rows) == 8, name
         assert (labels[rows] == -1).all(), name

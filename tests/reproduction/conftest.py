@@ -41,4 +41,4 @@ def source(data_dir: Path) -> Source:
 @pytest.fixture
 def quick() -> Variant:
     authors = VARIANTS["authors"]
-    return replace(authors, profile=replace(authors.profile, tables=QUICK, features=QUICK))
+    return replace(authors, profile=replace(authors.profile, tables=QUICK, vectors=QUICK))

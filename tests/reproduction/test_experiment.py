@@ -62,12 +62,12 @@ def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
 def test_only_margin_rules_are_told_the_true_share(source: Source, quick: Variant, method: m.Method) -> None:
     run = _start(cell(quick, method), "contaminated", source.load("breastw"))
     assert (run.strategy_share is not None) == method.name.startswith(("Mar", "Hybr1"))
-    assert run.engine.contamination is None
+    assert run.learner.contamination is None
 
 
 def test_a_share_is_told_with_its_error(source: Source, quick: Variant) -> None:
     run = _start(cell(quick, m.Method("off", given_share=0.05)), "contaminated", source.load("breastw"))
-    assert run.engine.contamination == pytest.approx(run.split.share + 0.05)
+    assert run.learner.contamination == pytest.approx(run.split.share + 0.05)
 
 
 def test_the_budget_is_what_is_asked(source: Source, quick: Variant) -> None:
@@ -87,7 +87,7 @@ def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Variant) ->
     lazy = _start(cell(quick, budget=8, expert=Expert(skip=0.4), stage="query"), "contaminated", source.load("breastw"))
     from soel_reproduction.experiment import _ask
 
-    _ask(lazy, lazy.engine.warm_up(lazy.pool), 8)
+    _ask(lazy, lazy.learner.prepare(lazy.pool), 8)
     assert int((lazy.labels != -1).sum()) == 8
     assert lazy.expert.n_asked > 8
 

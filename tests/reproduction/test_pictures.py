@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from soel.data.catalogue_files import ClassSets, LabelledRows
-from soel.engines.local import LocalEngine
 from soel.errors import DataError
 from soel.profiles import AUTHORS, PAPER, Schedule
 from soel.types import Estimate
@@ -28,7 +27,7 @@ from soel_reproduction.runner import compute
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
 from soel_reproduction.variants import VARIANTS, Variant, narrow
-from tests.conftest import make_toy
+from tests.conftest import make_learner, make_toy
 from tests.features.makers import make_clip, residual_network
 
 
@@ -183,16 +182,16 @@ def test_fixmatch_learns_on_augmented_pictures(pictures: Source, quick: Variant,
 
 def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Variant) -> None:
     toy = make_toy(n_rows=120, n_anomalies=12)
-    engine, labels = LocalEngine(quick.profile, 0), toy.labels(10)
-    warm, share = engine.warm_up(toy.x), Estimate(0.1, 0.1, 0.1, "fixed")
+    (learner, pool), labels = make_learner(quick.profile, toy.x), toy.labels(10)
+    warm, share = learner.prepare(pool), Estimate(0.1, 0.1, 0.1, "fixed")
     slight = toy.x + 0.01
     draws = {"same": (slight, slight), "weak": (-slight, slight), "strong": (slight, -slight)}
     scores = {
-        name: learn_fixmatch(engine, warm, toy.x, labels, [draw], share).score(toy.x) for name, draw in draws.items()
+        name: learn_fixmatch(learner, warm, pool, labels, [draw], share).score(toy.x) for name, draw in draws.items()
     }
     assert np.abs(scores["weak"] - scores["same"]).max() > 1e-3
     assert np.abs(scores["strong"] - scores["same"]).max() > 1e-3
-    assert (warm.score(toy.x) == engine.warm_up(toy.x).score(toy.x)).all()  # a fit works on a copy
+    assert (warm.blend.score(toy.x) == learner.prepare(pool).blend.score(toy.x)).all()  # a fit works on a copy
 
 
 def test_only_confident_guesses_count() -> None:
@@ -227,10 +226,10 @@ def test_every_strong_change_changes_something(change: object) -> None:
 def test_the_paper_s_settings_change_with_the_data() -> None:
     usual, long = (method.applied_to(PAPER) for method in (SOEL, NINE[6]))
     assert (
-        with_paper_settings(usual, "ucsd-peds1").features.batch_size,
-        with_paper_settings(usual, "ucsd-peds1").features.epochs,
+        with_paper_settings(usual, "ucsd-peds1").vectors.batch_size,
+        with_paper_settings(usual, "ucsd-peds1").vectors.epochs,
     ) == (192, 3)
-    assert with_paper_settings(long, "ucsd-peds1").features.epochs == 30
+    assert with_paper_settings(long, "ucsd-peds1").vectors.epochs == 30
     assert with_paper_settings(usual, "cifar10") == usual
     ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Setting(), 40)
     assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
@@ -246,7 +245,7 @@ def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
     small, ours = narrow(VARIANTS["authors"]), narrow(VARIANTS["default"])
     assert (small.title, small.is_narrow) == ("authors, narrow", True)
     assert (small.profile.backbone, small.profile.n_members) == ("ntl-narrow", 1)
-    assert small.profile.features == AUTHORS.features
-    without_gpu = VARIANTS["default"].profile.without_gpu()
+    assert small.profile.vectors == AUTHORS.vectors
+    without_gpu = VARIANTS["default"].profile.narrowed()
     assert (ours.file_name, ours.profile.n_members) == ("default-narrow", 1)
-    assert ours.profile.features == without_gpu.features
+    assert ours.profile.vectors == without_gpu.vectors

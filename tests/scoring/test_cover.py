@@ -14,8 +14,10 @@ from soel.api.sessions import read_encoder
 from soel.cli.main import main
 from soel.data.frame import as_frame
 from soel.metrics import cover_radius
-from soel.scoring.cover import measure_cover
+from soel.profiles import PAPER
+from soel.scoring.cover import find_space, measure_cover
 from soel.session import Session, SessionOptions
+from tests.conftest import make_learner, make_toy
 from tests.session.fake_engine import FakeEngine
 
 N_ROWS, N_POOL = 400, 50
@@ -56,12 +58,15 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
 
 
 def test_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     with closing(thinned(tmp_path, N_ROWS)) as session:  # the pool is everything
         session.ask(3)
         assert measure_cover(session, read_encoder(session.folder)) is None
     (tmp_path / "other").mkdir()
     with closing(thinned(tmp_path / "other")) as session:
         assert measure_cover(session, read_encoder(session.folder)) is None  # nothing was asked yet
-        session.ask(3)
-        assert measure_cover(session, read_encoder(session.folder)) is None  # the space is the model's own
+
+
+def test_the_space_of_a_network_is_not_looked_at() -> None:
+    learner, pool = make_learner(PAPER, make_toy().x)
+    assert find_space(learner.prepare(pool)) is None

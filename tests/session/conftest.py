@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from soel.profiles import PAPER
-from soel.session import Session, SessionConfig, lay_out
+from soel.session import Session, SessionConfig, SessionFolder, lay_out
 from soel.stores.events import SqlStore
+from soel.types import Kind
 from tests.session.fake_engine import FakeEngine
 
 N_ITEMS, N_FAR = 60, 8
@@ -28,7 +29,7 @@ def make_config(**changes: Any) -> SessionConfig:
         fingerprint="f" * 64,
         n_items=N_ITEMS,
         profile="paper",
-        settings=asdict(PAPER),
+        settings=asdict(PAPER.settle(Kind.TABLE, 3)),
         seed=7,
         budget=20,
     )
@@ -53,7 +54,8 @@ def make_session(tmp_path: Path) -> Iterator[MakeSession]:
         folder = tmp_path / name
         if not folder.exists():
             lay_out(folder, make_config(**changes), IDS, make_points())
-        session = Session(folder, SqlStore(folder / "events.sqlite"), FakeEngine)
+        config = SessionFolder(folder).config
+        session = Session(folder, SqlStore(folder / "events.sqlite"), lambda: FakeEngine(config))
         opened.append(session)
         return session
 

@@ -4,45 +4,76 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from soel.detectors.base import NOTHING, Detector
 from soel.errors import ModelFileError
-from soel.queries.base import Strategy
-from soel.types import ANOMALY, Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
+from soel.learner import Blend, Fitted, Learner, Warm
+from soel.metrics.calibration import Calibration
+from soel.metrics.threshold import parse_threshold
+from soel.profiles import Profile
+from soel.session import SessionConfig
+from soel.types import ANOMALY, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
 
 
 @dataclass(frozen=True)
-class FakeModel:
-    centre: tuple[float, ...]
-    threshold: float
-    trained: bool = False
+class FromTheMean(Detector):
+    """Scores rows by their distance from the mean of the rows that are not labelled anomalies."""
+
+    centre: Floats
+    name = "from-the-mean"
+
+    @classmethod
+    def fit(
+        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+    ) -> FromTheMean:
+        return cls(np.mean(pool[labels != ANOMALY], axis=0))
+
+    def score(self, x: Floats) -> Floats:
+        return np.asarray(np.linalg.norm(x - self.centre, axis=1))
+
+    def space(self, x: Floats) -> Floats:
+        return np.asarray(x, np.float32)
 
 
-@dataclass
-class FakeEngine:
-    """Remembers what it was asked to do, so that tests can look."""
+@dataclass(frozen=True)
+class FakeLearner(Learner):
+    """The real loop, with a detector of one line and no network. Remembers what it was asked to do."""
 
     seen: list[list[Evidence]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
-    def warm_up(self, pool: Floats, progress: Progress | None = None) -> FakeModel:
-        self.calls.append("warm_up")
+    @property
+    def starts_with_network(self) -> bool:
+        return False
+
+    def hears_network(self, labels: Labels) -> bool:
+        return False
+
+    def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector:
+        return FromTheMean.fit(pool.rows, labels, self.seed)
+
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+        self.calls.append("prepare")
         if progress is not None:
             progress(1, 1)
-        return FakeModel(tuple(np.mean(pool, axis=0).tolist()), float("inf"))
+        return super().prepare(pool, progress)
 
-    def look(self, model: FakeModel, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
-        self.calls.append("look" if gradient_rate is None else f"look at {gradient_rate}")
-        return self.score(model, pool), np.asarray(pool, np.float32)
+    def propose(self, *given: Any, **options: Any) -> Proposal:
+        self.calls.append("propose")
+        return super().propose(*given, **options)
 
-    def select(
-        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
-    ) -> Selection:
-        return strategy.select(view, n, rng, n_reserve)
+    def learn(
+        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+    ) -> Fitted:
+        assert isinstance(warm, Warm), "a fit must restart from the warm-up"
+        self.calls.append("learn")
+        return super().learn(warm, pool, rounds, labels, progress)
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         self.seen.append(list(rounds))
@@ -50,40 +81,52 @@ class FakeEngine:
         share = float(np.mean(labels == ANOMALY)) if len(labels) else 0.1
         return Estimate(share, 0.0, 1.0, "fake", {"weight": float("inf")})
 
-    def learn(
-        self,
-        warm: FakeModel,
-        pool: Floats,
-        labels: Labels,
-        estimate: Estimate,
-        progress: Progress | None = None,
-    ) -> FakeModel:
-        assert not warm.trained, "a fit must restart from the warm-up"
-        self.calls.append("learn")
-        centre = np.mean(pool[labels != ANOMALY], axis=0)
-        model = FakeModel(tuple(centre.tolist()), 0.0, trained=True)
-        cut = float(np.quantile(self.score(model, pool), 1 - estimate.value))
-        return replace(model, threshold=cut)
 
-    def score(self, model: FakeModel, x: Floats) -> Floats:
-        return np.asarray(np.linalg.norm(x - np.array(model.centre), axis=1))
+class FakeEngine:
+    """A fake learner, and model files of one line."""
 
-    def alarms(self, model: FakeModel, scores: Floats) -> np.ndarray:
-        return np.asarray(scores > model.threshold)
+    def __init__(self, config: SessionConfig) -> None:
+        settings = config.settings if config.settings.get("kind") else {**config.settings, "kind": Kind.TABLE}
+        rule = parse_threshold(config.threshold)
+        profile = Profile.from_json(settings, 3)
+        self.loop = FakeLearner(profile, config.seed, rule, contamination=config.contamination)
 
-    def with_rule(self, model: FakeModel, pool: Floats, rule: str) -> FakeModel:
-        share = float(rule.removeprefix("share="))
-        return replace(model, threshold=float(np.quantile(self.score(model, pool), 1 - share)))
+    @property
+    def seen(self) -> list[list[Evidence]]:
+        return self.loop.seen
 
-    def save(self, model: FakeModel, folder: Path) -> str:
-        text = json.dumps([model.centre, model.threshold, model.trained])
+    @property
+    def calls(self) -> list[str]:
+        return self.loop.calls
+
+    def save(self, model: Warm | Fitted, folder: Path) -> str:
+        detector = model.blend.detector
+        assert isinstance(detector, FromTheMean)
+        content: dict[str, Any] = {"centre": detector.centre.tolist()}
+        if isinstance(model, Fitted):
+            content |= {
+                "estimate": asdict(model.estimate),
+                "threshold": model.threshold,
+                "calibration": asdict(model.calibration),
+                "pool_scores": model.pool_scores.tolist(),
+            }
+        text = json.dumps(content)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "model.json").write_text(text)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def load(self, folder: Path) -> FakeModel:
+    def load(self, folder: Path) -> Warm | Fitted:
         self.calls.append(f"load {folder.name}")
         if not (folder / "model.json").exists():
             raise ModelFileError(f"{folder} is incomplete.")
-        centre, threshold, trained = json.loads((folder / "model.json").read_text())
-        return FakeModel(tuple(centre), threshold, trained)
+        content = json.loads((folder / "model.json").read_text())
+        blend = Blend(FromTheMean(np.array(content["centre"], np.float32)))
+        if "estimate" not in content:
+            return Warm(blend)
+        return Fitted(
+            blend,
+            Estimate(**content["estimate"]),
+            content["threshold"],
+            Calibration(**content["calibration"]),
+            np.array(content["pool_scores"]),
+        )

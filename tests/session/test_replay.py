@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from soel.oracle import SimulatedExpert
 from soel.session import Event, Session
 from soel.session.replay import replay
 from tests.session.conftest import TRUTH, MakeSession
+from tests.session.fake_engine import FakeLearner
 from tests.session.test_config import edit
 
 
@@ -54,13 +56,13 @@ def test_answers_that_came_in_while_training_do_not_count_for_it(
     other = make_session()
     expert = SimulatedExpert(TRUTH)
     session.tell(expert.answer(session.ask(6).items))
-    learn = session.engine.learn
+    learn = FakeLearner.learn
 
-    def slow(*given: object) -> object:
+    def slow(*given: Any) -> Any:
         other.tell({"item 50": "normal"}, "late")
-        return learn(*given)  # type: ignore[arg-type]
+        return learn(*given)
 
-    monkeypatch.setattr(session.engine, "learn", slow)
+    monkeypatch.setattr(FakeLearner, "learn", slow)
     session.fit()
     monkeypatch.undo()
     assert not session.state.fit_is_current

@@ -11,13 +11,13 @@ from soel.errors import ConfigError, DataError, LabelError, SessionError, Unknow
 from soel.oracle import SimulatedExpert
 from soel.profiles import PAPER
 from soel.session import Answer, Session
-from soel.types import Verdict
+from soel.types import Kind, Verdict
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession
 from tests.session.fake_engine import FakeEngine
 
 
 def settings(strategy: str) -> dict[str, object]:
-    return PAPER.with_parts(strategy=strategy).to_json()
+    return PAPER.with_parts(strategy=strategy).settle(Kind.TABLE, 3).to_json()
 
 
 def engine_of(session: Session) -> FakeEngine:
@@ -166,8 +166,20 @@ def test_every_fit_restarts_from_the_one_warm_up(session: Session) -> None:
     finish_round(session, 6)
     session.fit()
     session.fit()
-    assert engine_of(session).calls.count("warm_up") == 1
+    assert engine_of(session).calls.count("prepare") == 1
     assert engine_of(session).calls.count("load warm-up") == 2
+
+
+def test_a_lost_or_damaged_warm_up_is_made_again(session: Session) -> None:
+    finish_round(session, 6)
+    first = session.state.warm_up
+    assert first is not None
+    (session.folder.path / first.folder / "model.json").unlink()
+    session.fit()
+    again = session.state.warm_up
+    assert again is not None
+    assert again.fingerprint == first.fingerprint
+    assert session.status().fit_is_current
 
 
 def test_later_rounds_query_with_the_newest_model(session: Session) -> None:
@@ -175,7 +187,7 @@ def test_later_rounds_query_with_the_newest_model(session: Session) -> None:
     fitted = session.fit()
     finish_round(session, 6)
     assert session.state.rounds[1].model == fitted.model
-    assert session.state.rounds[1].seed == (7, 2)
+    assert session.state.rounds[1].seed == (7, 6)  # the seed, and six labels known
 
 
 def test_the_estimate_uses_each_label_once_with_the_pool_of_its_round(session: Session) -> None:
@@ -242,7 +254,7 @@ def test_scoring_needs_a_fit_and_whole_arguments(session: Session) -> None:
 
 def test_a_strategy_that_needs_the_share_gets_it(make_session: MakeSession) -> None:
     lost = make_session("lost", settings=settings("margin"))
-    with pytest.raises(ConfigError, match="'margin' needs the share"):
+    with pytest.raises(ConfigError, match="Margin needs the share of anomalies"):
         lost.ask(3)
     assert make_session("given", settings=settings("margin"), contamination=0.1).ask(3).drawn
     lost.tell({"item 1": "anomaly", "item 20": "normal"})
@@ -255,7 +267,8 @@ def test_gradients_are_asked_with_the_share_and_the_record_keeps_embeddings(
 ) -> None:
     session = make_session(settings=settings("gradient-diverse"), contamination=0.1)
     session.ask(3)
-    assert engine_of(session).calls == ["warm_up", "look", "look at 0.1"]
+    record = session.record(session.state.rounds[0])
+    np.testing.assert_array_equal(record.embeddings, np.asarray(session.folder.pool, np.float32))
 
 
 def test_a_changed_record_is_refused(session: Session) -> None:

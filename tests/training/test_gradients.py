@@ -5,15 +5,15 @@ import pytest
 import torch
 from scipy.spatial.distance import pdist
 
-from soel.engines.local import LocalEngine
 from soel.profiles import PAPER
 from soel.training.gradients import gradient_embeddings
-from tests.conftest import make_toy
+from tests.conftest import make_learner, make_toy
 
 
 def test_gradients_match_autograd() -> None:
     toy = make_toy()
-    model = LocalEngine(PAPER, seed=0).warm_up(toy.x).model
+    learner, pool = make_learner(PAPER, toy.x)
+    model = learner.new_network(pool).model
     suspected = np.arange(len(toy.x)) % 2 == 0
     embedded = gradient_embeddings(model, toy.x[:4], suspected[:4])
     layer = dict(model.backbone.named_parameters())[model.backbone.last_layer]
@@ -27,7 +27,8 @@ def test_gradients_match_autograd() -> None:
 
 def test_long_gradients_are_folded_and_keep_distances_roughly(monkeypatch: pytest.MonkeyPatch) -> None:
     toy = make_toy()
-    model = LocalEngine(PAPER.with_parts(backbone="deep-svdd"), seed=0).warm_up(toy.x).model
+    learner, pool = make_learner(PAPER.with_parts(backbone="deep-svdd"), toy.x)
+    model = learner.new_network(pool).model
     folded = gradient_embeddings(model, toy.x[:6], np.zeros(6, bool))
     monkeypatch.setattr("soel.training.gradients.WIDTH", 10**9)
     whole = gradient_embeddings(model, toy.x[:6], np.zeros(6, bool))

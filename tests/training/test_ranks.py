@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from soel.backbones.ranks import Ranks
-from soel.engines.local import LocalEngine
+from soel.learner import Learner
 from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile
 from soel.training import Model, fit, losses, warm_up
 from soel.training.loop import Task
 from soel.training.rows import Shard
-from soel.types import ItemWeights, RankedWeights
+from soel.types import ItemWeights, Kind, RankedWeights
 from tests.conftest import make_toy
 
 RATE, EPOCHS = 0.1, 4
@@ -57,12 +57,13 @@ def even_bounds(n_ranks: int) -> list[int]:
     return [len(TOY.x) * rank // n_ranks for rank in range(n_ranks + 1)]
 
 
-def short(profile: Profile, **changes: Any) -> LocalEngine:
-    tables = replace(profile.tables, epochs=EPOCHS, companion=None)
-    return LocalEngine(replace(profile, tables=tables, **changes), seed=3)
+def short(profile: Profile, **changes: Any) -> Learner:
+    tables = replace(profile.tables, epochs=EPOCHS, detector=None)
+    settled = replace(profile, tables=tables, **changes).settle(Kind.TABLE, TOY.x.shape[1])
+    return Learner(settled, seed=3)
 
 
-def trained(engine: LocalEngine, pool: np.ndarray | Shard, dtype: torch.dtype) -> Model:
+def trained(engine: Learner, pool: np.ndarray | Shard, dtype: torch.dtype) -> Model:
     model = engine.new_model(TOY.x.shape[1])
     model.backbone.to(dtype)
     schedule = engine.profile.tables

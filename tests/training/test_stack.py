@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.engines.local import LocalEngine
-from soel.engines.together import learn_together, warm_up_together
+from soel.learner import learn_together, prepare_together
 from soel.profiles import AUTHORS, PAPER, Schedule
-from soel.types import Estimate
-from tests.conftest import make_toy
+from tests.conftest import make_learner, make_toy
 
 
 @pytest.mark.parametrize("profile", [AUTHORS, PAPER], ids=["authors", "paper"])
@@ -19,12 +17,12 @@ def test_runs_in_a_stack_match_runs_alone(profile: object) -> None:
     schedule = Schedule(3, 1e-3, step=short.tables.step, pseudo_labels=short.tables.pseudo_labels)
     short = type(short)("short", schedule, schedule, n_members=2)
     toys = [make_toy(seed) for seed in (0, 1, 2)]
-    engines = [LocalEngine(short, seed) for seed in (10, 11, 12)]
-    share = Estimate(0.1, 0.1, 0.1, "fixed")
-    warm = warm_up_together(engines, [toy.x for toy in toys])
-    labels = [toy.labels() for toy in toys]
-    together = learn_together(engines, warm, [toy.x for toy in toys], labels, [share] * 3)
-    for engine, toy, detector in zip(engines, toys, together, strict=True):
-        alone = engine.learn(engine.warm_up(toy.x), toy.x, toy.labels(), share)
-        np.testing.assert_allclose(detector.score(toy.x), alone.score(toy.x), atol=2e-3)
-        assert detector.model.notes()["generators"] == alone.model.notes()["generators"]
+    runs = [make_learner(short, toy.x, seed, contamination=0.1) for toy, seed in zip(toys, (10, 11, 12), strict=True)]
+    learners, pools = [learner for learner, _ in runs], [pool for _, pool in runs]
+    warm, labels = prepare_together(learners, pools), [toy.labels() for toy in toys]
+    together = learn_together(learners, warm, pools, [[]] * 3, labels)
+    for (learner, pool), toy, fitted in zip(runs, toys, together, strict=True):
+        alone = learner.learn(learner.prepare(pool), pool, [], toy.labels())
+        np.testing.assert_allclose(fitted.score(toy.x), alone.score(toy.x), atol=2e-3)
+        states = [each.blend.trained.model.notes()["generators"] for each in (fitted, alone)]
+        assert states[0] == states[1]

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soel.api.machine import for_machine
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
+from soel.data.kinds import find_kind
 from soel.data.places import is_address
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream
@@ -18,15 +18,14 @@ from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MEDIA, MediaOptions, read_picture_pool
-from soel.profiles import Profile
 from soel.scoring.streaming import Write, as_note, draw_pool, find_stream
 from soel.session.config import POOL_ROWS
 from soel.session.folder import STREAM
-from soel.types import Floats, Progress
+from soel.types import Floats, Kind, Progress
 
 
 @dataclass(frozen=True)
-class Pool:
+class PoolSource:
     """What a session starts from. path: the table to copy. features: None where the table itself is encoded.
 
     beside: files to be written beside it.
@@ -39,16 +38,16 @@ class Pool:
     features: Floats | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict)
 
+    def kind(self, said: str) -> Kind:
+        """What the rows are: features of pictures are vectors, whatever else is said of a table."""
+        return find_kind(self.table.frame, said) if self.features is None else Kind.VECTORS
+
     def encoded(self, scaling: str) -> tuple[Encoder, Floats]:
         """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
         if self.features is None:
             encoder = Encoder.fit(self.table.frame, scaling)
             return encoder, encoder.encode(self.table.frame)
         return Encoder.fit(as_frame(self.features), "none"), self.features
-
-    def profile(self, wanted: Profile) -> Profile:
-        """The profile for these rows: on a machine without a GPU, feature vectors get a form of their own."""
-        return for_machine(wanted, len(self.table.frame.columns) if self.features is None else self.features.shape[1])
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def read_pool(
     media: MediaOptions | None = None,
     sampling: Sampling | None = None,
     columns: ReadOptions = DEFAULT,
-) -> Iterator[Pool]:
+) -> Iterator[PoolSource]:
     """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
     media, sampling = media or MediaOptions(), sampling or Sampling()
     stream = _stream(data, id_column, label_column, media, sampling, columns)
@@ -79,13 +78,13 @@ def read_pool(
     data = Path(data)
     if media.path_column is None and not is_media(data):
         table = read_table(data, id_column, [label_column] if label_column else [], columns)
-        yield Pool(data, table, id_column, label_column)
+        yield PoolSource(data, table, id_column, label_column)
         return
     with tempfile.TemporaryDirectory(prefix="soel-items-") as folder:
         pictures = read_picture_pool(data, id_column, label_column, media, Path(folder))
         known = pictures.label_column
         table = read_table(pictures.path, "id", [known] if known else [])
-        yield Pool(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
+        yield PoolSource(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
 
 
 def _stream(
@@ -102,7 +101,7 @@ def _stream(
     return find_stream(data, id_column, label_column, sampling.pool_rows, columns)
 
 
-def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> Pool:
+def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> PoolSource:
     path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
     table = read_table(path, id_column, stream.exclude, stream.options)
-    return Pool(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})
+    return PoolSource(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.pool import Pool, Sampling, read_pool
+from soel.api.machine import has_gpu
+from soel.api.pool import PoolSource, Sampling, read_pool
 from soel.data.columns import readable_time
 from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
@@ -59,8 +60,10 @@ def create_session(
     write = write_sample if cluster is None else sampling_on(cluster, folder)
     sampling = Sampling(options.pool_rows, options.seed, write)
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
-        table, chosen = pool.table, pool.profile(wanted)
-        found = {"id_column": pool.id_column, "label_column": pool.label_column}
+        table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
+        encoder, features = pool.encoded(wanted.scaling_for(kind))
+        chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
+        found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind)}
         config = SessionConfig(
             **vars(options) | found | {"profile": chosen.name},
             session=str(uuid.uuid4()),
@@ -71,7 +74,7 @@ def create_session(
             settings=json.loads(json.dumps(chosen.to_json())),
             store=stored_address(store),
         )
-        _build(folder, pool, config, chosen.scaling_for(len(pool.table.frame.columns)), store)
+        _build(folder, pool, config, encoder, features, store)
     return open_session(folder, store, cluster)
 
 
@@ -104,8 +107,8 @@ def engine_maker_on(cluster: ClusterOptions, place: SessionFolder) -> Callable[[
         from soel.api.engine import make_engine
 
         engine = make_engine(place.config, read_encoder(place))
-        compute = compute_on(cluster, place, engine.local.profile)
-        return replace(engine, local=replace(engine.local, compute=compute))
+        compute = compute_on(cluster, place, engine.loop.profile)
+        return replace(engine, loop=replace(engine.loop, compute=compute))
 
     return make
 
@@ -181,14 +184,13 @@ def make_scorer(session: Session, rule: str | None, whole: bool) -> Scorer:
     wanted = parse_threshold(rule or session.config.threshold)
     n_alarms = int(wanted.value or 0) if whole and wanted.kind == "alarms" else None
     ref, model = session.fitted(rule if n_alarms is None else None)
-    engine = session.engine
     return Scorer(
         ref.fingerprint,
         read_encoder(session.folder),
-        lambda x: engine.score(model, x),
-        lambda scores: engine.alarms(model, scores),
+        model.score,
+        model.alarms,
         n_alarms,
-        scoring_on(engine, model),
+        scoring_on(session.engine, model),
     )
 
 
@@ -206,8 +208,9 @@ def _check_free(folder: Path) -> None:
         raise SessionError(f"{folder} exists and is not empty; choose another folder.")
 
 
-def _build(folder: Path, pool: Pool, config: SessionConfig, scaling: str, store: str | None) -> None:
-    encoder, features = pool.encoded(scaling)
+def _build(
+    folder: Path, pool: PoolSource, config: SessionConfig, encoder: Encoder, features: Floats, store: str | None
+) -> None:
     with building(folder, private=True) as partial:
         copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,17 +13,24 @@ from soel.errors import ConfigError, DataError
 from soel.types import Floats, PoolView, Rows, Selection
 
 
+class Need(StrEnum):
+    """What a strategy can ask to see. Gradients (of the network's last layer) take the place of embeddings."""
+
+    SCORES = "scores"
+    EMBEDDINGS = "embeddings"
+    GRADIENTS = "gradients"
+    CONTAMINATION = "contamination"
+
+
 class Strategy(ABC):
     """Picks rows from a frozen view of the pool; all chance comes from the generator given.
 
-    `space`: whether the view's embeddings are the backbone's or gradients of its last layer.
-    `needs_contamination`: whether the view must carry the share of anomalies.
+    `needs`: what the view must hold; nothing else is computed for it.
     `version`: raised whenever the same view and generator give other rows.
     """
 
     version: ClassVar[int] = 1
-    space: ClassVar[Literal["embedding", "gradient"]] = "embedding"
-    needs_contamination: ClassVar[bool] = False
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.SCORES, Need.EMBEDDINGS})
 
     def select(self, view: PoolView, n_queries: int, rng: np.random.Generator, n_reserve: int = 0) -> Selection:
         """`n_queries` distinct unlabelled rows in the order to ask, followed by up to `n_reserve` more."""
@@ -37,7 +45,7 @@ class Strategy(ABC):
             raise DataError(
                 f"{n_queries} items were asked for but only {n_free} of {len(view)} have no label; ask for fewer."
             )
-        if self.needs_contamination and view.contamination is None:
+        if Need.CONTAMINATION in self.needs and view.contamination is None:
             raise ConfigError(
                 f"The strategy {type(self).__name__} needs the share of anomalies; "
                 "pass contamination=... or choose a strategy that does without it."

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from soel.numeric.space import Measure, Space
-from soel.queries.base import Strategy
+from soel.queries.base import Need, Strategy
 from soel.queries.draw import Drawn, draw_among, draw_any, joined
 from soel.types import Floats, PoolView, Selection
 
@@ -20,6 +20,8 @@ class Diverse(Strategy):
     first: 'uniform' (the paper) or 'central' (smallest mean of exp(distance / temperature)), for the
     first row when nothing is labelled yet.
     """
+
+    needs = frozenset({Need.EMBEDDINGS})
 
     def __init__(self, temperature: float = 0.01, first: Literal["uniform", "central"] = "uniform") -> None:
         self.temperature, self.first = temperature, first
@@ -52,8 +54,7 @@ class Diverse(Strategy):
 class GradientDiverse(Diverse):
     """The diverse rule on gradients of the last layer instead of embeddings (BADGE)."""
 
-    space = "gradient"
-    needs_contamination = True
+    needs = frozenset({Need.GRADIENTS, Need.CONTAMINATION})
 
 
 def draw_in_blocks(

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from soel.numeric.space import Space
-from soel.queries.base import Strategy, certain
+from soel.queries.base import Need, Strategy, certain
 from soel.queries.draw import draw_any
 from soel.types import PoolView, Selection
 
@@ -18,6 +18,8 @@ class KCenter(Strategy):
     first: 'uniform' draws the first row, 'central' takes the one nearest to the mean of the pool (of a sample of it,
     where it is large).
     """
+
+    needs = frozenset({Need.EMBEDDINGS})
 
     def __init__(self, first: Literal["uniform", "central"] = "uniform") -> None:
         self.first = first

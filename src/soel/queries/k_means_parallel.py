@@ -7,7 +7,7 @@ import numpy as np
 from soel.numeric.distances import cell_sizes
 from soel.numeric.noise import gumbel
 from soel.numeric.space import Space
-from soel.queries.base import Strategy
+from soel.queries.base import Need, Strategy
 from soel.queries.random import uniform
 from soel.types import UNLABELLED, PoolView, Rows, Selection
 
@@ -20,6 +20,8 @@ class KMeansParallel(Strategy):
     The odds recorded are those of the final, weighted draws among the candidates; a reserve that is longer than these
     goes on with uniform draws.
     """
+
+    needs = frozenset({Need.EMBEDDINGS})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, seed = Space(view.embeddings), int(rng.integers(2**63))

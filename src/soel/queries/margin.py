@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.queries.base import Strategy, alarm_margin, certain
+from soel.queries.base import Need, Strategy, alarm_margin, certain
 from soel.types import PoolView, Selection
 
 
 class Margin(Strategy):
     """Scores nearest to the (1 - contamination) quantile."""
 
-    needs_contamination = True
+    needs = frozenset({Need.SCORES, Need.CONTAMINATION})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         free = view.unlabelled

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from soel.numeric.space import Space
-from soel.queries.base import Strategy, alarm_margin, certain, scaled
+from soel.queries.base import Need, Strategy, alarm_margin, certain, scaled
 from soel.types import UNLABELLED, Floats, PoolView, Selection
 
 
@@ -17,7 +17,7 @@ class MarginDiverse(Strategy):
     Kept per row: the radius of its k-th neighbour, never a list of neighbours.
     """
 
-    needs_contamination = True
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.CONTAMINATION})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, margin = Space(view.embeddings), scaled(alarm_margin(view).astype(np.float64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from soel.numeric.distances import nearest_of
-from soel.queries.base import Strategy, certain
+from soel.queries.base import Need, Strategy, certain
 from soel.types import Floats, PoolView, Rows, Selection
 
 AXES = 64  # along which rows differ most; groups are looked for there
@@ -24,6 +24,8 @@ class Medoids(Strategy):
     first; the reserve holds the next nearest. Where the diverse strategies take the outermost rows, these stand for
     many others, and so do their answers. Time O((K + labels) N D), memory O(N D).
     """
+
+    needs = frozenset({Need.EMBEDDINGS})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         points, weights = _directions(view.embeddings, rng)

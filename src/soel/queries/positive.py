@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.queries.base import Strategy, certain
+from soel.queries.base import Need, Strategy, certain
 from soel.types import PoolView, Selection
 
 
 class Positive(Strategy):
     """Top scores among the unlabelled."""
+
+    needs = frozenset({Need.SCORES})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         free = view.unlabelled

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from soel.numeric.space import Space
-from soel.queries.base import Strategy, certain, scaled
+from soel.queries.base import Need, Strategy, certain, scaled
 from soel.types import UNLABELLED, PoolView, Selection
 
 
 class PositiveDiverse(Strategy):
     """The largest sum of the scaled score and the scaled distance to the nearest queried row."""
+
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, scores = Space(view.embeddings), scaled(np.asarray(view.scores, np.float64))

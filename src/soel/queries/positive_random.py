@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.queries.base import Strategy
+from soel.queries.base import Need, Strategy
 from soel.queries.random import uniform
 from soel.types import PoolView, Selection
 
 
 class PositiveRandom(Strategy):
     """Every unlabelled row of the top half is equally likely; the lower half follows when that is used up."""
+
+    needs = frozenset({Need.SCORES})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         free = view.unlabelled

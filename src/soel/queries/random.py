@@ -11,6 +11,8 @@ from soel.types import PoolView, Selection
 class Random(Strategy):
     """Every unlabelled row is equally likely."""
 
+    needs = frozenset()
+
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         return uniform(view.unlabelled, n_rows, rng)
 

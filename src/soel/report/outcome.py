@@ -48,7 +48,7 @@ def keep_outcome(session: Session) -> Outcome:
     if fit is None:
         raise SessionError("There is no fitted model to look with yet; fit first.")
     model = session.engine.load(session.folder.path / fit.model.folder)
-    scores, embeddings = session.engine.look(model, session.folder.pool)
+    scores, embeddings = session.engine.loop.look(model, session.pool)
     points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
     outcome = Outcome(
         np.asarray(scores, np.float64), _probabilities(model, scores), points.astype(np.float32), float(model.threshold)

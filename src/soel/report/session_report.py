@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from soel.data.columns import Column
 from soel.data.frame import Frame
-from soel.engines.detector import Detector
 from soel.errors import SessionError
 from soel.metrics import cover_radius
 from soel.profiles import Profile
@@ -19,6 +19,9 @@ from soel.report.page import write_report
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.types import Floats, Label, Labels
+
+if TYPE_CHECKING:
+    from soel.learner import Fitted
 
 N_TOP, N_STANDOUTS = 10, 3
 
@@ -33,21 +36,18 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
     state, config = session.state, session.config
     if state.fit is None:
         raise SessionError("There is no fitted model to report on yet; fit first.")
-    detector: Detector = session.engine.load(session.folder.path / state.fit.model.folder)
-    scores, embeddings = session.engine.look(detector, session.folder.pool)
-    alarms = session.engine.alarms(detector, scores)
-    labels = label_vector(state, session.ids)
-    assert detector.estimate is not None
-    assert detector.threshold is not None
+    model: Fitted = session.engine.load(session.folder.path / state.fit.model.folder)
+    scores, embeddings = session.engine.loop.look(model, session.pool)
+    alarms, labels = model.alarms(scores), label_vector(state, session.ids)
     return ReportFacts(
         title=f"Anomalies in {config.source}",
         created=datetime.now(UTC).isoformat(timespec="minutes"),
         setup=_setup(session, frame),
         pool=PoolFacts(session.ids, scores, labels, embeddings),
-        contamination=detector.estimate,
-        threshold=Threshold(detector.threshold, config.threshold, int(alarms.sum())),
+        contamination=model.estimate,
+        threshold=Threshold(model.threshold, config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
-        history=detector.history,
+        history=model.blend.history,
         queries=_queries(state),
         top=_top(session.ids, scores, alarms, labels, frame),
         next_steps=_next_steps(session, state),
@@ -56,7 +56,7 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
 
 def _setup(session: Session, frame: Frame) -> Setup:
     config, n_features = session.config, session.folder.pool.shape[1]
-    backbone = Profile.from_json(config.settings).backbone_for(n_features)
+    backbone = Profile.from_json(config.settings, n_features).backbone
     return Setup(config.source, len(frame.columns), config.profile, config.seed, backbone)
 
 

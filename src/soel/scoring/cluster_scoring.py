@@ -16,10 +16,10 @@ from soel.scoring.scored_parts import ScoredParts
 from soel.types import Counted
 
 if TYPE_CHECKING:
-    from soel.engines.detector import Detector
     from soel.engines.ray.states import Form, State
+    from soel.learner import Blend
 
-_LAST: dict[str, Any] = {}  # the detector that this process has scored with, so that it is built once
+_LAST: dict[str, Any] = {}  # the model that this process has scored with, so that it is built once
 
 
 def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
@@ -32,7 +32,7 @@ def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
         from soel.engines.ray.states import state_of
 
         there = replace(parts, folder=Path(parts.folder).resolve())
-        work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model))
+        work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model.blend))
         cluster.map_parts(work, [part.number for part in wanted], told)
 
     return score
@@ -50,8 +50,8 @@ class ScorePart:
 
     def __call__(self, number: int) -> Done:
         """Score the part of this number."""
-        part, detector = self.parts.stream.parts[number], self._detector()
-        scorer = Scorer(self.model, self.encoder, detector.score, lambda scores: scores > 0)
+        part, blend = self.parts.stream.parts[number], self._blend()
+        scorer = Scorer(self.model, self.encoder, blend.score, lambda scores: scores > 0)
         try:
             score_parts(self.parts, [part], scorer)
         except OSError as error:
@@ -61,10 +61,10 @@ class ScorePart:
             ) from error
         return Done(part.n_rows)
 
-    def _detector(self) -> Detector:
-        from soel.engines.ray.states import restore_detector
+    def _blend(self) -> Blend:
+        from soel.engines.ray.states import restore_blend
 
         if self.model not in _LAST:
             _LAST.clear()
-            _LAST[self.model] = restore_detector(self.form, self.state)
+            _LAST[self.model] = restore_blend(self.form, self.state)
         return _LAST[self.model]  # type: ignore[no-any-return]

@@ -39,7 +39,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     drawn, whole = session.state.round, session.folder.whole
     if drawn is None or whole is None or whole.n_rows == session.config.n_items:
         return None
-    space = _space(session.engine.load(session.folder.path / drawn.model.folder))
+    space = find_space(session.engine.load(session.folder.path / drawn.model.folder))
     if space is None:
         return None
     queried = {draw.item for draw in drawn.asked} | set(session.state.labels)
@@ -82,10 +82,10 @@ def _map(cluster: Any, work: FarthestIn, numbers: list[int], told: Callable[[int
     return found
 
 
-def _space(model: Any) -> Callable[[Floats], Floats] | None:
-    """What turns encoded rows into the points between which the companion measures; None without a companion."""
-    companion = getattr(model, "companion", None)
-    return None if companion is None else companion[1].space
+def find_space(model: Any) -> Callable[[Floats], Floats] | None:
+    """What turns encoded rows into the points between which the detector measures; None without one."""
+    detector = model.blend.detector
+    return None if detector is None else detector.space
 
 
 def _blocks(pool: Floats, size: int = 32_768) -> Iterator[Floats]:

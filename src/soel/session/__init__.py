@@ -4,7 +4,7 @@ from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.config import SessionConfig, SessionOptions
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.ledger import Ledger, fold
-from soel.session.ports import Engine, Event, Store
+from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.results import Asked, Fitted, Scored, Status, Told
 from soel.session.session import Session
 from soel.session.state import Note, SessionState
@@ -22,6 +22,7 @@ __all__ = [
     "Engine",
     "Event",
     "Fitted",
+    "Learnt",
     "Ledger",
     "Note",
     "Scored",

@@ -13,6 +13,7 @@ from soel.durable import explain, write_whole
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
+from soel.types import Kind
 
 FORMAT = 1
 POOL_ROWS = 200_000
@@ -28,7 +29,8 @@ class SessionOptions:
     threshold: a rule such as 'contamination' or 'share=0.02'. budget: labels that the expert can give.
     contamination: the share of anomalies where it is known. answers_per_item: how many annotators label each item.
     lease_minutes: how long an item that was shown is kept for whoever it was shown to. pool_rows: a larger table is
-    thinned to so many rows at random.
+    thinned to so many rows at random. kind: what the rows of a table are, 'table' or 'vectors' (features of a network);
+    'auto' looks at them.
     """
 
     id_column: str | None = None
@@ -41,9 +43,11 @@ class SessionOptions:
     answers_per_item: int = 1
     lease_minutes: float = 10.0
     pool_rows: int = POOL_ROWS
+    kind: str = "auto"
 
     def __post_init__(self) -> None:
         parse_threshold(self.threshold)
+        Kind.read(self.kind)
         if self.budget < 1:
             raise ConfigError(f"The budget must be at least one label, got {self.budget}.")
         if self.seed < 0:

@@ -8,22 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.errors import DataError, SessionError
-from soel.queries.base import Strategy
-from soel.session.files import PoolRecord
-from soel.session.ports import Engine
 from soel.session.rounds import Draw
 from soel.session.state import SessionState
-from soel.types import UNLABELLED, Labels, PoolView, Rows, Selection
+from soel.types import UNLABELLED, Labels, Proposal, Rows
 
 USUAL_SIZE = 10
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Rows that may be asked. fresh: never answered. returning: set aside once, asked after all others."""
+    """Rows that may be asked. fresh: never answered. returning: set aside once, asked after all others.
+
+    aside: rows without a label that are not asked again.
+    """
 
     fresh: Rows
     returning: Rows
+    aside: Rows
 
     def __len__(self) -> int:
         return len(self.fresh) + len(self.returning)
@@ -35,7 +36,8 @@ def find_candidates(state: SessionState, ids: Sequence[str]) -> Candidates:
     is_fresh = np.ones(len(ids), bool)
     is_fresh[list(answered.values())] = False
     returning = [row for item, row in answered.items() if state.may_return(item)]
-    return Candidates(np.flatnonzero(is_fresh), np.array(returning, np.int64))
+    others = [row for item, row in answered.items() if item not in state.labels and not state.may_return(item)]
+    return Candidates(np.flatnonzero(is_fresh), np.array(returning, np.int64), np.array(others, np.int64))
 
 
 def rows_of(ids: Sequence[str], items: Container[str]) -> dict[str, int]:
@@ -72,29 +74,10 @@ def label_vector(state: SessionState, ids: Sequence[str]) -> Labels:
     return labels
 
 
-def select(
-    engine: Engine, strategy: Strategy, view: PoolView, candidates: Candidates, n: int, rng: np.random.Generator
-) -> Selection:
-    """`n` rows and a reserve of up to twice as many, drawn among the candidates only.
-
-    Items set aside are left out of the view, so that the odds are those of the items that could be drawn.
-    """
-    allowed = candidates.fresh
-    if len(allowed) < n:
-        allowed = np.sort(np.concatenate([candidates.fresh, candidates.returning]))
-    keep = view.labels != UNLABELLED
-    keep[allowed] = True
-    if keep.all():
-        return engine.select(strategy, view, n, rng, 2 * n, None)
-    rows = np.flatnonzero(keep)
-    part = PoolView(view.scores[rows], view.embeddings[rows], view.labels[rows], view.contamination)
-    chosen = engine.select(strategy, part, n, rng, 2 * n, rows)
-    return Selection(rows[chosen.rows], chosen.odds)
-
-
-def as_draws(selection: Selection, record: PoolRecord, ids: Sequence[str]) -> tuple[Draw, ...]:
-    """The selection by item id, each with its odds and score."""
+def as_draws(proposal: Proposal, ids: Sequence[str]) -> tuple[Draw, ...]:
+    """The proposal by item id, each with its odds and score."""
+    chosen = proposal.selection
     return tuple(
-        Draw(ids[row], float(odds), float(record.scores[row]))
-        for row, odds in zip(selection.rows, selection.odds, strict=True)
+        Draw(ids[row], float(odds), float(proposal.scores[row]))
+        for row, odds in zip(chosen.rows, chosen.odds, strict=True)
     )

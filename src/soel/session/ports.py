@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.queries.base import Strategy
-from soel.types import Estimate, Evidence, Floats, Labels, PoolView, Progress, Rows, Selection
+from soel.metrics.threshold import ThresholdRule
+from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")
 KINDS = ("warm-up", "round", *ANSWER_KINDS, "undo", "lease", "decide", "note", "budget", "estimate", "fit")
@@ -49,39 +49,66 @@ class Store(Protocol):
         """Let go of the file or the server."""
 
 
-class Engine(Protocol):
-    """Computes, owns nothing durable. A model is opaque to the session; between steps it is a folder."""
+class Loop(Protocol):
+    """Computes, owns nothing durable. A model is opaque to the session but for what it says here."""
 
-    def warm_up(self, pool: Floats, progress: Progress | None = None) -> Any:
-        """One epoch on all rows (N, d) as if normal."""
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Any:
+        """What is known of the pool before the first label."""
 
-    def look(self, model: Any, pool: Floats, gradient_rate: float | None = None) -> tuple[Floats, Floats]:
-        """Scores (N,) and embeddings (N, D); with a rate, gradients under pseudo-labels as embeddings."""
+    def propose(
+        self,
+        model: Any,
+        pool: Pool,
+        labels: Labels,
+        n: int,
+        *,
+        share: float | None = None,
+        aside: Rows = ...,
+        last: Rows = ...,
+        for_record: bool = False,
+        seed: Sequence[int] | None = None,
+    ) -> Proposal:
+        """`n` rows worth a label, and with `for_record` a reserve and the pool as it was seen."""
 
-    def select(
-        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
-    ) -> Selection:
-        """What the strategy picks: `n` rows of the view and a reserve, after a look at the same model.
-
-        rows: which rows of the pool the view shows; None for all.
-        """
+    def learn(
+        self, warm: Any, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+    ) -> Learnt:
+        """Estimate the share, train from the warm-up on labelled and unlabelled rows and set the threshold."""
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies from all answers so far."""
 
-    def learn(
-        self, warm: Any, pool: Floats, labels: Labels, estimate: Estimate, progress: Progress | None = None
-    ) -> Any:
-        """Train from the warm-up on labelled and unlabelled rows and set the threshold."""
+    def look(self, model: Any, pool: Pool) -> tuple[Floats, Floats]:
+        """Scores (N,) and embeddings (N, D) of the pool."""
 
-    def score(self, model: Any, x: Floats) -> Floats:
-        """Anomaly scores (n,) of new rows."""
+    def with_rule(self, fitted: Any, pool: Pool, rule: ThresholdRule) -> Any:
+        """The same model with its threshold set by another rule over the pool."""
 
-    def alarms(self, model: Any, scores: Floats) -> np.ndarray:
-        """Which scores lie above the model's threshold: (n,) of bool."""
 
-    def with_rule(self, model: Any, pool: Floats, rule: str) -> Any:
-        """The same model with its threshold set by another rule over the pool (N, d)."""
+class Learnt(Protocol):
+    """A fitted model, as far as a session looks into it."""
+
+    @property
+    def estimate(self) -> Estimate:
+        """The share of anomalies that it was taught with."""
+
+    @property
+    def pool_scores(self) -> Floats:
+        """Scores (N,) of the pool; empty where they were not kept."""
+
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of rows."""
+
+    def alarms(self, scores: Floats) -> np.ndarray:
+        """Which scores lie above the threshold: (n,) of bool."""
+
+
+class Engine(Protocol):
+    """The loop, and model folders to keep between its steps."""
+
+    @property
+    def loop(self) -> Loop:
+        """What computes."""
 
     def save(self, model: Any, folder: Path) -> str:
         """Write the model, whole or not at all; returns its fingerprint."""

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from soel.errors import SoelError
-from soel.session.draw import label_vector
+from soel.session.draw import as_draws, label_vector
 from soel.session.files import PoolRecord
 from soel.session.ledger import fold
 from soel.session.ports import Event
 from soel.session.rounds import Draw, Round, read_round
 from soel.session.session import Session
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import draw, gather_evidence
-from soel.types import Estimate, Progress
+from soel.session.steps import gather_evidence, propose
+from soel.types import Evidence, Progress
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class _Replay:
 
     def __init__(self, session: Session, progress: Progress | None) -> None:
         self._session, self._engine, self._progress = session, session.engine, progress
+        self._loop, self._pool = session.engine.loop, session.pool
         self._place, self._events = session.folder, session.events
         self._models: dict[str, Any] = {}
         self._records: dict[int, PoolRecord] = {}
@@ -63,18 +64,19 @@ class _Replay:
         return found
 
     def _warm_up(self, event: Event) -> str:
-        self._warm = self._engine.warm_up(self._place.pool, self._progress)
+        self._warm = self._loop.prepare(self._pool, self._progress)
         return self._compare_model(event, self._warm)
 
     def _round(self, event: Event) -> str:
         stored = read_round(event.body)
         model = self._models[stored.model.folder]
-        draws, record = draw(self._place, self._engine, model, self._known_at(event), len(stored.asked))
-        self._records[stored.number] = record
-        return _compare_draws(stored.draws, draws)
+        state, n = self._known_at(event), len(stored.asked)
+        proposal = propose(self._place, self._loop, model, self._pool, state, n, stored.seed)
+        self._records[stored.number] = PoolRecord(proposal.scores, proposal.embeddings)
+        return _compare_draws(stored.draws, as_draws(proposal, self._place.ids))
 
     def _estimate(self, event: Event) -> str:
-        again = estimate_body(self._estimate_at(event))
+        again = estimate_body(self._loop.estimate(self._evidence_at(event)))
         differing = [name for name, value in again.items() if event.body.get(name) != value]
         parts = (f"{name} was {event.body.get(name)} and is {again[name]}" for name in differing)
         return "; ".join(parts)
@@ -82,9 +84,9 @@ class _Replay:
     def _fit(self, event: Event) -> str:
         state = self._known_at(event)
         if self._warm is None:  # a fit of a release that did not store one
-            self._warm = self._engine.warm_up(self._place.pool, self._progress)
+            self._warm = self._loop.prepare(self._pool, self._progress)
         labels = label_vector(state, self._place.ids)
-        model = self._engine.learn(self._warm, self._place.pool, labels, self._estimate_at(event), self._progress)
+        model = self._loop.learn(self._warm, self._pool, self._evidence_at(event), labels, self._progress)
         difference = self._compare_model(event, model)
         if event.body.get("labels") != state.labels_digest:
             difference = f"it learned from other labels than the events give; {difference}".rstrip("; ")
@@ -97,9 +99,8 @@ class _Replay:
         config = self._place.config
         return fold(self._events[:seen], config.budget, config.answers_per_item)
 
-    def _estimate_at(self, event: Event) -> Estimate:
-        evidence = gather_evidence(self._known_at(event), self._place.ids, self._record_of)
-        return self._engine.estimate(evidence)
+    def _evidence_at(self, event: Event) -> list[Evidence]:
+        return gather_evidence(self._known_at(event), self._place.ids, self._record_of)
 
     def _record_of(self, drawn: Round) -> PoolRecord:
         return self._records[drawn.number]
@@ -118,9 +119,10 @@ class _Replay:
             stored = self._engine.load(self._place.path / event.body["folder"])
         except SoelError as error:
             return f"the stored model cannot be loaded ({error})"
-        pool = self._place.pool
-        gap = float(np.abs(self._engine.score(stored, pool) - self._engine.score(model, pool)).max())
-        return f"scores of the pool differ by up to {gap:.3g}"
+        if type(stored) is not type(model):
+            return "the stored model is of another kind"
+        before, after = (each.blend.score(self._place.pool) for each in (stored, model))
+        return f"scores of the pool differ by up to {float(np.abs(before - after).max()):.3g}"
 
 
 def _compare_draws(stored: Sequence[Draw], again: Sequence[Draw]) -> str:

@@ -7,20 +7,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from soel.errors import SessionError
-from soel.session.draw import check_number, find_candidates, label_vector, round_size
+from soel.errors import ModelFileError, SessionError
+from soel.metrics.threshold import parse_threshold
+from soel.profiles import Profile
+from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
-from soel.session.ports import Engine, Event, Store
+from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.results import Asked, Fitted, Scored, Status, ranked
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import draw, gather_evidence, round_seed
+from soel.session.steps import gather_evidence, propose
 from soel.session.team import Agreement, agreement_of
 from soel.session.why import Landscape, Why
 from soel.session.worth import Worth, measure_worth, read_worth, worth_body
-from soel.types import Evidence, Floats, Label, Progress
+from soel.types import Evidence, Floats, Label, Pool, Progress
 
 SELF = "soel"
 
@@ -53,37 +55,48 @@ class Session(Labelling):
             state = self.state
         return Asked(len(state.rounds), state.open, drawn)
 
+    @cached_property
+    def pool(self) -> Pool:
+        """The rows of all items, as the loop knows them."""
+        rows = self.folder.pool
+        kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
+        assert kind is not None  # a session's profile is settled when it is created
+        return Pool(rows, kind, self.config.session)
+
     def fit(self, progress: Progress | None = None) -> Fitted:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
         state = self.state
         known = {"after": state.last_event}
-        estimate = self.engine.estimate(self.evidence(state))
-        self._store.append([Event("estimate", SELF, body=estimate_body(estimate) | known)])
         _, warm = self._warm(state, progress)
         labels = label_vector(state, self.ids)
-        model = self.engine.learn(warm, self.folder.pool, labels, estimate, progress)
+        model = self.engine.loop.learn(warm, self.pool, self.evidence(state), labels, progress)
         place = self.folder.new_model(f"fit-{len(state.rounds):04d}")
         ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
-        worth = self._measure_worth(state, model)
+        worth = self._measure_worth(state, model.pool_scores)
         body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": worth}
-        self._store.append([Event("fit", SELF, body=body)])
-        return Fitted(ref, estimate, len(state.labels), state.n_anomalies, _note(state))
+        estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
+        self._store.append([estimate, Event("fit", SELF, body=body)])
+        return Fitted(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
     def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scored:
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""
         if (x is None) != (ids is None):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
         _, model = self.fitted(rule)
-        scores = self.engine.score(model, self.folder.pool if x is None else x)
-        return ranked(tuple(self.ids if ids is None else ids), scores, self.engine.alarms(model, scores))
+        scores = self.pool_scores(model) if x is None else model.score(x)
+        return ranked(tuple(self.ids if ids is None else ids), scores, model.alarms(scores))
 
-    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Any]:
+    def pool_scores(self, model: Learnt) -> Floats:
+        """Scores (N,) of the pool: kept with the model, or computed for one of an older release."""
+        return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool)
+
+    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Learnt]:
         """The model of the last fit, with its threshold set by another rule where one is given."""
         fit = self.state.fit
         if fit is None:
             raise SessionError("There is no fitted model yet; fit before scoring.")
-        model = self.engine.load(self.folder.path / fit.model.folder)
-        return fit.model, model if rule is None else self.engine.with_rule(model, self.folder.pool, rule)
+        model: Learnt = self.engine.load(self.folder.path / fit.model.folder)
+        return fit.model, model if rule is None else self.engine.loop.with_rule(model, self.pool, parse_threshold(rule))
 
     def status(self) -> Status:
         """Where the session stands, in numbers."""
@@ -139,14 +152,15 @@ class Session(Labelling):
     def _draw(self, state: SessionState, n: int, progress: Progress | None) -> Round:
         number, settings = len(state.rounds) + 1, self.config.settings
         ref, model = self._newest(state, progress)
-        draws, record = draw(self.folder, self.engine, model, state, n)
-        name, digest = save_record(self.folder.rounds, number, record)
+        proposal = propose(self.folder, self.engine.loop, model, self.pool, state, n)
+        draws = as_draws(proposal, self.ids)
+        name, digest = save_record(self.folder.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
         return Round(
             number,
             draws[:n],
             draws[n:],
             ref,
-            round_seed(self.config, number),
+            proposal.seed,
             settings["strategy"],
             settings["strategy_options"],
             name,
@@ -154,10 +168,9 @@ class Session(Labelling):
             state.last_event,
         )
 
-    def _measure_worth(self, state: SessionState, model: Any) -> dict[str, Any] | None:
+    def _measure_worth(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
         if state.round is None or not state.labels:
             return None
-        scores = self.engine.score(model, self.folder.pool)
         return worth_body(measure_worth(state, self.ids, self.record, scores))
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
@@ -166,10 +179,13 @@ class Session(Labelling):
         return state.fit.model, self.engine.load(self.folder.path / state.fit.model.folder)
 
     def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
-        """The warm-up that every fit restarts from; trained once, then read back."""
+        """The warm-up that every fit restarts from: read back, or made (again, where its folder is lost or damaged)."""
         if state.warm_up is not None:
-            return state.warm_up, self.engine.load(self.folder.path / state.warm_up.folder)
-        model = self.engine.warm_up(self.folder.pool, progress)
+            try:
+                return state.warm_up, self.engine.load(self.folder.path / state.warm_up.folder)
+            except ModelFileError:
+                pass  # it follows from the data and the seed alone
+        model = self.engine.loop.prepare(self.pool, progress)
         place = self.folder.new_model("warm-up")
         ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
         self._store.append([Event("warm-up", SELF, body=vars(ref))])

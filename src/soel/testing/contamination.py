@@ -27,7 +27,7 @@ def example_evidence(n_rows: int = 60, n_labels: int = 12, seed: int = 0, kind: 
     x = rng.normal(size=(n_rows, 3)).astype(np.float32) + 4 * truth[:, None].astype(np.float32)
     rows = rng.choice(n_rows, n_labels, replace=False)
     labels = truth[rows].astype(np.int8) if kind is None else np.full(n_labels, kind, np.int8)
-    return Evidence(np.linalg.norm(x, axis=1), x, rows, labels, np.ones(n_labels))
+    return Evidence(np.linalg.norm(x, axis=1), x, rows, labels)
 
 
 def check_estimate_lies_in_its_interval(make: MakeEstimator) -> None:
@@ -66,7 +66,7 @@ def check_estimating_is_idempotent(make: MakeEstimator) -> None:
 def check_order_of_answers_does_not_matter(make: MakeEstimator) -> None:
     """The answers of a round are a set."""
     seen = example_evidence()
-    back = replace(seen, rows=seen.rows[::-1], labels=seen.labels[::-1], odds=seen.odds[::-1])
+    back = replace(seen, rows=seen.rows[::-1], labels=seen.labels[::-1])
     first, second = make().estimate([seen]), make().estimate([back])
     require(
         np.allclose(_numbers(first), _numbers(second), rtol=1e-6),
@@ -111,10 +111,7 @@ CONTAMINATION_LAWS: tuple[Law[MakeEstimator], ...] = (
 def _two_rounds() -> tuple[Evidence, Evidence]:
     """Two rounds of five about the same pool, from all over it."""
     seen = example_evidence(60, 10, seed=7)
-    return tuple(
-        replace(seen, rows=seen.rows[part], labels=seen.labels[part], odds=seen.odds[part])
-        for part in (slice(0, 5), slice(5, 10))
-    )  # type: ignore[return-value]
+    return tuple(replace(seen, rows=seen.rows[part], labels=seen.labels[part]) for part in (slice(0, 5), slice(5, 10)))  # type: ignore[return-value]
 
 
 def _told(seen: Evidence, kind: int) -> Evidence:

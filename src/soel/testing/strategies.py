@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from soel.errors import ConfigError, DataError
-from soel.queries.base import Strategy
+from soel.queries.base import Need, Strategy
 from soel.testing.laws import Law, check_all, equal, example_view, expecting, leaving_alone, require
 from soel.types import UNLABELLED, PoolView, Selection
 
@@ -110,16 +110,16 @@ def check_impossible_numbers_are_refused(make: MakeStrategy) -> None:
 
 
 def check_contamination_is_needed_only_where_declared(make: MakeStrategy) -> None:
-    """`needs_contamination` refuses a view without it; without the flag, it changes nothing."""
+    """A strategy that needs the contamination refuses a view without it; for others it changes nothing."""
     view = example_view(n_labelled=3)
     blind = replace(view, contamination=None)
-    if make().needs_contamination:
+    if Need.CONTAMINATION in make().needs:
         with expecting("A view without the share of anomalies", ConfigError):
             _select(make, blind, 3)
     else:
         require(
             equal(_select(make, view, 3), _select(make, blind, 3)),
-            "The strategy looks at the view's contamination and does not say so: set `needs_contamination = True`.",
+            "The strategy looks at the view's contamination and does not say so: name it in `needs`.",
         )
 
 

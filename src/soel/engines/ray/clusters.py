@@ -67,7 +67,7 @@ def compute_on(options: ClusterOptions, place: SessionFolder, profile: Profile) 
     root = folder / SHARDS if options.shared is None else f"{_whole(options.shared)}/soel-{config.session}"
     return RayCompute(
         Cluster(options.address, options.n_workers),
-        pool,
+        config.session,
         FeatureFile(str(folder / "features.npy")),
         FeatureShards(Storage(str(root)), config.session, len(pool), pool.shape[1]),
         Form(json.loads(json.dumps(profile.to_json())), config.seed, pool.shape[1]),

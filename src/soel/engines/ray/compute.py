@@ -7,12 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import ray
 
-from soel.engines.compute import HERE
-from soel.engines.detector import Detector
 from soel.engines.ray.cluster import Cluster
 from soel.engines.ray.crew import Crew
 from soel.engines.ray.feature_shards import FeatureShards, RowSource
@@ -20,76 +19,78 @@ from soel.engines.ray.parts import Done, Work, map_parts
 from soel.engines.ray.query import begin_query
 from soel.engines.ray.states import Form, State, model_state, state_of
 from soel.engines.ray.training import Job, run_job
+from soel.errors import SessionError
+from soel.learner import HERE, Blend, Network
 from soel.profiles import Schedule
 from soel.queries.base import Strategy
 from soel.queries.sharded import can_shard, select_sharded
 from soel.training import Model
 from soel.training.loop import Task
-from soel.types import Floats, ItemWeights, PoolView, Progress, RankedWeights, Rows, Selection
+from soel.types import Floats, ItemWeights, Pool, PoolView, Progress, RankedWeights, Rows, Selection
 
 
 class RayCompute:
     """`Compute` on a cluster: the pool's features are cut into shards once, and workers keep what they read of them.
 
-    pool: the features (N, d) as the session has them, recognised by identity; other rows are computed here.
+    identity: of the pool that the shards are cut from; no other is computed here.
     source: where these features are read from to be cut: by the workers, or here where they cannot reach it.
     """
 
     def __init__(
         self,
         cluster: Cluster,
-        pool: Floats,
+        identity: str,
         source: RowSource,
         shards: FeatureShards,
         form: Form,
         is_cut_here: bool = False,
     ) -> None:
-        self.cluster, self._pool, self._source, self._shards, self.form = cluster, pool, source, shards, form
+        self.cluster, self._identity, self._source, self._shards, self.form = cluster, identity, source, shards, form
         self._is_cut_here = is_cut_here
         self._runs = shards.storage.within("runs")
         self._crew: Crew | None = None
         self._has_looked = False
 
-    def warm_up(self, model: Model, pool: Floats, schedule: Schedule, progress: Progress | None) -> None:
+    def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
         """Train on all rows as if normal."""
-        assert pool is self._pool
+        self._check(pool)
         self._train(model, schedule, None, True, progress)
 
     def fit(
         self,
         model: Model,
-        pool: Floats,
+        pool: Pool,
         tasks: Sequence[Task],
         schedule: Schedule,
         always_summed: bool,
         progress: Progress | None,
     ) -> None:
         """Train on labelled and unlabelled rows."""
-        assert pool is self._pool
+        self._check(pool)
         self._train(model, schedule, tasks, always_summed, progress)
 
-    def losses(self, model: Model, pool: Floats) -> Floats:
+    def losses(self, model: Model, pool: Pool) -> Floats:
         """L0 (S, N) of all rows."""
-        assert pool is self._pool
+        self._check(pool)
         return np.concatenate(self._ask("losses", model_state(model)), axis=1)
 
-    def score(self, detector: Detector, x: Floats) -> Floats:
-        """Anomaly scores (n,) of the pool by the workers, of other rows here."""
-        if x is not self._pool:
-            return HERE.score(detector, x)
-        return np.concatenate(self._ask("score", state_of(detector)))
+    def score(self, blend: Blend, pool: Pool) -> Floats:
+        """Anomaly scores (N,)."""
+        self._check(pool)
+        return np.concatenate(self._ask("score", state_of(blend)))
 
-    def embed(self, detector: Detector, pool: Floats, suspected: np.ndarray | None, seed: int) -> Floats:
+    def embed(self, blend: Blend, pool: Pool) -> Floats:
         """Embeddings (N, D), which the workers keep for a query."""
-        assert pool is self._pool
-        crew, state = self._workers(), ray.put(state_of(detector))
-        parts = [None if suspected is None else suspected[start:stop] for start, stop in pairwise(crew.bounds)]
-        calls = [(state, part, seed) for part in parts]
-        found = self.cluster.wait_for(lambda: crew.ask("embed", calls))
-        for number, call in enumerate(calls):
-            crew.remember(number, ("embed", call), afresh=True)
-        self._has_looked = True
-        return np.concatenate(found)
+        self._check(pool)
+        crew, state = self._workers(), ray.put(state_of(blend))
+        return self._look(crew, "embed", [(state,)] * len(crew))
+
+    def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
+        """Gradients (N, D), which the workers keep for a query."""
+        self._check(pool)
+        crew, state = self._workers(), ray.put(model_state(network.model))
+        calls = [(state, suspected[start:stop], seed) for start, stop in pairwise(crew.bounds)]
+        return self._look(crew, "gradients", calls)
 
     def select(
         self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
@@ -140,6 +141,17 @@ class RayCompute:
             return HERE.select(strategy, view, n, rng, n_reserve, rows)
         n_rows = strategy.check(view, n, n_reserve)
         return select_sharded(strategy, shards, view.labels, n_rows, rng)
+
+    def _check(self, pool: Pool) -> None:
+        if pool.identity != self._identity:
+            raise SessionError("The cluster has the rows of another pool; open the session anew.")
+
+    def _look(self, crew: Crew, what: str, calls: Sequence[tuple[Any, ...]]) -> Floats:
+        found = self.cluster.wait_for(lambda: crew.ask(what, calls))
+        for number, call in enumerate(calls):
+            crew.remember(number, (what, call), afresh=True)
+        self._has_looked = True
+        return np.concatenate(found)
 
     def _ask(self, what: str, state: State) -> list[Floats]:
         crew, reference = self._workers(), ray.put(state)

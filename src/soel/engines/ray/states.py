@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
-from soel.engines.detector import Detector, detector_state, restored
-from soel.engines.local import LocalEngine
+from soel.learner import Blend, Learner, models
 from soel.profiles import Profile
 from soel.training import Model
 
@@ -30,12 +29,13 @@ class Form:
 
     def new_model(self) -> Model:
         """An untrained model."""
-        return LocalEngine(Profile.from_json(self.profile), self.seed).new_model(self.n_features)
+        profile = Profile.from_json(self.profile, self.n_features)
+        return Learner(profile, self.seed).new_model(self.n_features)
 
 
 @dataclass(frozen=True)
 class State:
-    """A model's or a detector's state. arrays: weights and the like by name. notes: the rest, as plain JSON."""
+    """Of a network, or of all that scores. arrays: weights and the like by name. notes: the rest, as plain JSON."""
 
     arrays: Mapping[str, np.ndarray]
     notes: Mapping[str, Any]
@@ -52,15 +52,15 @@ def restore_model(model: Model, state: State) -> Model:
     return model
 
 
-def state_of(detector: Detector) -> State:
-    """The state of a detector."""
-    return State(*detector_state(detector))
+def state_of(blend: Blend) -> State:
+    """The state of what scores."""
+    return State(*models.state_of(blend))
 
 
-def restore_detector(form: Form, state: State) -> Detector:
-    """The detector in that state."""
+def restore_blend(form: Form, state: State) -> Blend:
+    """What scores, in that state."""
     arrays = {name: array.copy() for name, array in state.arrays.items()}
-    return restored(form.new_model(), arrays, state.notes)
+    return models.restore_blend(arrays, state.notes, form.new_model)
 
 
 def write_state(folder: Path, state: State) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.engines.compute import HERE
 from soel.engines.ray.feature_shards import FeatureShards
-from soel.engines.ray.states import Form, State, restore_detector, restore_model
+from soel.engines.ray.states import Form, State, restore_blend, restore_model
 from soel.queries.shards import Shard
+from soel.training import losses
+from soel.training.gradients import gradient_embeddings
 from soel.types import Floats
 
 
@@ -28,15 +29,21 @@ class Worker:
 
     def losses(self, state: State) -> Floats:
         """L0 (S, n) of a model."""
-        return HERE.losses(restore_model(self._form.new_model(), state), self._x)
+        return losses(restore_model(self._form.new_model(), state), self._x)[0]
 
     def score(self, state: State) -> Floats:
-        """Scores (n,) of a detector."""
-        return restore_detector(self._form, state).score(self._x)
+        """Scores (n,) of a blend."""
+        return restore_blend(self._form, state).score(self._x)
 
-    def embed(self, state: State, suspected: np.ndarray | None, seed: int) -> Floats:
+    def embed(self, state: State) -> Floats:
         """Embeddings (n, D), which are kept for a query."""
-        self._points = HERE.embed(restore_detector(self._form, state), self._x, suspected, seed)
+        self._points = restore_blend(self._form, state).embed(self._x)
+        return self._points
+
+    def gradients(self, state: State, suspected: np.ndarray, seed: int) -> Floats:
+        """Gradients (n, D) of a model, which are kept for a query."""
+        model = restore_model(self._form.new_model(), state)
+        self._points = gradient_embeddings(model, self._x, suspected, seed)
         return self._points
 
     def begin_query(self, start: int, kept: np.ndarray, more: Floats) -> None:

@@ -1,0 +1,276 @@
+"""The loop on one pool: prepare, propose, learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from soel.backbones import BACKBONES
+from soel.backbones.base import Backbone, Members, UserModule
+from soel.contamination import ESTIMATORS
+from soel.contamination.base import rate_among_unlabelled
+from soel.detectors import DETECTORS
+from soel.detectors.base import Detector
+from soel.errors import ConfigError
+from soel.learner.compute import HERE, Compute
+from soel.learner.models import Blend, Fitted, Network, Warm
+from soel.metrics.calibration import calibrate
+from soel.metrics.threshold import ThresholdRule
+from soel.objectives import OBJECTIVES
+from soel.objectives.base import Objective
+from soel.profiles import Profile
+from soel.queries import STRATEGIES
+from soel.queries.base import Need, Strategy
+from soel.training import Model
+from soel.training.loop import Task
+from soel.types import (
+    ANOMALY,
+    UNLABELLED,
+    Estimate,
+    Evidence,
+    Floats,
+    Labels,
+    Pool,
+    PoolView,
+    Progress,
+    Proposal,
+    Rows,
+    Selection,
+)
+
+ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
+RESERVE = 2  # items that can step in for each one asked, where items can be skipped
+GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
+NO_ROWS: Rows = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Learns one detector after a settled profile. All chance comes from seeds; nothing is kept between calls.
+
+    backbone: a user's own `n_features -> module`, or None for the profile's.
+    contamination: a share the user knows, or None for the profile's estimator.
+    compute: where the steps that need every row are taken; all the rest happens on this machine.
+    """
+
+    profile: Profile
+    seed: int
+    threshold: ThresholdRule = field(default_factory=ThresholdRule)
+    backbone: UserModule | None = None
+    contamination: float | None = None
+    compute: Compute = HERE
+
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+        """What is known before the first label: a network is trained only where something will look at it."""
+        return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None)
+
+    def propose(
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        labels: Labels,
+        n: int,
+        *,
+        share: float | None = None,
+        aside: Rows = NO_ROWS,
+        last: Rows = NO_ROWS,
+        for_record: bool = False,
+        seed: Sequence[int] | None = None,
+    ) -> Proposal:
+        """`n` rows worth a label, by the model that knows most.
+
+        share: of anomalies, for strategies that need it where the user knows none.
+        aside: rows that are not asked. last: rows that are asked only when no others are left. Neither is shown to
+        the strategy, so that its odds are those of the rows that could be drawn.
+        for_record: with a reserve that can step in for what is skipped, and with the pool's scores and embeddings.
+        seed: None for the rule: the learner's seed, and how many labels are known.
+        """
+        seed = (self.seed, int((labels != UNLABELLED).sum())) if seed is None else tuple(seed)
+        n_reserve = RESERVE * n if for_record else 0
+        share = share if self.contamination is None else self.contamination
+        rows = _shown(labels, n, aside, last)
+        shown = labels if rows is None else labels[rows]
+        self.strategy.check(PoolView(np.zeros(0), np.zeros((0, 0)), shown, share), n, n_reserve)
+        scores, embeddings, looked_at = self._look(model, pool, share, for_record)
+        view = PoolView(scores, looked_at, labels, share)
+        if rows is not None:
+            view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
+        chosen = self.compute.select(self.strategy, view, n, np.random.default_rng(seed), n_reserve, rows)
+        selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
+        return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
+
+    def learn(
+        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+    ) -> Fitted:
+        """Estimate the share from all answers, go on from the warm-up with all rows, then set the threshold."""
+        estimate = self.estimate(rounds)
+        if not self.hears_network(labels):
+            return self.finish(None, pool, labels, estimate)
+        model = (warm.blend.network or self.new_network(pool)).model.copy()
+        tasks = [self.task(warm, pool, labels, estimate)] * model.n_members
+        self.compute.fit(model, pool, tasks, self.profile.schedule, self.objective.always_summed, progress)
+        return self.finish(model, pool, labels, estimate)
+
+    def look(self, model: Warm | Fitted, pool: Pool) -> tuple[Floats, Floats]:
+        """Scores (N,) and embeddings (N, D) of the pool."""
+        return self._scores(model, pool), self.compute.embed(model.blend, pool)
+
+    def evidence(self, model: Warm | Fitted, pool: Pool, labels: Labels) -> list[Evidence]:
+        """Labels that nobody drew in rounds, as one round: the pool is looked at as it is now."""
+        rows = np.flatnonzero(labels != UNLABELLED)
+        return [Evidence(*self.look(model, pool), rows, labels[rows])] if len(rows) else []
+
+    def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
+        """The share of anomalies: given, estimated from the answers, or assumed when there are none."""
+        if self.contamination is not None:
+            return ESTIMATORS.create("fixed", value=self.contamination).estimate(rounds)  # type: ignore[no-any-return]
+        if not any(len(evidence.rows) for evidence in rounds):
+            return Estimate(ASSUMED, 0.0, 0.5, "assumed")
+        return ESTIMATORS.create(self.profile.contamination).estimate(rounds)  # type: ignore[no-any-return]
+
+    def finish(self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+        """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
+        detector = self._fit_detector(pool, labels, estimate.value)
+        weight = self.profile.schedule.deep_weight
+        by_detector = None if detector is None else self.compute.score(Blend(detector), pool)
+        if model is None:
+            assert by_detector is not None  # a blend has one of them at least
+            return self._decide(Blend(detector), by_detector, labels, estimate)
+        raw = self.compute.losses(model, pool)
+        network = Network.measured(model, raw)
+        deep = network.combine(raw)
+        scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
+        return self._decide(Blend(detector, network, weight), scores, labels, estimate)
+
+    def with_rule(self, fitted: Fitted, pool: Pool, rule: ThresholdRule) -> Fitted:
+        """The same model with its threshold set by another rule over the pool."""
+        scores = self._scores(fitted, pool)
+        cut = rule.cut(scores, fitted.estimate.value, fitted.calibration.probabilities(scores))
+        return Fitted(fitted.blend, fitted.estimate, cut, fitted.calibration, scores)
+
+    def new_model(self, n_features: int, n_members: int | None = None) -> Model:
+        """Untrained members (the profile's number), each with a generator of its own."""
+        seeds = np.random.SeedSequence(self.seed).spawn(n_members or self.profile.n_members)
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
+        return Model(backbone, rngs, self.profile.schedule.learning_rate)
+
+    def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
+        """New members, trained on all rows as if normal."""
+        model = self.new_model(pool.n_features)
+        self.compute.warm_up(model, pool, self.profile.schedule, progress)
+        return Network.measured(model, self.compute.losses(model, pool))
+
+    def warm(self, pool: Pool, network: Network | None) -> Warm:
+        """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
+        detector = self._fit_detector(pool, np.full(len(pool), UNLABELLED, np.int8), None)
+        return Warm(Blend(detector, network, 1.0 if detector is None else 0.0))
+
+    @property
+    def starts_with_network(self) -> bool:
+        """Whether anything looks at a network before the first label."""
+        return self.profile.schedule.detector is None or Need.GRADIENTS in self.strategy.needs
+
+    def hears_network(self, labels: Labels) -> bool:
+        """Whether a network that learns from these labels has a say in the score."""
+        if self.profile.schedule.detector is None:
+            return True
+        return self.profile.schedule.deep_weight != 0 and bool((labels != UNLABELLED).any())
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The strategy of the profile."""
+        return STRATEGIES.create(self.profile.strategy, **self.profile.strategy_options)  # type: ignore[no-any-return]
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective of the profile."""
+        return OBJECTIVES.create(self.profile.objective, **self.profile.objective_options)  # type: ignore[no-any-return]
+
+    def task(self, warm: Warm, pool: Pool, labels: Labels, estimate: Estimate) -> Task:
+        """What the members are to learn, from the view of the pool after the warm-up."""
+        seen = labels if self.objective.uses_labels else np.full_like(labels, UNLABELLED)
+        labelled = np.flatnonzero(seen != UNLABELLED)
+        scores: Floats = np.zeros(len(pool))
+        embeddings = scores
+        if self.objective.needs_embeddings:
+            scores, embeddings = self.look(warm, pool)
+        view = PoolView(scores, embeddings, seen, estimate.value)
+        on_labelled = self.objective.labelled(view) if len(labelled) else None
+        on_unlabelled = self.objective.unlabelled(view) if len(labelled) < len(pool) else None
+        if on_labelled is None and on_unlabelled is None:
+            raise ConfigError(
+                f"The objective {self.profile.objective!r} learns from labels alone, and there are none; "
+                "label some items first or choose the objective 'all-normal'."
+            )
+        return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
+
+    def _look(
+        self, model: Warm | Fitted, pool: Pool, share: float | None, for_record: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Scores, embeddings, and what takes their place for the strategy; empty where nobody reads them."""
+        needs = self.strategy.needs
+        scores: Floats = np.zeros(0)
+        embeddings: Floats = np.zeros((len(pool), 0))
+        if for_record or {Need.SCORES, Need.GRADIENTS} & needs:
+            scores = self._scores(model, pool)
+        if for_record or Need.EMBEDDINGS in needs:
+            embeddings = self.compute.embed(model.blend, pool)
+        if Need.GRADIENTS not in needs:
+            return scores, embeddings, embeddings
+        assert share is not None  # those strategies need it, which was checked
+        network = model.blend.network or self.new_network(pool)
+        suspected = scores > np.quantile(scores, 1 - share)
+        return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
+
+    def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
+        """Scores (N,) of the pool: those that a fit has kept, or computed."""
+        kept = model.pool_scores if isinstance(model, Fitted) else np.zeros(0)
+        return kept if len(kept) else self.compute.score(model.blend, pool)
+
+    def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector | None:
+        schedule = self.profile.schedule
+        if schedule.detector is None:
+            return None
+        part: type[Detector] = DETECTORS.get(schedule.detector)
+        return part.fit(pool.rows, labels, self.seed, share, schedule.detector_options)
+
+    def _decide(self, blend: Blend, scores: Floats, labels: Labels, estimate: Estimate) -> Fitted:
+        calibration = calibrate(scores, labels, estimate.value)
+        cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores))
+        return Fitted(blend, estimate, cut, calibration, scores)
+
+    def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
+        if self.backbone is not None:
+            return Members(n_features, rngs, self.backbone)
+        options = dict(self.profile.backbone_options)
+        return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
+
+
+def _shown(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None:
+    """The rows that a strategy sees: the labelled ones and those it may pick; None for all."""
+    if not len(aside) and not len(last):
+        return None
+    keep = np.ones(len(labels), bool)
+    keep[aside] = keep[last] = False
+    if int((keep & (labels == UNLABELLED)).sum()) < n:
+        keep[last] = True
+    keep |= labels != UNLABELLED
+    return None if keep.all() else np.flatnonzero(keep)
+
+
+def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:
+    """alpha-tilde; nothing is suspected where the share is only assumed."""
+    if estimate.method == "assumed":
+        return 0.0
+    n_labelled, n_anomalies = int((seen != UNLABELLED).sum()), int((seen == ANOMALY).sum())
+    return rate_among_unlabelled(estimate.value, len(labels), n_labelled, n_anomalies)
+
+
+def _device(n_features: int) -> torch.device:
+    """A GPU where there is one and the rows are wide enough to gain by it."""
+    return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")

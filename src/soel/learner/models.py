@@ -1,0 +1,194 @@
+"""What the loop hands on: scores before the first label (`Warm`) and after learning (`Fitted`), as arrays and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from soel.detectors import DETECTORS
+from soel.detectors.base import Detector
+from soel.metrics.calibration import Calibration
+from soel.training import Model, embed, losses, standardise
+from soel.types import Estimate, Floats
+
+DETECTOR = "detector."  # prefixes of arrays in a state
+NETWORK = "network."
+POOL_SCORES = "pool_scores"
+State = tuple[dict[str, np.ndarray], dict[str, Any]]
+NewModel = Callable[[], Model]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Trained members, and the mean (S,) and standard deviation (S,) of each one's scores over the pool."""
+
+    model: Model
+    centre: Floats
+    spread: Floats
+
+    @classmethod
+    def measured(cls, model: Model, raw: Floats) -> Network:
+        """From the members' scores (S, N) of the pool."""
+        scores = raw.astype(np.float64)
+        spread = scores.std(axis=1)
+        return cls(model, scores.mean(axis=1), np.where(spread > 0, spread, 1.0))
+
+    def score(self, x: Floats) -> Floats:
+        """The mean (n,) of the members' standardised scores."""
+        return self.combine(losses(self.model, x)[0])
+
+    def combine(self, raw: Floats) -> Floats:
+        """The same from the members' scores (S, n)."""
+        return standardise(raw, self.centre, self.spread)
+
+    def embed(self, x: Floats) -> Floats:
+        """The members' embeddings (n, S D), side by side."""
+        members = embed(self.model, x)  # (S, n, D)
+        return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A detector's score plus `deep_weight` times a network's; one of them may be missing, not both.
+
+    The space in which rows are compared is the detector's, and the network's embeddings without one.
+    """
+
+    detector: Detector | None
+    network: Network | None = None
+    deep_weight: float = 1.0
+
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
+        if self.detector is None:
+            return self.trained.score(x)
+        if not self.listens:
+            return self.detector.score(x)
+        return np.asarray(self.detector.score(x) + self.deep_weight * self.trained.score(x))
+
+    def embed(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points (n, p) between which distances mean something."""
+        return self.trained.embed(x) if self.detector is None else self.detector.space(x)
+
+    @property
+    def listens(self) -> bool:
+        """Whether the network has a say in the score."""
+        return self.network is not None and self.deep_weight != 0
+
+    @property
+    def trained(self) -> Network:
+        """The network of a blend that has one."""
+        assert self.network is not None
+        return self.network
+
+    @property
+    def history(self) -> list[list[float]]:
+        """Mean loss per epoch and member; empty without a network."""
+        return [] if self.network is None else self.network.model.history
+
+
+@dataclass(frozen=True)
+class Warm:
+    """What is known of a pool before the first label: how it scores and compares rows."""
+
+    blend: Blend
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt. Scores above the threshold are alarms.
+
+    pool_scores: (N,) of the pool it learnt from; empty in files of releases that did not keep them.
+    """
+
+    blend: Blend
+    estimate: Estimate
+    threshold: float
+    calibration: Calibration
+    pool_scores: Floats
+
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
+        return self.blend.score(x)
+
+    def alarms(self, scores: Floats) -> np.ndarray:
+        """Which scores (n,) lie above the threshold."""
+        return np.asarray(scores > self.threshold)
+
+
+def state_of(model: Warm | Fitted | Blend) -> State:
+    """A model as arrays by name and plain JSON values."""
+    if isinstance(model, Blend):
+        return _blend_state(model)
+    arrays, notes = _blend_state(model.blend)
+    if isinstance(model, Warm):
+        return arrays, notes
+    learnt = {
+        "estimate": asdict(model.estimate),
+        "threshold": model.threshold,
+        "calibration": asdict(model.calibration),
+    }
+    return arrays | {POOL_SCORES: np.asarray(model.pool_scores, np.float64)}, notes | learnt
+
+
+def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
+    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one."""
+    if "companion" in notes:
+        arrays, notes = _from_older(arrays, notes)
+    detector = network = None
+    if notes["detector"] is not None:
+        detector = DETECTORS.get(notes["detector"]).from_arrays(_within(arrays, DETECTOR))
+    if notes["network"] is not None:
+        kept = notes["network"]
+        model = new_model()
+        tensors = {name: torch.from_numpy(array) for name, array in _within(arrays, NETWORK).items()}
+        model.restore(tensors, kept["model"])
+        network = Network(model, np.asarray(kept["centre"], np.float64), np.asarray(kept["spread"], np.float64))
+    return Blend(detector, network, notes["deep_weight"])
+
+
+def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Warm | Fitted:
+    """A model back from its state."""
+    blend = restore_blend(arrays, notes, new_model)
+    if notes.get("estimate") is None:
+        return Warm(blend)
+    return Fitted(
+        blend,
+        Estimate(**notes["estimate"]),
+        float(notes["threshold"]),
+        Calibration(**notes["calibration"]),
+        np.asarray(arrays.get(POOL_SCORES, np.zeros(0)), np.float64),
+    )
+
+
+def _blend_state(blend: Blend) -> State:
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": blend.deep_weight}
+    if blend.detector is not None:
+        arrays |= {DETECTOR + name: array for name, array in blend.detector.arrays().items()}
+        notes["detector"] = blend.detector.name
+    if blend.network is not None:
+        model = blend.network.model
+        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in model.tensors().items()}
+        centre, spread = blend.network.centre.tolist(), blend.network.spread.tolist()
+        notes["network"] = {"model": model.notes(), "centre": centre, "spread": spread}
+    return arrays, notes
+
+
+def _within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _from_older(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> State:
+    """A state of the releases in which detectors were called companions, and a network was always there."""
+    old = "companion."
+    renamed = {
+        DETECTOR + name.removeprefix(old) if name.startswith(old) else NETWORK + name: array
+        for name, array in arrays.items()
+    }
+    network = {name: notes[name] for name in ("model", "centre", "spread")}
+    return renamed, {**notes, "detector": notes["companion"], "network": network}

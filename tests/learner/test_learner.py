@@ -1,0 +1,211 @@
+"""The one loop: what it computes, what it does not, and that all its callers get the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soel import PROFILES, SOEL
+from soel.errors import ConfigError
+from soel.learner import HERE, Blend, Fitted, Learner
+from soel.learner.models import restore, state_of
+from soel.profiles import DEFAULT, PAPER, Profile
+from soel.training import Model
+from soel.types import Floats, Kind, Pool
+from tests.conftest import Sample, make_learner, make_toy
+
+QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=2), n_members=2)
+SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2))
+
+
+class Counting:
+    """Computes here, and counts."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        step = getattr(HERE, name)
+
+        def count(*given: Any) -> Any:
+            self.calls.append(name)
+            return step(*given)
+
+        return count
+
+
+def counted(profile: Profile, x: Floats) -> tuple[Learner, Pool, Counting]:
+    compute = Counting()
+    learner, pool = make_learner(profile, x, compute=compute)
+    return learner, pool, compute
+
+
+def test_a_question_by_the_default_trains_and_scores_nothing(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT, toy.x)
+    learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
+    assert compute.calls == ["embed", "select"]
+
+
+def test_a_fit_scores_the_pool_once_by_each_part_and_once_for_the_estimate(toy: Sample) -> None:
+    learner, pool, compute = counted(QUICK, toy.x)
+    warm = learner.prepare(pool)
+    learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
+    # the evidence, then the warm-up of the network with its spread, training, and the end
+    assert compute.calls == ["score", "embed", "warm_up", "losses", "fit", "score", "losses"]
+
+
+def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample) -> None:
+    learner, pool, compute = counted(QUICK, toy.x)
+    fitted = learner.learn(learner.prepare(pool), pool, [], np.full(200, -1, np.int8))
+    assert compute.calls == ["score"]
+    assert fitted.blend.network is None
+    np.testing.assert_array_equal(fitted.score(toy.x), fitted.pool_scores)
+
+
+def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT.with_parts(strategy="gradient-diverse"), toy.x)
+    warm = learner.prepare(pool)
+    assert warm.blend.network is not None
+    np.testing.assert_array_equal(warm.blend.score(toy.x), Blend(warm.blend.detector).score(toy.x))
+    compute.calls.clear()
+    learner.propose(warm, pool, toy.labels(), 3, share=0.1)
+    assert compute.calls == ["score", "gradients", "select"]
+
+
+def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT.with_parts(strategy="margin"), toy.x)
+    warm = learner.prepare(pool)
+    with pytest.raises(ConfigError, match="share of anomalies"):
+        learner.propose(warm, pool, toy.labels(), 3)
+    assert compute.calls == []
+
+
+@pytest.mark.parametrize("strategy", ["diverse", "k-center", "random"])
+def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -> None:
+    learner, pool = make_learner(DEFAULT.with_parts(strategy=strategy), toy.x)
+    warm = learner.prepare(pool)
+    plain = learner.propose(warm, pool, toy.labels(), 4)
+    recorded = learner.propose(warm, pool, toy.labels(), 4, for_record=True)
+    assert recorded.rows[:4].tolist() == plain.rows.tolist()
+    assert len(recorded.rows) == 12
+    assert recorded.seed == plain.seed == (0, 10)
+    np.testing.assert_array_equal(recorded.scores, warm.blend.score(toy.x))
+    np.testing.assert_array_equal(recorded.embeddings, warm.blend.embed(toy.x))
+
+
+def test_items_set_aside_are_not_asked_and_others_only_at_the_end() -> None:
+    x = make_toy(n_rows=12, n_anomalies=2).x
+    learner, pool = make_learner(DEFAULT, x)
+    warm, labels = learner.prepare(pool), np.full(12, -1, np.int8)
+    labels[0] = 0
+    aside, last = np.array([1, 2, 3]), np.array([4, 5])
+    few = learner.propose(warm, pool, labels, 6, aside=aside, last=last).rows
+    assert set(few.tolist()) == {6, 7, 8, 9, 10, 11}
+    more = learner.propose(warm, pool, labels, 8, aside=aside, last=last).rows
+    assert set(more.tolist()) == {4, 5, 6, 7, 8, 9, 10, 11}
+
+
+def test_a_seed_of_an_earlier_round_is_taken_as_it_is(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
+    by_rule = learner.propose(warm, pool, labels, 6)
+    assert learner.propose(warm, pool, labels, 6, seed=(0, 0)).rows.tolist() == by_rule.rows.tolist()
+    assert learner.propose(warm, pool, labels, 6, seed=(0, 1)).rows.tolist() != by_rule.rows.tolist()
+
+
+def test_a_pool_is_known_by_its_content() -> None:
+    x = make_toy().x
+    same, other = Pool.of(x.copy(), Kind.TABLE), x.copy()
+    other[3, 2] += 1
+    assert Pool.of(x, Kind.TABLE).identity == same.identity
+    assert Pool.of(other, Kind.TABLE).identity != same.identity
+    assert Pool.of(x, Kind.VECTORS).identity != same.identity
+    assert Pool.of(x.reshape(100, 12), Kind.TABLE).identity != same.identity
+
+
+@pytest.mark.parametrize("profile", [QUICK, SHORT], ids=["with a detector", "a network alone"])
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_models_survive_their_state(profile: Profile, with_labels: bool, toy: Sample) -> None:
+    learner, pool = make_learner(profile, toy.x)
+    warm = learner.prepare(pool)
+    labels = toy.labels() if with_labels else np.full(200, -1, np.int8)
+    fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+    for model in (warm, fitted):
+        again = restore(*state_of(model), lambda: learner.new_model(6))
+        assert type(again) is type(model)
+        np.testing.assert_array_equal(again.blend.score(toy.x), model.blend.score(toy.x))
+        if isinstance(again, Fitted):
+            assert again.threshold == fitted.threshold
+            np.testing.assert_array_equal(again.pool_scores, fitted.pool_scores)
+
+
+def test_a_weight_of_zero_trains_no_network(toy: Sample) -> None:
+    silent = replace(QUICK, tables=replace(QUICK.tables, deep_weight=0.0))
+    learner, pool, compute = counted(silent, toy.x)
+    learner.learn(learner.prepare(pool), pool, [], toy.labels())
+    assert "fit" not in compute.calls
+
+
+def test_an_unsettled_profile_says_so() -> None:
+    with pytest.raises(ConfigError, match="does not say what the rows are"):
+        _ = DEFAULT.schedule
+
+
+def test_query_and_fit_share_their_preparation_and_return_what_each_returns_alone(
+    toy: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = SOEL(QUICK, random_state=0)
+    alone = fresh.fit(toy.x, toy.labels()).anomaly_score(toy.x)
+    n_prepared = 0
+    prepare = Learner.prepare
+
+    def count(*given: Any) -> Any:
+        nonlocal n_prepared
+        n_prepared += 1
+        return prepare(*given)
+
+    monkeypatch.setattr(Learner, "prepare", count)
+    shared = SOEL(QUICK, random_state=0)
+    rows = shared.query(toy.x, 5)
+    scores = shared.fit(toy.x.copy(), toy.labels()).anomaly_score(toy.x)
+    assert n_prepared == 1
+    np.testing.assert_array_equal(scores, alone)
+    assert shared.query(toy.x, 5).tolist() == rows.tolist()
+    shared.query(toy.x + 1, 5)
+    assert n_prepared == 2
+    shared.set_params(random_state=1).query(toy.x + 1, 5)
+    assert n_prepared == 3
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(toy: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = SOEL(QUICK, random_state=0).fit(toy.x, toy.labels())
+    before = {name: value for name, value in vars(detector).items() if name != "_prepared"}
+
+    def fail(*given: Any) -> Any:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(Learner, "finish", fail)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        detector.fit(toy.x[:, :4] * 2, toy.labels())
+    after = {name: value for name, value in vars(detector).items() if name != "_prepared"}
+    assert after == before
+
+
+def test_no_behaviour_depends_on_the_name_of_a_profile(toy: Sample) -> None:
+    for profile in PROFILES.values():
+        renamed = replace(profile, name="another")
+        for kind in Kind:
+            assert replace(renamed.settle(kind, 512), name=profile.name) == profile.settle(kind, 512)
+
+
+def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    warm = learner.prepare(pool)
+    before = warm.blend.score(toy.x)
+    learner.learn(warm, pool, [], toy.labels())
+    np.testing.assert_array_equal(warm.blend.score(toy.x), before)
+    model: Model = warm.blend.trained.model
+    assert len(model.history) == 1
