@@ -16,10 +16,10 @@ from soel_reproduction.variants import Order, Variant
 
 FORMAT = 2
 OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
-    "table": ("features", "pictures"),
+    "table": ("vectors", "pictures"),
     "features": ("tables", "pictures"),
     "video": ("tables", "pictures"),
-    "pixels": ("tables", "features"),
+    "pixels": ("tables", "vectors"),
 }
 Stage = Literal["fit", "query", "assumptions"]
 

@@ -67,7 +67,7 @@ ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [de
 OURS = (
     "Against profile `authors` on the same splits: 1.4 points more on CIFAR-10 (standard error over the classes 0.4), "
     "2.0 on Fashion-MNIST (0.5). The first seed of Fashion-MNIST has 95.4: its dresses "
-    "were taken to hold 33 % anomalies instead of 10, and the network believes the share more than the companion does."
+    "were taken to hold 33 % anomalies instead of 10, and the network believes the share more than the detector does."
 )
 LAPTOP = (
     "What a machine without a GPU trains, here on the same features and splits. Against profile `authors`: 1.2 points "

@@ -42,7 +42,7 @@ def cell(variant: Variant, method: m.Method = m.SOEL, seed: int = 40, **setting:
 @pytest.mark.parametrize("method", [*m.NINE, *ABLATIONS, *m.DEEP_SVDD, m.CLEAN, *HERE], ids=lambda method: method.name)
 def test_every_method_detects_something(source: Source, quick: Variant, method: m.Method) -> None:
     schedule = Schedule(epochs=40, learning_rate=1e-3)  # after two epochs some are at chance still
-    variant = replace(quick, profile=replace(quick.profile, tables=schedule, features=schedule))
+    variant = replace(quick, profile=replace(quick.profile, tables=schedule, vectors=schedule))
     (found,) = measured(source, [cell(variant, method, budget=20)])
     assert found["auroc"] is not None
     assert found["f1"] is not None
