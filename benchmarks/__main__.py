@@ -1,4 +1,7 @@
-"""`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor."""
+"""`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor.
+
+`python -m benchmarks detection --help`: detection on folders of labelled tables, soel beside others.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,10 @@ NAMES = (
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["detection"]:  # its figures are means over tables, without a floor, and it has options
+        from benchmarks.detection.command import main as detection
+
+        return detection(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(NAMES), help="which benchmarks; all when none is named")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks.json"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
 from soel.errors import ConfigError
-from soel.types import ANOMALY, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,36 @@ def supervised(pool: Floats, labels: Labels, seed: int) -> Fitted:
     return _fitted(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
 
 
+def labelled_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """A random forest on the labels asked alone; with answers of one kind it knows nothing, and all scores are 0."""
+    known = labels != UNLABELLED
+    if len(set(labels[known].tolist())) < 2:
+        return _fitted(lambda x: np.zeros(len(x)), pool)
+    model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool[known], labels[known])
+    return _fitted(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
+
+
+def ecod(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """PyOD's ECOD: how far out a row lies in each column, without parameters."""
+    from pyod.models.ecod import ECOD
+
+    model = ECOD().fit(pool)
+    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+
+
+def xgbod(pool: Floats, labels: Labels, seed: int) -> Fitted:
+    """PyOD's XGBOD: trees on the columns and on other detectors' scores; rows without a label count as normal."""
+    from pyod.models.xgbod import XGBOD
+
+    if not (labels == ANOMALY).any():
+        return _fitted(lambda x: np.zeros(len(x)), pool)
+    model = XGBOD(random_state=seed, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyOD warns of labels, and xgboost of how PyOD calls it
+        model.fit(pool, (labels == ANOMALY).astype(int))
+    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+
+
 def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Fitted:
     """PyOD's Deep SVDD."""
     from pyod.models.deep_svdd import DeepSVDD
@@ -75,10 +106,15 @@ def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Fitted:
 
 
 def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
-    """DeepOD's Deep SAD with the queried labels; it knows anomalies and takes all else as unlabelled."""
-    from deepod.models import DeepSAD
+    """DeepOD's Deep SAD with the queried labels; it knows anomalies and takes all else as unlabelled.
 
-    model = DeepSAD(random_state=seed, verbose=0, device="cpu").fit(pool, (labels == ANOMALY).astype(int))
+    It cannot be fitted without an anomaly; what is left of it then is Deep SVDD.
+    """
+    from deepod.models import DeepSAD, DeepSVDD
+
+    known = (labels == ANOMALY).astype(int)
+    model = (DeepSAD if known.any() else DeepSVDD)(random_state=seed, verbose=0, device="cpu")
+    model.fit(pool, known if known.any() else None)
     return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
@@ -92,6 +128,9 @@ DETECTORS: Mapping[str, tuple[Fit, str | None]] = {
     "one-class-svm": (one_class_svm, None),
     "knn": (nearest_neighbours, None),
     "supervised": (supervised, None),
+    "labelled-forest": (labelled_forest, None),
+    "ecod": (ecod, "pyod"),
+    "xgbod": (xgbod, "xgboost"),
     "pyod-deep-svdd": (pyod_deep_svdd, "pyod"),
     "deepod-neutral": (deepod_neutral, "deepod"),
     "deepod-deep-sad": (deepod_deep_sad, "deepod"),
