@@ -34,7 +34,9 @@ def test_a_replay_finds_nothing_in_an_honest_session(run: Run, folder: Path) -> 
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     run("fit", folder)
-    found = run("replay", folder, "--json").document
+    said = run("replay", folder, "--json")
+    found = said.document
+    assert said.code == 0
     assert found["same"]
     assert [step["what"] for step in found["steps"]] == [
         "data",
@@ -50,9 +52,10 @@ def test_a_replay_finds_a_changed_table(run: Run, folder: Path) -> None:
     run("ask", folder, "-n", 4)
     source = folder / "source.csv"
     source.write_text(source.read_text().replace("=n1,", "=n77,"))
-    found = run("replay", folder, "--json").document
-    assert not found["same"]
-    assert "was changed after the session started" in found["steps"][0]["difference"]
+    said = run("replay", folder, "--json")
+    assert said.code == 4, "a code of its own"
+    assert not said.document["same"]
+    assert "source.csv is not what it was when the session was made" in said.document["steps"][0]["difference"]
     assert "1 of 3 steps differ." in run("replay", folder).out
 
 

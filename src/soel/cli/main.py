@@ -56,13 +56,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb. Returns 0, 2 for an error with a message, 1 for a bug."""
+    """Run one verb. Returns 0, 2 for an error with a message, 1 for a bug, or the verb's own code."""
     # Before torch is loaded: threads that spin long for one another make a busy machine four times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         args = build_parser().parse_args(words)
-        _print(args.handler(args), args.json)
+        reply: Reply = args.handler(args)
+        _print(reply, args.json)
     except KeyboardInterrupt:
         print("soel: interrupted; what was stored before is safe.", file=sys.stderr)
         return INTERRUPTED
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         hint = "" if "--debug" in words else " Run it again with --debug for the trace."
         return _fail(words, f"this is a bug: {type(error).__name__}: {error}.{hint}", BUG)
-    return 0
+    return reply.code
 
 
 def _print(reply: Reply, as_json: bool) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """document: plain JSON values. text: short, ending with the command to type next."""
+    """document: plain JSON values. text: short, ending with the command to type next. code: how the command ends."""
 
     document: Mapping[str, Any]
     text: str
+    code: int = 0

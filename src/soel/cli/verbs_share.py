@@ -1,4 +1,4 @@
-"""Labels in and out, the owner's word, and the proof: export, import, decide, replay."""
+"""Labels in and out, the owner's word, and the proof: export, import, decide, replay, check."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
 
+DAMAGED, DIFFERS = 3, 4  # how `check` and `replay` end where something is not as it was
 FORMATS = ("csv", "json", "label-studio")
 
 
@@ -38,6 +39,10 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     add_place(replay)
     add_engine(replay)
     replay.set_defaults(handler=run_replay)
+    check = verbs.add_parser("check", parents=[common], help="compare every file of a session and say what is damaged")
+    add_place(check)
+    check.add_argument("--repair", action="store_true", help="make again what can be made from the table")
+    check.set_defaults(handler=run_check)
 
 
 def run_export(args: argparse.Namespace) -> Reply:
@@ -91,4 +96,22 @@ def run_replay(args: argparse.Namespace) -> Reply:
         f"{n_different} of {len(steps)} steps differ." if n_different else f"All {len(steps)} steps came out the same."
     )
     document = {"same": not n_different, "steps": [asdict(step) for step in steps]}
-    return Reply(document, "\n".join([*lines, summary]))
+    return Reply(document, "\n".join([*lines, summary]), DIFFERS if n_different else 0)
+
+
+def run_check(args: argparse.Namespace) -> Reply:
+    """Compare every file and event, and say what damage means."""
+    from soel.api.checks import check_session, repair
+
+    found = check_session(args.folder, args.store)
+    repaired = repair(args.folder, found) if args.repair else []
+    if repaired:
+        found = check_session(args.folder, args.store)
+    damaged = [finding for finding in found if finding.is_whole is False]
+    lines = [f"{name}: made again from the table." for name in repaired]
+    lines += [f"{each.name}: damaged. {each.means} {each.remedy}".rstrip() for each in damaged]
+    lines += [f"{each.name}: unknown. {each.means}" for each in found if each.is_whole is None]
+    n_whole = sum(finding.is_whole is True for finding in found)
+    lines.append(f"{len(damaged)} of {len(found)} are damaged." if damaged else f"All {n_whole} are whole.")
+    document = {"whole": not damaged, "repaired": repaired, "findings": [asdict(finding) for finding in found]}
+    return Reply(document, "\n".join(lines).replace("DIR", str(args.folder)), DAMAGED if damaged else 0)

@@ -156,8 +156,13 @@ def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Flo
         raise SessionError(f"{len(ids)} ids and {len(features)} rows were given for {config.n_items} items.")
     if len(set(ids)) != len(ids):
         raise SessionError("Item ids repeat; every item of a session needs one of its own.")
+    write_items(path, ids, features)
+    write_config(path / "config.json", replace(config, digests=digests_of(path, "events.sqlite")))
+    return SessionFolder(path)
+
+
+def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:
+    """Write what follows from the table alone: equal tables give equal files."""
     write_whole(path / "ids.json", json.dumps(list(ids), ensure_ascii=False).encode())
     with replacing(path / "features.npy") as file:
         np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)
-    write_config(path / "config.json", replace(config, digests=digests_of(path, "events.sqlite")))
-    return SessionFolder(path)

@@ -87,6 +87,15 @@ class SqlStore:
             rows = connection.execute(select(EVENTS).where(newer).order_by(EVENTS.c.number)).all()
         return [self._event(row) for row in rows]
 
+    def check(self) -> None:
+        """Read the whole database and refuse one that is damaged; a server looks after its own."""
+        if self._on_server:
+            return
+        with self._errors(), self._engine.begin() as connection:
+            said = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
+        if said != "ok":
+            raise DamagedError(f"{self._name} is damaged ({said}). Keep what is there, and restore it from a copy.")
+
     def close(self) -> None:
         """Let go of the file or the server."""
         self._engine.dispose()
