@@ -19,7 +19,7 @@ Make = Callable[..., Session]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """New sessions in folders of their own, all over the same table."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     table, opened = write_table(tmp_path / "table.csv"), list[Session]()
 
     def create(name: str = "session", store: str | None = None, **options: Any) -> Session:

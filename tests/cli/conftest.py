@@ -58,7 +58,7 @@ def fill(sheet: Path, words: list[str]) -> None:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
 
     def call(*words: object) -> Said:
         capsys.readouterr()

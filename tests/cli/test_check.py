@@ -32,7 +32,7 @@ class FolderEngine(FakeEngine):
 @pytest.fixture
 def fitted(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A session with a round, labels and a fit."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FolderEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FolderEngine(place.config))
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     assert run("fit", folder).code == 0

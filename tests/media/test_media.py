@@ -36,7 +36,7 @@ from tests.session.fake_engine import FakeEngine
 def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Colours as features, the fake engine, and a cache of one's own."""
     monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 

@@ -130,7 +130,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
 @pytest.fixture
 def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
     """Pages over sessions of their own."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     opened: list[Page] = []
 
     def make(table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
@@ -151,7 +151,7 @@ def page(make_page: MakePage) -> Page:
 def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page with results, for tests that change nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         page = build_page(tmp_path_factory.mktemp("still"))
         page.label_all()
         yield page

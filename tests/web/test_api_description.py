@@ -22,7 +22,7 @@ FREER: dict[str, list[Any]] = {"/api/invitations": [positive_data_acceptance]}
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that everything may be sent to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         page = build_page(tmp_path_factory.mktemp("used"))
         page.label_all()
         yield page

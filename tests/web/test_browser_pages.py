@@ -29,7 +29,7 @@ N_MANY, PATIENCE = 100_000, 100.0  # milliseconds
 @pytest.fixture(scope="module")
 def fake() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         yield
 
 

@@ -23,7 +23,7 @@ WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A page with a few answers and open items, which no test here changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         with serving(build_page(tmp_path_factory.mktemp("states"))) as live:
             for item in live.page.get("/api/status")["open"][:2]:
                 live.page.post("/api/answers", item=item, verdict="anomaly", note="hot")

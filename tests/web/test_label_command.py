@@ -53,7 +53,7 @@ print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modu
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: FakeEngine)
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     write_pumps(tmp_path / "pumps.csv", 40, 4)
     return tmp_path / "pumps.csv"
 
