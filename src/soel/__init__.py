@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from soel.api.sessions import create_session, open_session
+    from soel.backbones.base import Backbone
+    from soel.contamination.base import ContaminationEstimator
+    from soel.detectors.base import Detector
     from soel.errors import (
         ConfigError,
         DataError,
@@ -17,52 +21,98 @@ if TYPE_CHECKING:
         SchemaError,
         SessionError,
         SoelError,
+        StorageError,
         UnknownItemError,
     )
     from soel.estimator import SOEL
+    from soel.features.extractors import Extractor
+    from soel.media.picture_pool import MediaOptions
+    from soel.objectives.base import Objective
     from soel.profiles import PROFILES, Profile, Schedule
+    from soel.queries.base import Strategy
+    from soel.session import Answer, Session, SessionOptions
+    from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "SOEL": "soel.estimator",
-    "PROFILES": "soel.profiles",
-    "Profile": "soel.profiles",
-    "Schedule": "soel.profiles",
-    **dict.fromkeys(
-        (
-            "ConfigError",
-            "DataError",
-            "LabelError",
-            "ModelFileError",
-            "SchemaError",
-            "SessionError",
-            "SoelError",
-            "UnknownItemError",
-        ),
-        "soel.errors",
+_NAMES = {
+    "soel.estimator": ("SOEL",),
+    "soel.api.sessions": ("create_session", "open_session"),
+    "soel.session": ("Answer", "Session", "SessionOptions"),
+    "soel.media.picture_pool": ("MediaOptions",),
+    "soel.profiles": ("PROFILES", "Profile", "Schedule"),
+    "soel.queries.base": ("Strategy",),
+    "soel.objectives.base": ("Objective",),
+    "soel.backbones.base": ("Backbone",),
+    "soel.contamination.base": ("ContaminationEstimator",),
+    "soel.detectors.base": ("Detector",),
+    "soel.features.extractors": ("Extractor",),
+    "soel.types": (
+        "Estimate",
+        "Evidence",
+        "ItemWeights",
+        "Kind",
+        "Label",
+        "PoolView",
+        "RankedWeights",
+        "Selection",
+        "Verdict",
+    ),
+    "soel.errors": (
+        "ConfigError",
+        "DataError",
+        "LabelError",
+        "ModelFileError",
+        "SchemaError",
+        "SessionError",
+        "SoelError",
+        "StorageError",
+        "UnknownItemError",
     ),
 }
+_HOME_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "PROFILES",
     "SOEL",
+    "Answer",
+    "Backbone",
     "ConfigError",
+    "ContaminationEstimator",
     "DataError",
+    "Detector",
+    "Estimate",
+    "Evidence",
+    "Extractor",
+    "ItemWeights",
+    "Kind",
+    "Label",
     "LabelError",
+    "MediaOptions",
     "ModelFileError",
+    "Objective",
+    "PoolView",
     "Profile",
+    "RankedWeights",
     "Schedule",
     "SchemaError",
+    "Selection",
+    "Session",
     "SessionError",
+    "SessionOptions",
     "SoelError",
+    "StorageError",
+    "Strategy",
     "UnknownItemError",
+    "Verdict",
+    "create_session",
+    "open_session",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _HOME_OF:
+        return getattr(import_module(_HOME_OF[name]), name)
     raise AttributeError(f"module 'soel' has no attribute {name!r}")
 
 

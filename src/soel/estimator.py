@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +164,15 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], backbone: UserModule | None = None) -> SOEL:
-        """Read a detector back. One trained with your own backbone needs it again."""
-        saved = load_model(Path(folder), backbone)
+        """Read a detector back: from a folder that `save` wrote, or the last fit of a labelling session by its folder.
+
+        One trained with your own backbone needs it again. A session's detector takes rows with the columns that the
+        session learnt from, without its id and label columns; one on pictures takes their features.
+        """
+        from soel.api.sessions import find_model  # here: what learns in memory needs no store
+
+        saved = load_model(find_model(Path(folder)), backbone)
+        saved = replace(saved, extra=_used_alone(saved) | dict(saved.extra))
         learner = saved.learner
         detector = cls(
             learner.profile,
@@ -293,6 +300,18 @@ def _pool_frame(X: Any) -> Frame:
     if frame.n_rows < 2:
         raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")
     return frame
+
+
+def _used_alone(saved: SavedModel) -> dict[str, Any]:
+    """What the estimator keeps beside a model, for one that a session has saved."""
+    names = saved.encoder.column_names
+    return {
+        "random_state": saved.learner.seed,
+        "cover_radius": None,
+        "n_features_in": len(names),
+        "feature_names_in": list(names) if saved.encoder.named else [],
+        "images": None,
+    }
 
 
 def _share(contamination: float | str | None) -> float | None:

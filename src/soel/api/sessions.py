@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,6 +88,17 @@ def open_session(folder: Path, store: str | None = None, cluster: ClusterOptions
     _ = place.config  # says first that a folder is no session
     make = engine_maker(place) if cluster is None else engine_maker_on(cluster, place)
     return Session(place, open_store(place, store), make)
+
+
+def find_model(folder: Path) -> Path:
+    """The model's folder of the last fit, if this is a session's folder; any other folder as it is."""
+    if not (folder / "config.json").is_file():
+        return folder
+    with closing(open_session(folder)) as session:
+        fit = session.state.fit
+    if fit is None:
+        raise SessionError(f"The session in {folder} has no fitted model yet; run `soel fit {folder}` first.")
+    return folder / fit.model.folder
 
 
 def engine_maker(place: SessionFolder) -> Callable[[], Engine]:

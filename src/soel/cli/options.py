@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PROFILES = ("default", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
+KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
 RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
 
 
@@ -60,6 +61,7 @@ def add_session_options(verb: argparse.ArgumentParser) -> None:
     new.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
     new.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
     new.add_argument("--profile", choices=PROFILES, help="how the detector learns (default: default)")
+    new.add_argument("--kind", choices=("auto", "table", "vectors"), help=KIND_HELP)
     new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
     new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")
     new.add_argument("--threshold", metavar="RULE", help=f"where alarms start: {RULES_HELP} (default: contamination)")
