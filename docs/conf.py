@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+from typing import Any
 
 import soel
+from soel.cli.main import build_parser
 
 project = "soel"
 author = "The soel developers"
@@ -23,12 +26,55 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 
 
-def setup(app: object) -> None:
+def setup(app: Any) -> None:
+    """What the pages take from the code while the site is built."""
+    app.connect("autodoc-process-docstring", _keep_underscores, priority=900)
+    app.connect("source-read", _describe_verbs)
+
+
+def _keep_underscores(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Names such as `threshold_` are names in our docstrings, not references as reStructuredText has them."""
-    app.connect("autodoc-process-docstring", _keep_underscores, priority=900)  # type: ignore[attr-defined]
-
-
-def _keep_underscores(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     for number, line in enumerate(lines):
         parts = re.split(r"(`[^`]*`)", line)
         lines[number] = "".join(p if p.startswith("`") else re.sub(r"(?<=\w)_(?=\W|$)", r"\\_", p) for p in parts)
+
+
+def _describe_verbs(app: Any, page: str, source: list[str]) -> None:
+    """The verbs with their options, from the parser itself."""
+    if page == "reference/command-line":
+        source[0] = source[0].replace("<!-- verbs -->", "\n".join(_verbs(build_parser(), "soel")))
+
+
+def _verbs(parser: argparse.ArgumentParser, name: str) -> list[str]:
+    lines: list[str] = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            helps = {choice.dest: choice.help for choice in action._choices_actions}
+            for verb, child in action.choices.items():
+                lines += [f"## {name} {verb}", "", _sentence(helps.get(verb) or ""), "", *_options(child)]
+                lines += _verbs(child, f"{name} {verb}")
+    return lines
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    shown = [
+        action
+        for action in parser._actions
+        if action.dest not in ("help", "json", "debug") and not isinstance(action, argparse._SubParsersAction)
+    ]
+    rows = [f"| `{_usage(action)}` | {_filled(action)} |" for action in shown]
+    return ["| | |", "|---|---|", *rows, ""] if rows else []
+
+
+def _usage(action: argparse.Action) -> str:
+    value = action.metavar or ("" if action.nargs == 0 else action.dest.upper())
+    value = "" if action.nargs == 0 else "|".join(action.choices) if action.choices and not action.metavar else value
+    return " ".join(word for word in (*action.option_strings[-1:], str(value)) if word).replace("|", "\\|")
+
+
+def _filled(action: argparse.Action) -> str:
+    return ((action.help or "") % vars(action)).replace("|", "\\|")
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + "." if words else ""

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import soel
+import soel.testing
+from soel.cli.main import build_parser
+
 ROOT = Path(__file__).parents[2]
 BUILD = """
 import socket, sys
@@ -46,7 +50,15 @@ def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
 
 
 def test_the_reference_names_every_public_name(site: Path) -> None:
-    import soel
-
     text = (site / "reference" / "python.html").read_text()
     assert [name for name in soel.__all__ if not re.search(rf'id="soel\.(?:[a-z_]+\.)*{name}"', text)] == []
+
+
+def test_the_reference_names_every_verb_and_kit(site: Path) -> None:
+    verbs = next(action.choices for action in build_parser()._actions if action.dest == "verb")
+    assert verbs
+    text = (site / "reference" / "command-line.html").read_text()
+    assert [verb for verb in verbs if f'id="soel-{verb}"' not in text] == []
+    kits = [name for name in soel.testing.__all__ if name.startswith("check_")]
+    text = (site / "reference" / "python.html").read_text()
+    assert [name for name in kits if f'.{name}"' not in text] == []
