@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-NOT_RUN_TIME = ("dev", "docs")
+NOT_RUN_TIME = ("benchmarks", "dev", "docs")
 HEAD = """# Licences
 
 soel is under the MIT licence. These packages come with it, or with the extra that is named; those that a package

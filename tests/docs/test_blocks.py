@@ -18,7 +18,7 @@ MODULES = [path for path in sorted((ROOT / "src").rglob("*.py")) if "\n    >>> "
 # What cannot run in a test, by page: `<!-- not run: why -->` stands before the block.
 NOT_RUN: dict[str, list[str]] = {
     "docs/images-and-video.md": ["a GPU and a network's file that you have", "data to be fetched, and an hour"],
-    "docs/labelling-page.md": ["it serves until it is stopped"],
+    "docs/labelling-page.md": ["it serves until it is stopped", "it serves until it is stopped"],
     "docs/reproduce.md": ["data to be fetched, and minutes to hours"],
     "docs/scale.md": ["a cluster and a bucket that you have"],
     "docs/sessions.md": ["a database that you have"],
