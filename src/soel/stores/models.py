@@ -13,13 +13,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from soel import __version__
 from soel.durable import building, write_whole
 from soel.errors import ModelFileError
 
 FORMAT = 1
 WEIGHTS, MANIFEST = "weights.safetensors", "manifest.json"
-LIBRARIES = ("torch", "numpy", "scikit-learn")
+LIBRARIES = ("soel", "torch", "numpy", "scikit-learn")
 
 
 def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mapping[str, Any]) -> str:
@@ -88,7 +87,7 @@ def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "fingerprint": _fingerprint(digest, text),
         "weights_sha256": digest,
-        "libraries": {"soel": __version__, **{name: version(name) for name in LIBRARIES}},
+        "libraries": {name: version(name) for name in LIBRARIES},
         "content": json.loads(text),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,6 @@ from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from soel import __version__
 from soel.web import routes_auth, routes_label, routes_pages, routes_preparing, routes_results, routes_team
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, Context
@@ -44,7 +44,7 @@ def create_preparing_app(preparation: Preparation, auth: Auth, site: Site) -> Fa
 def _new_app(description: str | None) -> FastAPI:
     return FastAPI(
         title="soel",
-        version=__version__,
+        version=version("soel"),
         description=ABOUT,
         openapi_url=description,
         docs_url=None,  # the usual documentation pages load scripts from other servers
