@@ -24,7 +24,7 @@ from soel.api import sessions
 from soel.data.csv_cells import read_rows
 from soel.engines.ray import clusters
 from soel.engines.ray.clusters import ClusterOptions
-from soel.engines.ray.crew import Crew
+from soel.engines.ray.workers import Workers
 from soel.errors import DataError, SessionError
 from soel.profiles import DEFAULT
 from soel.scoring import cluster_drawing, cluster_scoring
@@ -94,18 +94,18 @@ class Harm:
     @contextmanager
     def between_draws(self) -> Iterator[None]:
         """One of those who have the embeddings, before the third draw."""
-        ask, draws = Crew.ask, []
+        ask, draws = Workers.ask, []
 
-        def harmed(crew: Crew, what: str, given: Sequence[tuple[Any, ...]]) -> list[Any]:
+        def harmed(workers: Workers, what: str, given: Sequence[tuple[Any, ...]]) -> list[Any]:
             if what == "query" and given[0][0] == "farthest":
                 draws.append(what)
                 if len(draws) == 3:
                     self.killed["query"] = processes("Worker", self._raylets)[0]
                     kill(self.killed["query"])
-            return ask(crew, what, given)
+            return ask(workers, what, given)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Crew, "ask", harmed)
+            patch.setattr(Workers, "ask", harmed)
             yield
 
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from soel.engines.ray.crew import Call, Crew
 from soel.engines.ray.query import begin_query
 from soel.engines.ray.worker import Worker
+from soel.engines.ray.workers import Call, Workers
 from soel.numeric.space import BLOCK_ROWS
 from soel.queries.base import Strategy
 from soel.queries.diverse import Diverse
@@ -24,7 +24,7 @@ X = np.random.default_rng(2).standard_normal((N_ROWS, 4)).astype(np.float32)
 
 
 class Here:
-    """A crew whose workers have their embeddings already. forgetful: whom it replaces before every question."""
+    """A workers whose workers have their embeddings already. forgetful: whom it replaces before every question."""
 
     def __init__(self, n_workers: int, forgetful: int | None = None) -> None:
         n_blocks = -(-N_ROWS // BLOCK_ROWS)
@@ -55,11 +55,11 @@ def labelled() -> np.ndarray:
     return labels
 
 
-def both(crew: Here, strategy: Strategy, left_out: Sequence[int]) -> tuple[list[int], list[int]]:
+def both(workers: Here, strategy: Strategy, left_out: Sequence[int]) -> tuple[list[int], list[int]]:
     """What is picked by the workers, and on the whole view."""
     rows = np.delete(np.arange(N_ROWS), left_out)
     labels = labelled()[rows]
-    shards = begin_query(cast(Crew, crew), X[rows], rows if len(left_out) else None)
+    shards = begin_query(cast(Workers, workers), X[rows], rows if len(left_out) else None)
     assert shards is not None
     parts = select_sharded(strategy, shards, labels, 6, np.random.default_rng(0))
     whole = strategy.select(PoolView(np.zeros(len(rows)), X[rows], labels), 6, np.random.default_rng(0))
@@ -83,13 +83,13 @@ def test_a_worker_that_takes_anothers_place_knows_what_that_one_knew(strategy: S
 
 
 def test_a_shard_that_ends_with_rows_set_aside_may_vanish() -> None:
-    crew = Here(4)
+    workers = Here(4)
     rows = np.delete(np.arange(N_ROWS), range(N_ROWS - 600, N_ROWS))
-    shards = begin_query(cast(Crew, crew), X[rows], rows)
+    shards = begin_query(cast(Workers, workers), X[rows], rows)
     assert shards is not None
     assert len(shards.bounds) == 4  # three shards are left of four
 
 
 def test_too_many_rows_set_aside_are_not_moved_between_workers() -> None:
     rows = np.arange(BLOCK_ROWS + 10, N_ROWS)
-    assert begin_query(cast(Crew, Here(4)), X[rows], rows) is None
+    assert begin_query(cast(Workers, Here(4)), X[rows], rows) is None

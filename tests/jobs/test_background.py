@@ -66,7 +66,7 @@ def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: p
     wait_for(lambda: quiet(session))
     assert work.progress() is None, log.read_text()
     assert session.state.fit_is_current
-    assert session.worth() is not None
+    assert session.stopping_advice() is not None
 
 
 @pytest.mark.usefixtures("sleeper")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from soel.session.team import Agreement
+from soel.session.agreement import Agreement
+from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
-from soel.session.worth import HeldBack, Worth
-from soel.web.words import agreement_words, percent, why_words, worth_words
+from soel.web.words import advice_words, agreement_words, percent, why_words
 
 WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
 
@@ -27,15 +27,15 @@ def test_why_of_an_ordinary_item_close_to_a_label() -> None:
 
 
 def test_worth_begins_with_the_advice() -> None:
-    worth = Worth(20, 5, 2.0, 1.0, 0.9, (HeldBack(1, 10, 0.8), HeldBack(2, 10, None)))
-    words = worth_words(worth)
+    advice = StoppingAdvice(20, 5, 2.0, 1.0, 0.9, (HeldBack(1, 10, 0.8), HeldBack(2, 10, None)))
+    words = advice_words(advice)
     assert words[0].startswith("Yes")
     assert "50 % closer" in words[1]
     assert "0.80 in round 1" in words[3]
     assert "round 2" not in words[3]
-    assert worth_words(replace(worth, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
-    assert worth_words(replace(worth, n_labels=3))[0].startswith("Too early")
-    assert worth_words(None)[0].startswith("Unknown")
+    assert advice_words(replace(advice, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
+    assert advice_words(replace(advice, n_labels=3))[0].startswith("Too early")
+    assert advice_words(None)[0].startswith("Unknown")
 
 
 def test_agreement_names_its_kappa() -> None:

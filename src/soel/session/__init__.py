@@ -1,5 +1,6 @@
 """The labelling session: what was asked, what was answered, what comes next."""
 
+from soel.session.agreement import Agreement
 from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.config import SessionConfig, SessionOptions
 from soel.session.folder import SessionFolder, lay_out
@@ -8,10 +9,9 @@ from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.results import Asked, Fitted, Scored, Status, Told
 from soel.session.session import Session
 from soel.session.state import Note, SessionState
-from soel.session.team import Agreement
+from soel.session.stopping import StoppingAdvice
 from soel.session.votes import Answered, Decision, Vote
 from soel.session.why import Why
-from soel.session.worth import Worth
 
 __all__ = [
     "Agreement",
@@ -32,11 +32,11 @@ __all__ = [
     "SessionOptions",
     "SessionState",
     "Status",
+    "StoppingAdvice",
     "Store",
     "Told",
     "Vote",
     "Why",
-    "Worth",
     "as_answers",
     "fold",
     "lay_out",

@@ -10,6 +10,7 @@ from typing import Any
 from soel.errors import ModelFileError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
+from soel.session.agreement import Agreement, measure_agreement
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
@@ -19,9 +20,8 @@ from soel.session.results import Asked, Fitted, Scored, Status, ranked
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import SessionState, estimate_body
 from soel.session.steps import gather_evidence, propose
-from soel.session.team import Agreement, agreement_of
+from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
-from soel.session.worth import Worth, measure_worth, read_worth, worth_body
 from soel.types import Evidence, Floats, Label, Pool, Progress
 
 SELF = "soel"
@@ -72,8 +72,8 @@ class Session(Labelling):
         model = self.engine.loop.learn(warm, self.pool, self.evidence(state), labels, progress)
         place = self.folder.new_model(f"fit-{len(state.rounds):04d}")
         ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
-        worth = self._measure_worth(state, model.pool_scores)
-        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": worth}
+        advice = self._measure_advice(state, model.pool_scores)
+        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": advice}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
         self._store.append([estimate, Event("fit", SELF, body=body)])
         return Fitted(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
@@ -132,14 +132,14 @@ class Session(Labelling):
             kept = self._landscape = Landscape(drawn, state, self.ids, self.record(drawn))
         return kept.explain(item)
 
-    def worth(self) -> Worth | None:
-        """Whether more labels are worth it, as measured at the last fit; None before one."""
+    def stopping_advice(self) -> StoppingAdvice | None:
+        """Whether more labels would still change much, as measured at the last fit; None before one."""
         fit = self.state.fit
-        return read_worth(fit.worth) if fit is not None and fit.worth else None
+        return read_advice(fit.advice) if fit is not None and fit.advice else None
 
     def agreement(self) -> Agreement:
         """How far annotators agree beyond chance."""
-        return agreement_of(self.state)
+        return measure_agreement(self.state)
 
     def evidence(self, state: SessionState | None = None) -> list[Evidence]:
         """The labels of each round that has any, with the pool as that round's model saw it."""
@@ -168,10 +168,10 @@ class Session(Labelling):
             state.last_event,
         )
 
-    def _measure_worth(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
+    def _measure_advice(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
         if state.round is None or not state.labels:
             return None
-        return worth_body(measure_worth(state, self.ids, self.record, scores))
+        return advice_body(measure_advice(state, self.ids, self.record, scores))
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
         if state.fit is None:

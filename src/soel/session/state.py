@@ -29,14 +29,14 @@ class Note:
 class Fit:
     """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
 
-    worth: what was measured on the way about the worth of more labels, as plain JSON.
+    advice: what was measured on the way about when to stop, as plain JSON.
     """
 
     model: ModelRef
     labels_digest: str
     n_labels: int
     n_rounds: int = 0
-    worth: Mapping[str, Any] = field(default_factory=dict)
+    advice: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from soel.types import Verdict
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
 from soel.web.results import N_FIELDS, TopItem
 from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut
-from soel.web.words import worth_words
+from soel.web.words import advice_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
@@ -37,7 +37,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep) -
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         top=[_top_out(top, words.get(top.item)) for top in findings.top],
-        worth=list(worth_words(view_model.session.worth())),
+        worth=list(advice_words(view_model.session.stopping_advice())),
     )
 
 

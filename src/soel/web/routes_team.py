@@ -9,7 +9,7 @@ from fastapi import APIRouter
 
 from soel.errors import SessionError
 from soel.session import SessionState
-from soel.session.team import agreement_of
+from soel.session.agreement import measure_agreement
 from soel.types import Verdict
 from soel.validation import check_distinct
 from soel.web.auth import Auth, User
@@ -101,7 +101,7 @@ def _team_out(view_model: ViewModel, user: User) -> TeamOut:
     ]
     return TeamOut(
         annotators=_annotators(state),
-        agreement=agreement_words(agreement_of(state)),
+        agreement=agreement_words(measure_agreement(state)),
         disagreements=differing,
     )
 

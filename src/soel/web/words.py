@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soel.session.team import Agreement
+from soel.session.agreement import Agreement
+from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
-from soel.session.worth import Worth
 
 
 def percent(share: float) -> str:
@@ -23,16 +23,16 @@ def why_words(why: Why, n_items: int, title: Callable[[str], str] = str) -> tupl
     return (_far(why, title), _unusual(why), _speaks(why, n_items))
 
 
-def worth_words(worth: Worth | None) -> tuple[str, ...]:
+def advice_words(measured: StoppingAdvice | None) -> tuple[str, ...]:
     """Whether more labels are worth it, the advice first."""
-    if worth is None:
+    if measured is None:
         return ("Unknown yet: nothing was measured at the last training.",)
     advice = {
         "yes": "Yes: the newest labels still changed the picture.",
         "little": "Little: the newest labels changed almost nothing.",
-        "unknown": f"Too early to say with {worth.n_labels} labels.",
+        "unknown": f"Too early to say with {measured.n_labels} labels.",
     }
-    return (advice[worth.advice], *_moved(worth), *_held_back(worth))
+    return (advice[measured.go_on], *_moved(measured), *_held_back(measured))
 
 
 def agreement_words(agreement: Agreement) -> str:
@@ -71,23 +71,23 @@ def _speaks(why: Why, n_items: int) -> str:
     return f"It speaks for {why.n_near:,} of {n_items:,} items: they are more like it than like anything else asked."
 
 
-def _moved(worth: Worth) -> list[str]:
+def _moved(measured: StoppingAdvice) -> list[str]:
     told = []
-    if worth.radius_drop is not None:
+    if measured.radius_drop is not None:
         told.append(
-            f"Cover: the item least like any labelled one came {percent(max(0.0, worth.radius_drop))} closer to a "
-            f"label by the newest {worth.n_newest} of {worth.n_labels} labels."
+            f"Cover: the item least like any labelled one came {percent(max(0.0, measured.radius_drop))} closer to a "
+            f"label by the newest {measured.n_newest} of {measured.n_labels} labels."
         )
-    if worth.rank_agreement is not None:
+    if measured.rank_agreement is not None:
         told.append(
-            f"Ranking: the order of the items before and after this training agrees to {worth.rank_agreement:.2f} "
+            f"Ranking: the order of the items before and after this training agrees to {measured.rank_agreement:.2f} "
             "(1 is the same order, 0 is no relation)."
         )
     return told
 
 
-def _held_back(worth: Worth) -> list[str]:
-    scored = [each for each in worth.held_back if each.auroc is not None]
+def _held_back(measured: StoppingAdvice) -> list[str]:
+    scored = [each for each in measured.held_back if each.auroc is not None]
     if not scored:
         return []
     rounds = ", ".join(f"{each.auroc:.2f} in round {each.round}" for each in scored)

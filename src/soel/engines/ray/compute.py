@@ -13,12 +13,12 @@ import numpy as np
 import ray
 
 from soel.engines.ray.cluster import Cluster
-from soel.engines.ray.crew import Crew
 from soel.engines.ray.feature_shards import FeatureShards, RowSource
 from soel.engines.ray.parts import Done, Work, map_parts
 from soel.engines.ray.query import begin_query
 from soel.engines.ray.states import Form, State, model_state, state_of
 from soel.engines.ray.training import Job, run_job
+from soel.engines.ray.workers import Workers
 from soel.errors import SessionError
 from soel.learner import HERE, Blend, Network
 from soel.profiles import Schedule
@@ -48,7 +48,7 @@ class RayCompute:
         self.cluster, self._identity, self._source, self._shards, self.form = cluster, identity, source, shards, form
         self._is_cut_here = is_cut_here
         self._runs = shards.storage.within("runs")
-        self._crew: Crew | None = None
+        self._workers: Workers | None = None
         self._has_looked = False
 
     def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
@@ -82,15 +82,15 @@ class RayCompute:
     def embed(self, blend: Blend, pool: Pool) -> Floats:
         """Embeddings (N, D), which the workers keep for a query."""
         self._check(pool)
-        crew, state = self._workers(), ray.put(state_of(blend))
-        return self._look(crew, "embed", [(state,)] * len(crew))
+        workers, state = self._start_workers(), ray.put(state_of(blend))
+        return self._look(workers, "embed", [(state,)] * len(workers))
 
     def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
         """Gradients (N, D), which the workers keep for a query."""
         self._check(pool)
-        crew, state = self._workers(), ray.put(model_state(network.model))
-        calls = [(state, suspected[start:stop], seed) for start, stop in pairwise(crew.bounds)]
-        return self._look(crew, "gradients", calls)
+        workers, state = self._start_workers(), ray.put(model_state(network.model))
+        calls = [(state, suspected[start:stop], seed) for start, stop in pairwise(workers.bounds)]
+        return self._look(workers, "gradients", calls)
 
     def select(
         self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
@@ -98,8 +98,8 @@ class RayCompute:
         """What the strategy picks: by the workers if it looks at all distances, else here, where the view is."""
         if not (self._has_looked and can_shard(strategy, len(view))):
             return HERE.select(strategy, view, n, rng, n_reserve, rows)
-        crew = self._workers()
-        return self.cluster.wait_for(lambda: self._select(crew, strategy, view, n, rng, n_reserve, rows))
+        workers = self._start_workers()
+        return self.cluster.wait_for(lambda: self._select(workers, strategy, view, n, rng, n_reserve, rows))
 
     def map_parts(self, work: Work, numbers: Sequence[int], progress: Callable[[int], None] | None) -> list[float]:
         """Do parts of work on all machines."""
@@ -128,7 +128,7 @@ class RayCompute:
 
     def _select(
         self,
-        crew: Crew,
+        workers: Workers,
         strategy: Strategy,
         view: PoolView,
         n: int,
@@ -136,7 +136,7 @@ class RayCompute:
         n_reserve: int,
         rows: Rows | None,
     ) -> Selection:
-        shards = begin_query(crew, view.embeddings, rows)
+        shards = begin_query(workers, view.embeddings, rows)
         if shards is None:
             return HERE.select(strategy, view, n, rng, n_reserve, rows)
         n_rows = strategy.check(view, n, n_reserve)
@@ -146,28 +146,28 @@ class RayCompute:
         if pool.identity != self._identity:
             raise SessionError("The cluster has the rows of another pool; open the session anew.")
 
-    def _look(self, crew: Crew, what: str, calls: Sequence[tuple[Any, ...]]) -> Floats:
-        found = self.cluster.wait_for(lambda: crew.ask(what, calls))
+    def _look(self, workers: Workers, what: str, calls: Sequence[tuple[Any, ...]]) -> Floats:
+        found = self.cluster.wait_for(lambda: workers.ask(what, calls))
         for number, call in enumerate(calls):
-            crew.remember(number, (what, call), afresh=True)
+            workers.remember(number, (what, call), afresh=True)
         self._has_looked = True
         return np.concatenate(found)
 
     def _ask(self, what: str, state: State) -> list[Floats]:
-        crew, reference = self._workers(), ray.put(state)
-        return self.cluster.wait_for(lambda: crew.ask_all(what, reference))
+        workers, reference = self._start_workers(), ray.put(state)
+        return self.cluster.wait_for(lambda: workers.ask_all(what, reference))
 
-    def _workers(self) -> Crew:
-        if self._crew is None:
+    def _start_workers(self) -> Workers:
+        if self._workers is None:
             self.prepare()
-            self._crew = self.cluster.wait_for(lambda: Crew(self.cluster, self._shards, self.form))
-        return self._crew
+            self._workers = self.cluster.wait_for(lambda: Workers(self.cluster, self._shards, self.form))
+        return self._workers
 
     def dismiss(self) -> None:
         """Let the workers go: others need their cores."""
-        if self._crew is not None:
-            self._crew.close()
-        self._crew, self._has_looked = None, False
+        if self._workers is not None:
+            self._workers.close()
+        self._workers, self._has_looked = None, False
 
     def _train(
         self,

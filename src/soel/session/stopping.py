@@ -1,4 +1,4 @@
-"""Are more labels worth it? What still moved when the newest labels came in."""
+"""When to stop labelling: what still moved when the newest labels came in."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeldBack:
 
 
 @dataclass(frozen=True)
-class Worth:
+class StoppingAdvice:
     """What the newest labels changed.
 
     n_labels: all of them. n_newest: those whose effect on the cover was measured: a quarter, the last ones.
@@ -56,7 +56,7 @@ class Worth:
         return 1 - self.radius / self.radius_before
 
     @property
-    def advice(self) -> str:
+    def go_on(self) -> str:
         """A rule of thumb: 'yes' while cover or ranking move, 'little' when both rest, 'unknown' with few labels."""
         if self.n_labels < FEWEST or self.radius_drop is None or self.rank_agreement is None:
             return "unknown"
@@ -64,46 +64,46 @@ class Worth:
         return "yes" if moves else "little"
 
 
-def measure_worth(
+def measure_advice(
     state: SessionState, ids: Sequence[str], record_of: Callable[[Round], PoolRecord], scores: Floats
-) -> Worth:
-    """The worth of the newest labels. scores: (N,) of the pool after this fit. Needs a round and a label."""
+) -> StoppingAdvice:
+    """What the newest labels changed. scores: (N,) of the pool after this fit. Needs a round and a label."""
     assert state.round is not None
     row_of = {item: row for row, item in enumerate(ids)}
-    told = sorted(state.labels, key=lambda item: state.answers[item].number)
-    n_newest = max(1, len(told) // 4)
-    rows = np.array([row_of[item] for item in told], np.int64)
+    labelled = sorted(state.labels, key=lambda item: state.answers[item].number)
+    n_newest = max(1, len(labelled) // 4)
+    rows = np.array([row_of[item] for item in labelled], np.int64)
     record = record_of(state.round)
     space = Space(record.embeddings)
     older = space.nearest(rows[:-n_newest])
     newer = np.minimum(older, space.nearest(rows[-n_newest:]))
-    return Worth(
-        n_labels=len(told),
+    return StoppingAdvice(
+        n_labels=len(labelled),
         n_newest=n_newest,
-        radius_before=float(older.max()) if len(told) > n_newest else None,
+        radius_before=float(older.max()) if len(labelled) > n_newest else None,
         radius=float(newer.max()),
         rank_agreement=_spearman(record.scores, scores),
         held_back=tuple(_held_back(state, drawn) for drawn in state.rounds if _labels_of(state, drawn)),
     )
 
 
-def worth_body(worth: Worth) -> dict[str, Any]:
+def advice_body(advice: StoppingAdvice) -> dict[str, Any]:
     """The facts as plain JSON."""
-    return asdict(worth) | {"held_back": [asdict(each) for each in worth.held_back]}
+    return asdict(advice) | {"held_back": [asdict(each) for each in advice.held_back]}
 
 
-def read_worth(body: Mapping[str, Any]) -> Worth:
+def read_advice(body: Mapping[str, Any]) -> StoppingAdvice:
     """The facts that a stored body describes."""
     try:
-        return Worth(**{**body, "held_back": tuple(HeldBack(**each) for each in body["held_back"])})
+        return StoppingAdvice(**{**body, "held_back": tuple(HeldBack(**each) for each in body["held_back"])})
     except (KeyError, TypeError) as error:
         raise SessionError(f"What a fit stored cannot be read ({error}). Restore the session from a copy.") from error
 
 
 def _labels_of(state: SessionState, drawn: Round) -> list[tuple[int, float]]:
     """Label and score at the draw of each answer to this round."""
-    told = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
-    return [(state.labels[each.item], each.score) for each in told]
+    answered = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
+    return [(state.labels[each.item], each.score) for each in answered]
 
 
 def _held_back(state: SessionState, drawn: Round) -> HeldBack:

@@ -7,8 +7,8 @@ import pytest
 
 from soel.errors import SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
-from soel.session import Session, Worth
-from soel.session.worth import HeldBack, read_worth, worth_body
+from soel.session import Session, StoppingAdvice
+from soel.session.stopping import HeldBack, advice_body, read_advice
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 from tests.session.fake_engine import FakeEngine
 
@@ -61,10 +61,10 @@ def test_why_needs_no_engine_and_a_drawn_item(make_session: MakeSession, monkeyp
 
 
 def test_worth_is_measured_at_the_fit_and_read_back(session: Session) -> None:
-    assert session.worth() is None
+    assert session.stopping_advice() is None
     finish_round(session, 8)
     session.fit()
-    first = session.worth()
+    first = session.stopping_advice()
     assert first is not None
     assert (first.n_labels, first.n_newest, len(first.held_back)) == (8, 2, 1)
     assert first.radius_before is not None
@@ -73,27 +73,27 @@ def test_worth_is_measured_at_the_fit_and_read_back(session: Session) -> None:
     assert -1 <= first.rank_agreement <= 1
     finish_round(session, 4)
     session.fit()
-    second = session.worth()
+    second = session.stopping_advice()
     assert second is not None
     assert [each.round for each in second.held_back] == [1, 2]
     assert [each.n_labels for each in second.held_back] == [8, 4]
-    assert read_worth(worth_body(second)) == second
+    assert read_advice(advice_body(second)) == second
 
 
 def test_a_fit_without_labels_measures_nothing(session: Session) -> None:
     session.ask(3)
     session.fit()
-    assert session.worth() is None
+    assert session.stopping_advice() is None
 
 
 def test_a_single_label_has_nothing_to_compare_with(session: Session) -> None:
     asked = session.ask(3).items
     session.tell({asked[0]: "normal"})
     session.fit()
-    worth = session.worth()
-    assert worth is not None
-    assert (worth.radius_before, worth.radius_drop, worth.advice) == (None, None, "unknown")
-    assert worth.held_back == (HeldBack(1, 1, None),)
+    advice = session.stopping_advice()
+    assert advice is not None
+    assert (advice.radius_before, advice.radius_drop, advice.go_on) == (None, None, "unknown")
+    assert advice.held_back == (HeldBack(1, 1, None),)
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_single_label_has_nothing_to_compare_with(session: Session) -> None:
     [(20, 0.8, 0.99, "yes"), (20, 0.99, 0.9, "yes"), (20, 0.99, 0.99, "little"), (7, 0.5, 0.1, "unknown")],
 )
 def test_advice_is_a_rule_of_thumb(n_labels: int, radius: float, agreement: float, advice: str) -> None:
-    assert Worth(n_labels, n_labels // 4, 1.0, radius, agreement).advice == advice
+    assert StoppingAdvice(n_labels, n_labels // 4, 1.0, radius, agreement).go_on == advice
 
 
 def test_a_damaged_worth_is_an_error() -> None:
     with pytest.raises(SessionError, match="estore"):
-        read_worth({"held_back": [], "surprise": 1})
+        read_advice({"held_back": [], "surprise": 1})

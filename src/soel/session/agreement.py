@@ -26,7 +26,7 @@ class Agreement:
     n_same: int
 
 
-def agreement_of(state: SessionState) -> Agreement:
+def measure_agreement(state: SessionState) -> Agreement:
     """The agreement of all annotators who share items."""
     shared = [
         {vote.who: vote.label for vote in answered.votes if vote.label is not None}

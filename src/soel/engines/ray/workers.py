@@ -19,7 +19,7 @@ PATIENCE = 4  # times that a worker is replaced for the same question
 Call = tuple[str, tuple[Any, ...]]
 
 
-class Crew:
+class Workers:
     """Actors, one per shard. bounds: where the shards begin, and where the last ends."""
 
     def __init__(self, cluster: Cluster, shards: FeatureShards, form: Form) -> None:
