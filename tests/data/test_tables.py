@@ -95,7 +95,13 @@ def test_labels_do_not_change_the_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xlsx", b"x", "'.xlsx', which says no known format"),
+        ("a.docx", b"x", "'.docx', which says no known format"),
+        ("a.xlsx", b"x", "a.xlsx cannot be read as a table"),
+        ("a.csv.gz", b"x", "a.csv.gz cannot be unpacked"),
+        ("a.csv.zip", b"x", "a.csv.zip cannot be unpacked"),
+        ("a.jsonl", b"{]", "a.jsonl cannot be read as a table"),
+        ("a.feather", b"x", "a.feather cannot be read as a table"),
+        ("a.sqlite", b"x" * 200, "a.sqlite cannot be read as a SQLite file"),
         ("a.csv", b"", "a.csv is empty"),
         ("a.csv", b"\n \n", "a.csv is empty"),
         ("a.csv", b"a,b\n", r"0 sample\(s\)"),

@@ -14,7 +14,8 @@ from soel.data.kinds import find_kind
 from soel.data.places import is_address
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream
-from soel.data.tables import Table, read_table
+from soel.data.table_files import is_dataset_folder
+from soel.data.tables import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MEDIA, MediaOptions, read_picture_pool
@@ -70,6 +71,12 @@ def read_pool(
 ) -> Iterator[PoolSource]:
     """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
     media, sampling = media or MediaOptions(), sampling or Sampling()
+    if _needs_copy(data, columns):
+        with tempfile.TemporaryDirectory(prefix="soel-table-") as folder:
+            copy = copy_as_parquet(data, Path(folder), columns)
+            with read_pool(copy, id_column, label_column, media, sampling, columns) as pool:
+                yield pool
+        return
     stream = _stream(data, id_column, label_column, media, sampling, columns)
     if stream is not None:
         with tempfile.TemporaryDirectory(prefix="soel-sample-") as folder:
@@ -85,6 +92,17 @@ def read_pool(
         known = pictures.label_column
         table = read_table(pictures.path, "id", [known] if known else [])
         yield PoolSource(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
+
+
+def _needs_copy(data: str | Path, columns: ReadOptions) -> bool:
+    """Whether a table is kept as a copy: what is packed, a database, a sheet, or text in an encoding that was named."""
+    if is_address(data):
+        return columns.query is not None
+    path = Path(data)
+    if is_dataset_folder(path):
+        return True
+    known = path.is_file() and has_table_suffix(path) and not is_media(path)
+    return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
 
 
 def _stream(

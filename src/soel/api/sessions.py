@@ -34,8 +34,10 @@ from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
+from soel.session.answers import Answer, read_verdict
 from soel.stores.event_stores import new_store, open_store, stored_address
-from soel.types import Floats, Progress
+from soel.types import LABEL_WORDS, UNLABELLED, Floats, Progress
+from soel.validation import check_labels
 
 
 def create_session(
@@ -140,10 +142,25 @@ def read_source(session: Session) -> Table:
     config, place = session.config, session.folder
     exclude = [config.label_column] if config.label_column else []
     reading = None if (place.path / MEDIA).exists() else read_encoder(place).how
-    table = read_table(place.checked(place.source.name), config.id_column, exclude, reading=reading)
+    dropped = reading is not None and reading.drop_duplicates
+    source = place.checked(place.source.name)
+    table = read_table(source, config.id_column, exclude, reading=reading, drop_duplicates=dropped)
     if table.fingerprint != config.fingerprint:
         raise DamagedError(f"{place.source} was changed after the session started; restore it from a copy.")
     return table
+
+
+def take_known_labels(session: Session, who: str) -> int:
+    """Take the labels of the session's label column in as answers of `who`; returns how many there were."""
+    if session.config.label_column is None:
+        raise ConfigError(f"There is no column whose labels could be taken in as answers of {who!r}. Name one.")
+    cells = read_source(session).excluded[session.config.label_column]
+    codes = check_labels(cells, len(cells))
+    words = {int(code): word for word, code in LABEL_WORDS.items()}
+    labelled = np.flatnonzero(codes != UNLABELLED)
+    answers = [(who, Answer(session.ids[row], read_verdict(words[int(codes[row])]))) for row in labelled]
+    session.take_in(answers, [], [])
+    return len(answers)
 
 
 def rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:

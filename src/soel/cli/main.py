@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from soel import __version__
-from soel.cli import verbs_features, verbs_label, verbs_model, verbs_research, verbs_share, verbs_start, verbs_web
+from soel.cli import (
+    verbs_features,
+    verbs_label,
+    verbs_look,
+    verbs_model,
+    verbs_research,
+    verbs_share,
+    verbs_start,
+    verbs_web,
+)
 from soel.cli.reply import Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 
@@ -20,6 +29,7 @@ FAILED, BUG, INTERRUPTED = 2, 1, 130
 ORDER = """The page where an expert labels: soel label FILE
 
 A session, step by step:
+  soel look FILE               how its columns are read
   soel init DIR --data FILE    start
   soel ask DIR                 write the questions as a sheet
   soel tell DIR SHEET.csv      store the answers (soel undo DIR takes one back)
@@ -50,7 +60,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"soel {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for room in (verbs_start, verbs_features, verbs_label, verbs_model, verbs_research, verbs_web, verbs_share):
+    rooms = (verbs_start, verbs_look, verbs_features, verbs_label, verbs_model, verbs_research, verbs_web, verbs_share)
+    for room in rooms:
         room.add(verbs, common)
     return parser
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.column_options import add_column_options, may_ask, read_column_options, settle
 from soel.cli.options import (
     STORE_HELP,
     add_engine,
@@ -22,6 +23,7 @@ from soel.cli.verbs_features import add_media_options, describe_media, read_medi
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
+    from soel.data.reading.options import ReadOptions
     from soel.session import Status
 
 HINTS = {
@@ -49,6 +51,8 @@ def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
     init.add_argument("--data", metavar="DATA", required=True, help=DATA_HELP)
     init.add_argument("--store", metavar="ADDRESS", help=f"keep the events on a server; {STORE_HELP}")
     add_session_options(init)
+    init.add_argument("--labels-by", metavar="NAME", help="take the labels of --label-column in as answers of NAME")
+    add_column_options(init)
     add_media_options(init)
     add_engine(init)
     init.set_defaults(handler=run_init)
@@ -61,8 +65,10 @@ DATA_HELP = (
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
-    from soel.api.sessions import create_session
+    from soel.api.sessions import create_session, read_encoder, take_known_labels
+    from soel.data.reading.describe import document_of, warnings_of
 
+    columns = _settled_columns(args)
     with progress_bar("Reading") as bar:
         session = create_session(
             args.folder,
@@ -71,13 +77,33 @@ def run_init(args: argparse.Namespace) -> Reply:
             store=args.store,
             media=read_media_options(args, bar),
             cluster=cluster_options(args),
+            columns=columns,
         )
     with closing(session):
+        if args.labels_by is not None:
+            take_known_labels(session, args.labels_by)
         status = session.status()
+        reading = read_encoder(session.folder).reading
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
     notes = describe_media(args.folder)
-    lines = [text, *_describe_sample(status), *notes.values(), f"Next: soel ask {args.folder}"]
-    return Reply({"folder": str(args.folder), **asdict(status), **notes}, "\n".join(lines))
+    doubts = [] if reading is None else warnings_of(reading)
+    lines = [text, *_describe_sample(status), *notes.values(), *doubts, f"Next: soel ask {args.folder}"]
+    read = {} if reading is None else {"reading": document_of(reading)}
+    document = {"folder": str(args.folder), **asdict(status), **notes, "warnings": doubts, **read}
+    return Reply(document, "\n".join(lines))
+
+
+def _settled_columns(args: argparse.Namespace) -> ReadOptions:
+    """How columns are to be read; whoever sits at a terminal is asked about those that could be meant otherwise."""
+    columns = read_column_options(args)
+    if may_ask(args) and Path(args.data).is_file() and args.path_column is None:
+        from soel.data.look import look_at
+        from soel.data.tables import has_table_suffix
+        from soel.features.source import is_media
+
+        if has_table_suffix(Path(args.data)) and not is_media(Path(args.data)):
+            return settle(look_at(args.data, args.id_column, args.label_column, columns), columns)
+    return columns
 
 
 def run_status(args: argparse.Namespace) -> Reply:

@@ -59,7 +59,7 @@ def _as_text(path: Path, content: bytes | None, encoding: str, separator: str, n
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
     width = sum(map(len, names)) + 8 * len(names)
     read = csv.ReadOptions(
-        block_size=min(max(1 << 20, 64 * width), 1 << 26), encoding=encoding.replace("utf-8", "utf8")
+        block_size=min(max(1 << 20, 256 * width), 1 << 26), encoding=encoding.replace("utf-8", "utf8")
     )
     parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     return csv.read_csv(path if content is None else arrow.BufferReader(content), read, parse, text_cells(names))

@@ -37,6 +37,10 @@ class Frame:
         """How many rows there are."""
         return len(next(iter(self.columns.values())))
 
+    def take(self, rows: NDArray[Any]) -> Frame:
+        """Some of the rows."""
+        return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.reading)
+
     def without(self, names: Collection[str]) -> Frame:
         """The frame less some columns."""
         kept = {name: column for name, column in self.columns.items() if name not in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,8 +18,9 @@ from soel.validation import check_id, is_missing
 
 Ids = NDArray[np.object_]
 _DIGITS = 16
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _TEXT_BYTES = 16
-_BLOCK_ROWS = 65536  # bounds the extra memory
+_BLOCK_ROWS, _BLOCK_BYTES = 65536, 1 << 24  # bound the extra memory
 
 
 def content_ids(frame: Frame) -> Ids:
@@ -34,9 +36,22 @@ def content_ids(frame: Frame) -> Ids:
     return ids
 
 
+def repeated_rows(frame: Frame) -> NDArray[np.bool_]:
+    """Which rows (N,) repeat an earlier one in all columns but ids."""
+    silent = frozenset() if frame.reading is None else frame.reading.silent
+    telling = {name: column for name, column in frame.columns.items() if name not in silent}
+    seen: set[str] = set()
+    repeated = np.zeros(frame.n_rows, bool)
+    for row, digest in enumerate(_digests(Frame(telling, frame.named)) if telling else ()):
+        repeated[row] = digest in seen
+        seen.add(digest)
+    return repeated
+
+
 def given_ids(name: str, cells: Sequence[Any]) -> Ids:
     """Ids (N,) from a column that says them: one per row, none empty, none twice."""
     texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
+    _check_characters(name, texts)
     if "" in texts:
         raise DataError(
             f"The id column {name!r} is empty in row {texts.index('')} ({texts.count('')} in all). "
@@ -50,10 +65,20 @@ def given_ids(name: str, cells: Sequence[Any]) -> Ids:
     return np.array([check_id(text) for text in texts], object)
 
 
+def _check_characters(name: str, texts: Sequence[str]) -> None:
+    """An id goes to terminals, files and pages, so it holds no character that one of them would obey."""
+    odd = next((row for row, text in enumerate(texts) if _CONTROL.search(text)), None)
+    if odd is not None:
+        raise DataError(
+            f"The id column {name!r} holds a control character in row {odd} ({texts[odd]!r}). Remove it from the data."
+        )
+
+
 def _digests(frame: Frame) -> Iterator[str]:
     parts = [_cell_bytes(column) for column in frame.columns.values()]
-    for start in range(0, frame.n_rows, _BLOCK_ROWS):
-        block = np.hstack([part[start : start + _BLOCK_ROWS] for part in parts])
+    n_rows = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // sum(part.shape[1] for part in parts)))
+    for start in range(0, frame.n_rows, n_rows):
+        block = np.hstack([part[start : start + n_rows] for part in parts])
         rows, width = block.tobytes(), block.shape[1]
         for at in range(0, len(rows), width):
             yield hashlib.sha256(rows[at : at + width]).hexdigest()[:_DIGITS]

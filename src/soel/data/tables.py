@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.data.array_files import read_npy, read_npz
-from soel.data.arrow_files import csv_names, parquet_names, read_csv, read_parquet
+from soel.data.array_files import beside_names, read_npy, read_npz
+from soel.data.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet
 from soel.data.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
-from soel.data.reading.kinds import TableReading
+from soel.data.places import is_address
+from soel.data.reading.kinds import Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import as_objects
-from soel.data.row_ids import Ids, content_ids, given_ids
+from soel.data.row_ids import Ids, content_ids, given_ids, repeated_rows
+from soel.data.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
+from soel.data.text_files import PACKED, inner_suffix, is_packed
 from soel.errors import DataError, SchemaError
 
-_ARROW_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
+_NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
+_ARROW_READERS = {**_NATIVE_READERS, **READERS}
 _ARRAY_READERS = {".npy": read_npy, ".npz": read_npz}
-SUFFIXES = (*_ARROW_READERS, *_ARRAY_READERS)
+SUFFIXES = (*_ARROW_READERS, *_ARRAY_READERS, *(f".csv{packed}" for packed in PACKED))
 
 
 @dataclass(frozen=True)
@@ -45,61 +50,112 @@ def read_table(
     exclude: Collection[str] = (),
     options: ReadOptions = DEFAULT,
     reading: TableReading | None = None,
+    drop_duplicates: bool | None = None,
 ) -> Table:
-    """Read a CSV, Parquet, .npz or .npy file. The id column and the excluded columns are no features.
+    """Read a table from a file. The id column and the excluded columns are no features.
 
     Without an id column, a row's id is made from its features. In a .npz file, an array of the same length
     beside X serves as id column or excluded column. reading: that of the pool, for new rows; without one, it is
-    decided by the cells and the options.
+    decided by the cells and the options. drop_duplicates: as the options say where it is None.
     """
     path = Path(path)
-    _check_file(path)
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
-    raw, columns = _read_raw(path, aside, options)
+    raw, columns = read_raw(path, aside, options)
     frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
+    if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
+        kept = ~repeated_rows(frame)
+        frame = frame.take(kept)
+        columns = {name: column[kept] for name, column in columns.items()}
     ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
     return Table(frame, ids, _fingerprint(path), path.name, excluded)
 
 
-def _read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
-    """The columns as they are, and those set aside."""
-    suffix = path.suffix.lower()
-    if suffix not in _ARRAY_READERS:
-        table, layout = _ARROW_READERS[suffix](path, options)
-        _check_known(path, aside, table.column_names)
-        columns = {name: _objects(table.column(name).to_pylist()) for name in aside}
-        return raw_from_arrow(table.drop_columns(list(aside)) if aside else table, layout), columns
-    matrix, beside = _ARRAY_READERS[suffix](path)
+def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    """The columns of a file as they are, and those set aside."""
+    _check_file(path)
+    suffix = inner_suffix(path)
+    if suffix in _ARRAY_READERS:
+        return _from_arrays(path, aside, options)
+    table, layout = open_arrow(path, options)
+    _check_known(path, aside, table.column_names)
+    columns = {name: _objects(table.column(name).to_pylist()) for name in aside}
+    return raw_from_arrow(table.drop_columns(list(aside)) if aside else table, layout), columns
+
+
+def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A file of columns with names as an Arrow table, its cells as they are."""
+    if is_dataset_folder(path):
+        return read_dataset_folder(path, options)
+    table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+    if layout.format != "csv":
+        check_header(path.name, list(table.column_names), ", ".join(table.column_names[:9]))
+    return table, layout
+
+
+def has_table_suffix(path: Path) -> bool:
+    """Whether a file is called like a table."""
+    name = path.name.lower()
+    return name.endswith(SUFFIXES)
+
+
+def is_native(path: Path) -> bool:
+    """Whether a file can be kept and read in parts as it is; others are copied as Parquet first."""
+    return path.suffix.lower() in (*_NATIVE_READERS, *_ARRAY_READERS)
+
+
+def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Path:
+    """Copy a table of any kind, or what a database gives, as a Parquet file with the cells as they are."""
+    if is_address(data):
+        table, name = read_address(str(data), options)[0], "query"
+    else:
+        path = Path(data)
+        _check_file(path)
+        table, name = open_arrow(path, options)[0], path.name
+    copy = folder / f"{name}.parquet"
+    import_module("pyarrow.parquet").write_table(table, copy)
+    return copy
+
+
+def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    matrix, beside = _ARRAY_READERS[path.suffix.lower()](path, aside, options)
     raw = raw_from(matrix)
-    _check_known(path, aside, [*beside, *raw.cells])
+    known = beside_names(path) if path.suffix.lower() == ".npz" else []
+    _check_known(path, aside, [*beside, *raw.cells], [name for name in known if name not in beside])
     inside = {name: as_objects(raw.cells[name]) for name in aside if name not in beside}
     columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
     return raw.without(list(inside)), columns
 
 
 def column_names(path: Path) -> list[str]:
-    """The names in the head of a file; none for arrays, whose columns are found when they are read."""
+    """The names in the head of a file; none where all of it has to be read to find them."""
     suffix = path.suffix.lower()
-    if suffix in _ARRAY_READERS:
-        return []
-    return parquet_names(path) if suffix == ".parquet" else csv_names(path)
+    if suffix == ".parquet":
+        return parquet_names(path)
+    return csv_names(path) if suffix in _NATIVE_READERS else []
 
 
 def _check_file(path: Path) -> None:
+    if is_dataset_folder(path):
+        return
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}. Give the path of a table: {', '.join(SUFFIXES)}.")
-    if path.suffix.lower() not in SUFFIXES:
+    suffix = inner_suffix(path) if path.stat().st_size else path.suffix.lower()
+    packable = not is_packed(path) or suffix in PACKABLE
+    if path.stat().st_size and (suffix not in (*_ARROW_READERS, *_ARRAY_READERS) or not packable):
         raise DataError(
-            f"{path.name} has the suffix {path.suffix!r}, which says no known format. Use {', '.join(SUFFIXES)}."
+            f"{path.name} has the suffix {suffix!r}, which says no known format. Use {', '.join(SUFFIXES)}."
         )
     if not path.stat().st_size:
         raise DataError(f"{path.name} is empty. Give a file with one row per item.")
 
 
-def _check_known(path: Path, wanted: Collection[str], names: list[str]) -> None:
-    unknown = [name for name in wanted if name not in names]
+def _check_known(path: Path, wanted: Collection[str], names: Sequence[str], others: Sequence[str] = ()) -> None:
+    known = set(names)
+    unknown = [name for name in wanted if name not in known]
+    if unknown and unknown[0] in others:
+        raise SchemaError(f"The array {unknown[0]!r} of {path.name} has not one value per row. Choose another.")
     if unknown:
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise SchemaError(
@@ -114,5 +170,8 @@ def _objects(cells: list[Any]) -> NDArray[np.object_]:
 
 
 def _fingerprint(path: Path) -> str:
+    if path.is_dir():
+        parts = [_fingerprint(file) for file in sorted(path.rglob("*.arrow"))]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

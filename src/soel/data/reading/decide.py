@@ -24,7 +24,7 @@ from soel.data.reading.numbers import (
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import WORDS, from_number, parse_column
 from soel.data.reading.seen import find_oddities, see_numbers, see_times, see_words
-from soel.data.reading.times import find_duration, find_times, parse_duration, parse_times
+from soel.data.reading.times import find_duration, find_times, parse_duration
 from soel.data.reading.units import is_duration
 from soel.data.reading.words import count_words, find_flags, is_id_name, is_label_name, kind_of_words
 from soel.errors import DataError, SchemaError
@@ -34,6 +34,7 @@ MOST, FEW_ROWS = 0.5, 20
 _TIME_NAMES = ("time", "date", "stamp", "epoch", "created", "updated", "modified", "_at", "when", "zeit", "datum")
 _SECONDS = (946_684_800, 4_102_444_800)  # 2000 to 2100
 _CODE = r"^0\d"
+N_SPELLINGS = 6  # of yes and no, in small and capital letters
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
 
 
@@ -260,6 +261,8 @@ def _as_time(name: str, draft: _Draft, file: _File) -> _Found:
 
 
 def _flags(name: str, texts: Any) -> _Found | None:
+    if len(texts.drop_null().slice(0, 200).unique()) > N_SPELLINGS:
+        return None
     words = count_words(texts)
     flags = find_flags(words)
     if flags is None:
@@ -273,8 +276,7 @@ def _times(texts: Any, file: _File, as_clock: bool = False) -> _Found | None:
     found = find_times(texts, file.options.dates, file.decimal or ".")
     if found is None:
         return None
-    values = parse_times(texts, found.form)
-    assert values is not None
+    values = found.values
     if found.form.layout == "clock" and not as_clock and not _is_time_of_day(texts, values):
         return None
     return _Found("time", found.form, found.doubt, see_times(values, _ends(texts)), values)
@@ -307,7 +309,7 @@ def _words(name: str, texts: Any, asked: Kind | None) -> _Found:
         return _Found("ignored", PLAIN, "", seen)
     if asked is not None:
         return _Found(asked, PLAIN, "", seen)
-    a_cell = float(pc.mean(pc.count_substring_regex(texts, r"\S+")).as_py() or 0.0)
+    a_cell = 1.0 + float(pc.mean(pc.count_substring(texts, " ")).as_py() or 0.0)
     kind, doubt = kind_of_words(name, words, a_cell)
     return _Found(kind, PLAIN, doubt, seen)
 

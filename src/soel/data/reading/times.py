@@ -60,26 +60,24 @@ _FIRST_COMPACT, _LAST_COMPACT = 1900_01_01, 2100_12_31
 
 @dataclass(frozen=True)
 class FoundTimes:
-    """A layout of times with what is doubtful about it."""
+    """A layout of times with what is doubtful about it, and the times (N,)."""
 
     form: Form
+    values: Times
     doubt: str = ""
 
 
 def find_times(texts: Any, order: str | None = None, decimal: str = ".") -> FoundTimes | None:
     """The layout that fits all tidy Arrow strings; None where there is none. order: as asked for, 'dmy' or so."""
     head = texts.drop_null().slice(0, 200)
-    for layout in _PATTERNS:
-        if not _all_match(head, _PATTERNS[layout]) or not _all_match(texts, _PATTERNS[layout]):
-            continue
-        if layout == CLOCK:
-            form = Form(layout=CLOCK)
-            return FoundTimes(form) if parse_times(texts, form) is not None else None
-        if layout != YEAR_LAST:
-            form = Form(layout=layout, order=_ORDERS[layout])
-            return FoundTimes(form) if parse_times(texts, form) is not None else None
+    layout = next((layout for layout, pattern in _PATTERNS.items() if _all_match(head, pattern)), None)
+    if layout is None:
+        return None
+    if layout == YEAR_LAST:
         return _find_order(texts, order, decimal)
-    return None
+    form = Form(layout=layout, order=_ORDERS.get(layout, ""))
+    values = parse_times(texts, form)
+    return None if values is None else FoundTimes(form, values)
 
 
 def find_duration(texts: Any) -> Form | None:
@@ -138,19 +136,29 @@ def parse_duration(texts: Any, form: Form) -> Floats | None:
 
 
 def _find_order(texts: Any, order: str | None, decimal: str) -> FoundTimes | None:
-    forms = [Form(layout=YEAR_LAST, order=each) for each in ("dmy", "mdy")]
-    fitting = [form for form in forms if parse_times(texts, form) is not None]
-    if len(fitting) < 2:
-        return FoundTimes(fitting[0]) if fitting else None
-    if order in ("dmy", "mdy"):
-        return FoundTimes(next(form for form in fitting if form.order == order))
+    """Whether the day or the month comes first: by what fits, by what was asked for, by the sign between them."""
     import pyarrow.compute as pc
 
-    if pc.all(pc.match_substring_regex(texts, r"\d\.\d")).as_py():
-        return FoundTimes(fitting[0])  # a date with points begins with the day
-    chosen = fitting[0] if decimal == "," else fitting[1]
-    first = "day" if chosen.order == "dmy" else "month"
-    return FoundTimes(chosen, f"dates are read with the {first} first; --dates dmy or --dates mdy says which it is")
+    pointed = bool(pc.all(pc.match_substring(texts, ".")).as_py())
+    first = order if order in ("dmy", "mdy") else "dmy" if pointed or decimal == "," else "mdy"
+    for chosen in (first, "mdy" if first == "dmy" else "dmy"):
+        form = Form(layout=YEAR_LAST, order=chosen)
+        values = parse_times(texts, form)
+        if values is not None:
+            break
+    else:
+        return None
+    if order == chosen or pointed or chosen != first or _has_late_day(values):
+        return FoundTimes(form, values)
+    what = "day" if chosen == "dmy" else "month"
+    doubt = f"dates are read with the {what} first; --dates dmy or --dates mdy says which it is"
+    return FoundTimes(form, values, doubt)
+
+
+def _has_late_day(values: Times) -> bool:
+    """Whether some day is beyond 12, so that it cannot be a month."""
+    days = values.astype("datetime64[D]") - values.astype("datetime64[M]")
+    return bool((days[~np.isnat(days)] >= np.timedelta64(12, "D")).any())
 
 
 def _all_match(texts: Any, pattern: str) -> bool:
@@ -175,7 +183,12 @@ def _decimal(parts: Any, name: str) -> Floats:
 
 
 def _whole(parts: Any, name: str) -> NDArray[np.int64]:
-    return _decimal(parts, name).astype(np.int64)
+    """One part as whole numbers, of which there are few distinct ones; 0 where it is not there."""
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_field(parts, name), "").dictionary_encode()
+    numbers = np.array([int(text or 0) for text in texts.dictionary.to_pylist()] or [0], np.int64)
+    return np.asarray(numbers[np.asarray(texts.indices)])
 
 
 def _month(parts: Any, name: str) -> NDArray[np.int64]:
@@ -216,8 +229,9 @@ def _clock(parts: Any, missing: NDArray[np.bool_], days: Times) -> Times | None:
     import pyarrow.compute as pc
 
     hours, minutes, seconds = _whole(parts, "H"), _whole(parts, "M"), _whole(parts, "S")
-    half = np.asarray(pc.fill_null(pc.utf8_lower(pc.utf8_slice_codeunits(_field(parts, "p"), 0, 1)), ""), object)
-    hours = np.where(half == "p", hours % 12 + 12, np.where(half == "a", hours % 12, hours))
+    half = pc.utf8_lower(pc.utf8_slice_codeunits(_field(parts, "p"), 0, 1))
+    after, before = (np.asarray(pc.fill_null(pc.equal(half, letter), False)) for letter in "pa")
+    hours = np.where(after, hours % 12 + 12, np.where(before, hours % 12, hours))
     if not (((hours < 24) & (minutes < 60) & (seconds < 61)) | missing).all():
         return None
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(_field(parts, "f"), ""), 6, "0"), 0, 6)

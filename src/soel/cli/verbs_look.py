@@ -1,0 +1,91 @@
+"""Looking at a table before anything is computed: look."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from soel.cli.column_options import add_column_options, read_column_options
+from soel.cli.reply import Reply
+
+if TYPE_CHECKING:
+    from soel.data.reading.kinds import Reading, TableReading
+
+WIDEST = 28  # letters of a name or an example
+MOST_COLUMNS = 200  # more are not shown in full; --json has them all
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    look = verbs.add_parser("look", parents=[common], help="show how the columns of a table are read")
+    look.add_argument("data", metavar="DATA", help="a table")
+    look.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
+    look.add_argument("--label-column", metavar="COLUMN", help="a column of known labels")
+    add_column_options(look)
+    look.set_defaults(handler=run_look)
+
+
+def run_look(args: argparse.Namespace) -> Reply:
+    """Show how a table is read."""
+    from soel.data.look import look_at
+    from soel.data.reading.describe import document_of
+
+    reading = look_at(args.data, args.id_column, args.label_column, read_column_options(args))
+    return Reply({"data": args.data, **document_of(reading)}, show_reading(reading, args.data))
+
+
+def show_reading(reading: TableReading, data: str) -> str:
+    """The readings as a table for a terminal, with what is odd and what is doubtful below."""
+    from soel.data.reading.describe import warnings_of
+    from soel.report.text import format_table, show
+
+    header = ["column", "read as", "becomes", "values", "from", "to", "missing", "distinct", "changed by"]
+    rows = [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]]
+    lines = [f"{show(data)}: {reading.n_rows:,} rows, {len(reading.columns):,} columns{_file(reading)}."]
+    lines.append(format_table(header, rows))
+    if len(reading.columns) > MOST_COLUMNS:
+        lines.append(f"... and {len(reading.columns) - MOST_COLUMNS:,} more columns; --json shows all of them.")
+    odd = [
+        f"  {show(each.name)}: {'; '.join(map(show, each.seen.oddities))}"
+        for each in reading.columns
+        if each.seen.oddities
+    ]
+    lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
+    if reading.n_duplicates:
+        what = "left out" if reading.drop_duplicates else "kept; --drop-duplicates leaves them out"
+        lines.append(f"{reading.n_duplicates:,} rows repeat an earlier one ({what}).")
+    doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
+    lines += ["Not sure:", *doubts] if doubts else []
+    return "\n".join([*lines, f"Next: soel init DIR --data {show(data)}"])
+
+
+def _file(reading: TableReading) -> str:
+    layout = reading.layout
+    names = {",": "comma", ";": "semicolon", "\t": "tab"}
+    parts = [layout.encoding, f"separated by {names[layout.separator]}" if layout.separator in names else ""]
+    parts.append("decimal comma" if reading.decimal == "," else "")
+    return "".join(f", {part}" for part in parts if part)
+
+
+def _row(reading: Reading, n_rows: int) -> list[object]:
+    from soel.data.reading.describe import describe_features, describe_kind, draw_bars, option_for
+
+    seen = reading.seen
+    missing = "" if not seen.n_missing else f"{100 * seen.n_missing / n_rows:.3g} %"
+    kind = describe_kind(reading) + ("" if reading.is_sure else " ?")
+    ends = (_short(seen.low), _short(seen.high))
+    picture = draw_bars(seen.bars)
+    return [
+        _short(reading.name),
+        kind,
+        describe_features(reading),
+        picture,
+        *ends,
+        missing,
+        seen.n_distinct,
+        option_for(reading),
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"

@@ -1,0 +1,212 @@
+"""Tables in files of other kinds: JSON lines, Excel, Feather, databases, a Hugging Face dataset on disk.
+
+Each reader gives an Arrow table with the cells as they are. Packages that not everybody has are named when missing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from soel.data.arrow_files import check_header, not_a_table
+from soel.data.columns import cell_text
+from soel.data.reading.kinds import Layout
+from soel.data.reading.options import ReadOptions
+from soel.data.text_files import is_packed, unpack
+from soel.errors import ConfigError, DataError
+from soel.validation import is_missing
+
+Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
+DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
+
+
+def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """One JSON object a line."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    source = pa.BufferReader(unpack(path, options.max_unpacked)) if is_packed(path) else path
+    try:
+        return json.read_json(source), Layout("json lines", "utf-8")
+    except (ValueError, KeyError, OSError) as error:
+        raise not_a_table(
+            path.name, error, "Write one JSON object a line, with the same types in all of them"
+        ) from error
+
+
+def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A Feather or Arrow file."""
+    from pyarrow import feather
+
+    try:
+        return feather.read_table(path), Layout("feather")
+    except (ValueError, OSError) as error:
+        raise not_a_table(path.name, error, "Write it again as Feather") from error
+
+
+def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A sheet of an Excel file: the one that is named, or its only one. The first row holds the names."""
+    calamine = _package("python_calamine", "Excel files", "soel[excel]")
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        names = list(book.sheet_names)
+        sheet = _chosen(path.name, names, options.sheet, "sheet", "--sheet")
+        rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
+    except DataError:
+        raise
+    except Exception as error:  # the package has errors of its own for each kind of damage
+        raise not_a_table(path.name, error, "Save it again as .xlsx") from error
+    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
+    if not rows:
+        raise DataError(f"Sheet {sheet!r} of {path.name} is empty. The first row must hold column names.")
+    header = [cell_text(cell) for cell in rows[0]]
+    check_header(path.name, header, ", ".join(header))
+    return _from_rows(header, ([None if cell == "" else cell for cell in row] for row in rows[1:])), Layout("excel")
+
+
+def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """The rows that a query selects from a SQLite or DuckDB file, or those of its only table; nothing is written."""
+    if path.suffix.lower() == ".duckdb":
+        return _read_duckdb(path, options)
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        with sqlite3.connect(uri, uri=True) as connection:
+            listed = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
+            tables = [name for (name,) in listed if not name.startswith("sqlite_")]
+            cursor = connection.execute(_query(path.name, tables, options.query))
+            names = [each[0] for each in cursor.description or ()]
+            return _from_rows(names, cursor), Layout("sqlite")
+    except sqlite3.Error as error:
+        raise DataError(f"{path.name} cannot be read as a SQLite file: {error}. Check the file and --query.") from error
+
+
+def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    duckdb = _package("duckdb", "DuckDB files", "soel[duckdb]")
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+            cursor = connection.execute(_query(path.name, tables, options.query))
+            names = [each[0] for each in cursor.description or ()]
+            return _from_rows(names, cursor.fetchall()), Layout("duckdb")
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{path.name} cannot be read as a DuckDB file: {_reason(error)}. Check it and --query."
+        ) from error
+
+
+def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
+    """The rows that a query selects from a database behind an SQLAlchemy address."""
+    sqlalchemy = import_module("sqlalchemy")
+    try:
+        engine = sqlalchemy.create_engine(address)
+        shown = engine.url.render_as_string(hide_password=True)
+    except Exception as error:
+        raise ConfigError(f"The address of the database cannot be used: {_reason(error)}.") from error
+    try:
+        with engine.connect() as connection:
+            tables = sqlalchemy.inspect(connection).get_table_names()
+            result = connection.execute(sqlalchemy.text(_query(shown, tables, options.query)))
+            return _from_rows(list(result.keys()), result), Layout("database")
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(f"{shown} cannot be read: {_reason(error)}. Check the address and --query.") from error
+    finally:
+        engine.dispose()
+
+
+def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A Hugging Face dataset as `save_to_disk` writes it: Arrow files in a folder; of several splits, one is chosen."""
+    import pyarrow as pa
+
+    if (path / "dataset_dict.json").exists():
+        splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
+        return read_dataset_folder(path / _chosen(path.name, splits, options.sheet, "split", "--sheet"), options)
+    tables = []
+    for file in sorted(path.glob("*.arrow")):
+        try:
+            with pa.memory_map(str(file)) as source:
+                tables.append(pa.ipc.open_stream(source).read_all())
+        except (ValueError, OSError) as error:
+            raise not_a_table(file.name, error, "Save the dataset again") from error
+    if not tables:
+        raise DataError(f"{path} is a dataset without an .arrow file. Save it again with save_to_disk.")
+    return pa.concat_tables(tables), Layout("dataset")
+
+
+def is_dataset_folder(path: Path) -> bool:
+    """Whether a folder is a dataset of Hugging Face."""
+    return path.is_dir() and any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
+
+
+def _query(name: str, tables: Sequence[str], asked: str | None) -> str:
+    """What to run: the query that was asked for, or all rows of a table."""
+    if asked is not None and asked not in tables:
+        words = asked.strip().split()
+        if not words or words[0].lower() not in ("select", "with", "values", "table", "from"):
+            raise DataError(
+                f"{name} has no table {asked!r}. Choose among: {', '.join(tables[:20])}, or write a SELECT."
+            )
+        return asked
+    table = asked or _chosen(name, tables, None, "table", "--query")
+    return 'SELECT * FROM "{}"'.format(table.replace('"', '""'))
+
+
+def _chosen(name: str, names: Sequence[str], asked: str | None, what: str, option: str) -> str:
+    if asked is not None and asked in names:
+        return asked
+    if asked is None and len(names) == 1:
+        return names[0]
+    shown = ", ".join(names[:20]) or "none"
+    if asked is not None:
+        raise DataError(f"{name} has no {what} {asked!r}. Choose among: {shown}.")
+    raise DataError(f"{name} has {len(names)} {what}s ({shown}). Choose one with {option}.")
+
+
+def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+    """An Arrow table from rows of Python objects; a column of mixed cells becomes text."""
+    import pyarrow as pa
+
+    cells: list[list[Any]] = [[] for _ in names]
+    for row in rows:
+        for at, column in enumerate(cells):
+            column.append(row[at] if at < len(row) else None)
+    return pa.table([_column(column) for column in cells], names=list(names))
+
+
+def _column(cells: list[Any]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(cells)
+    except (ValueError, TypeError):  # of several types
+        return pa.array([None if is_missing(cell) else cell_text(cell) for cell in cells], pa.string())
+
+
+def _package(name: str, what: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise DataError(f"Reading {what} needs {name}, which is not installed. Run: pip install '{extra}'.") from error
+
+
+def _reason(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+READERS: dict[str, Reader] = {
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".xlsx": read_excel,
+    ".xls": read_excel,
+    ".ods": read_excel,
+    ".feather": read_feather,
+    ".arrow": read_feather,
+    **dict.fromkeys(DATABASES, read_database),
+}
+PACKABLE = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")

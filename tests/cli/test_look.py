@@ -1,0 +1,94 @@
+"""soel look, and what init says and asks about columns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from soel.cli.column_options import settle
+from soel.cli.main import main
+from soel.data.look import look_at
+from soel.data.reading.options import ReadOptions
+
+TEXT = "order_id;price;when;is_fraud\n" + "".join(
+    f"A{row};{row % 7},{row % 10}5 €;{row % 28 + 1:02d}.03.2024;{int(row % 9 == 0)}\n" for row in range(60)
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "t.csv"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_look_says_how_each_column_is_read(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["look", str(table)]) == 0
+    said = capsys.readouterr().out
+    assert "number, decimal comma, in €" in said
+    assert "time, day first" in said
+    assert "█" in said
+    assert "order_id: looks like an id" in said
+    assert "is_fraud" in said.split("Not sure:")[1]
+
+
+def test_look_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["look", str(table), "--json", "--label-column", "is_fraud", "--categorical", "price"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [column["kind"] for column in document["columns"]] == ["id", "category", "time"]
+    assert document["n_rows"] == 60
+    assert document["warnings"] == []
+    assert document["layout"]["separator"] == ";"
+
+
+def test_what_goes_to_a_terminal_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "t.csv").write_text("a\x1b[2J,b\n\x1b]0;x\x07,1\ny,2\n", encoding="utf-8")
+    assert main(["look", str(tmp_path / "t.csv")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_repeated_rows_columns_and_leaks_are_odd(tmp_path: Path) -> None:
+    rows = [f"{row % 5}.5,{row % 5}.5,{int(row < 20)}.25,{int(row < 20)}" for row in range(100)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,label", *rows]))
+    reading = look_at(tmp_path / "t.csv", None, "label")
+    assert reading.n_duplicates == 90
+    assert "the same as 'a'" in reading["b"].seen.oddities
+    assert "tells the labels by itself" in reading["c"].seen.oddities[-1]
+    assert not reading["a"].seen.oddities
+
+
+def test_a_terminal_is_asked_about_what_is_not_sure(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reading = look_at(table)
+    answers = iter(["what?", "i"])
+    assert settle(reading, ReadOptions(), lambda _: next(answers)) == ReadOptions(ignore=("is_fraud",))
+    assert settle(reading, ReadOptions(), lambda _: "") == ReadOptions()
+    assert "looks like a label" in capsys.readouterr().out
+
+
+def test_init_says_loudly_what_it_is_not_sure_of(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(tmp_path / "s"), "--data", str(table), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert "Column 'is_fraud'" in document["warnings"][0]
+    assert document["reading"]["columns"][1]["read_as"] == "number, decimal comma, in €"
+
+
+def test_labels_that_are_there_are_taken_in(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", str(tmp_path / "s"), "--data", str(table), "--json", "--label-column", "is_fraud"]
+    assert main([*words, "--labels-by", "anna", "--budget", "60"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["n_labels"] == 60
+    assert document["n_anomalies"] == 7
+
+
+def test_settings_in_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "columns.toml").write_text('ignore = ["is_fraud"]\ncategorical = "price"\n')
+    assert main(["look", str(table), "--json", "--columns", str(tmp_path / "columns.toml")]) == 0
+    kinds = [column["kind"] for column in json.loads(capsys.readouterr().out)["columns"]]
+    assert kinds == ["id", "category", "time", "ignored"]
+    (tmp_path / "columns.toml").write_text("colour = 1\n")
+    assert main(["look", str(table), "--columns", str(tmp_path / "columns.toml")]) == 2
+    assert "colour is no setting for columns" in capsys.readouterr().err
