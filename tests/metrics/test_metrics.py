@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from soel.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
-from soel.metrics.calibration import calibrate
-from soel.metrics.threshold import parse_threshold
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=40))
@@ -28,6 +26,35 @@ def test_f1_by_hand() -> None:
     assert f1_at_share(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.3, 0.4])) == 1
 
 
+def test_f1_is_about_both_kinds_of_mistakes() -> None:
+    truth = np.array([1, 1, 1, 0, 0, 0])
+    assert f1_score(truth, np.array([1, 0, 0, 0, 0, 0])) == pytest.approx(2 * 1 / 4)  # precision 1, recall 1/3
+    assert f1_score(truth, np.ones(6)) == pytest.approx(2 * 3 / 9)  # precision 1/2, recall 1
+    assert f1_score(truth, 1 - truth) == 0
+
+
+def test_f1_at_the_true_share_raises_as_many_alarms() -> None:
+    truth = np.array([1, 0, 0, 0, 1])
+    assert f1_at_share(truth, np.array([5.0, 4.0, 1.0, 2.0, 3.0])) == pytest.approx(0.5)  # two alarms, one right
+    assert f1_at_share(truth, np.array([1.0, 4.0, 3.0, 5.0, 2.0])) == 0
+    assert f1_at_share(np.array([1, 0, 0]), np.array([2.0, 2.0, 1.0])) == 0  # a tie at the cut is no alarm
+
+
+def test_auroc_by_hand() -> None:
+    assert auroc(np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])) == 3 / 4
+    assert auroc(np.array([1, 0]), np.array([2.0, 2.0])) == 1 / 2
+    assert auroc(np.array([0, 1]), np.array([2.0, 1.0])) == 0
+
+
+def test_each_kind_is_covered_by_its_own_queries() -> None:
+    # Normals at 0, 1, 2, anomalies at 3, 9. Asked: 0 and 9. Normal 2 is nearer to nobody's anomaly: 2; anomaly 3: 6.
+    x, truth = np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]), np.array([False, False, False, True, True])
+    assert class_cover_radius(x, np.array([0, 4]), truth) == 6
+    assert cover_radius(x, np.array([0, 4])) == 3
+    assert class_cover_radius(x[:3], np.array([1]), truth[:3]) == 1  # one kind alone
+    assert cover_radius(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([0])) == 5
+
+
 def test_cover_radii_by_hand() -> None:
     x = np.array([[0.0], [3.0], [10.0], [11.0]])
     assert cover_radius(x, np.array([0, 3])) == 3
@@ -35,25 +62,3 @@ def test_cover_radii_by_hand() -> None:
     assert class_cover_radius(x, np.array([0, 3]), truth) == 3
     assert class_cover_radius(x, np.array([0, 1]), truth) == np.inf
     assert np.isnan(cover_radius(x, np.array([], int)))
-
-
-def test_calibration_meets_the_share_and_separates() -> None:
-    rng = np.random.default_rng(0)
-    scores = np.concatenate([rng.normal(0, 1, 900), rng.normal(6, 1, 100)])
-    labels = np.full(1000, -1, np.int8)
-    labels[:5], labels[900:905] = 0, 1
-    probabilities = calibrate(scores, labels, 0.1).probabilities(scores)
-    assert probabilities.mean() == pytest.approx(0.1, abs=1e-3)
-    assert probabilities[:900].mean() < 0.02
-    assert probabilities[900:].mean() > 0.85
-
-
-def test_false_alarm_rule_counts_expected_normals() -> None:
-    scores, probabilities = np.array([4.0, 3, 2, 1]), np.array([1.0, 0.5, 0.5, 0.0])
-    assert parse_threshold("false-alarms=0.25").cut(scores, 0.5, probabilities) == 2.5
-    assert parse_threshold("false-alarms=0").cut(scores, 0.5, probabilities) == 3.5
-
-
-def test_rules_read_back_as_written() -> None:
-    for text in ("contamination", "share=0.02", "alarms=50", "false-alarms=0.01"):
-        assert str(parse_threshold(text)) == text

@@ -70,7 +70,7 @@ class Model:
         for name, value in tensors.items():
             if name.startswith("adam."):
                 _, index, key = name.split(".")
-                moments.setdefault(int(index), {})[key] = value
+                moments.setdefault(int(index), {})[key] = value.clone()  # a step changes them in place
         state = self.optimizer.state_dict()
         state["state"] = moments
         self.optimizer.load_state_dict(state)

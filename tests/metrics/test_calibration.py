@@ -1,0 +1,106 @@
+"""The calibration curve: its condition, its prior, and its fit, against a plain search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from soel.metrics import calibration
+from soel.metrics.calibration import PRIOR_SLOPE, PRIOR_SPREAD, SLOPES, Calibration, calibrate
+from soel.types import Floats
+
+
+def unlabelled(n: int) -> np.ndarray:
+    return np.full(n, -1, np.int8)
+
+
+def sigmoid(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def slow_calibrate(scores: Floats, labels: np.ndarray, share: float) -> Calibration:
+    """For each slope the middle by root finding; then the best of prior times likelihood."""
+    best, found = -np.inf, Calibration(0, 0)
+    for steepness in SLOPES:
+        slope = steepness / scores.std()
+
+        def miss(middle: float, slope: float = slope) -> float:
+            return float(sigmoid(slope * (scores - middle)).mean() - share)
+
+        middle = brentq(miss, scores.min() - 30 / slope, scores.max() + 30 / slope)
+        fit = -0.5 * (np.log(steepness / PRIOR_SLOPE) / PRIOR_SPREAD) ** 2
+        for score, label in zip(scores, labels, strict=True):
+            if label >= 0:
+                chance = sigmoid(np.array(slope * (score - middle)))
+                fit += np.log(chance if label == 1 else 1 - chance)
+        if fit > best:
+            best, found = fit, Calibration(float(slope), float(middle))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_curve_is_the_best_of_those_that_meet_the_share(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.concatenate([rng.normal(size=40), rng.normal(2, 1, size=10)])
+    labels = unlabelled(50)
+    labels[rng.choice(40, 4, replace=False)] = 0
+    labels[40 + rng.choice(10, 3, replace=False)] = 1
+    found, expected = calibrate(scores, labels, 0.2), slow_calibrate(scores, labels, 0.2)
+    assert found.slope == pytest.approx(expected.slope, rel=1e-6)
+    assert found.middle == pytest.approx(expected.middle, abs=1e-6)
+
+
+def test_probabilities_by_hand() -> None:
+    curve = Calibration(slope=2.0, middle=1.0)
+    np.testing.assert_allclose(
+        curve.probabilities(np.array([1.0, 2.0, -9.0])), [0.5, 1 / (1 + np.exp(-2)), 0], atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+def test_without_labels_the_slope_is_the_prior_s(share: float) -> None:
+    scores = np.random.default_rng(0).normal(3, 2, size=400)
+    found = calibrate(scores, unlabelled(400), share)
+    assert found.slope * scores.std() == pytest.approx(SLOPES[np.abs(np.log(SLOPES / PRIOR_SLOPE)).argmin()])
+    assert found.probabilities(scores).mean() == pytest.approx(share, abs=1e-6)
+
+
+def test_labels_that_overlap_flatten_the_curve_and_clear_ones_steepen_it() -> None:
+    scores = np.linspace(-2, 2, 101)
+    mixed, clear = unlabelled(101), unlabelled(101)
+    mixed[::5] = np.arange(21) % 2
+    clear[::5] = scores[::5] > 0
+    slopes = [calibrate(scores, labels, 0.5).slope for labels in (mixed, unlabelled(101), clear)]
+    assert slopes[0] < slopes[1] < slopes[2]
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.0, 1 / 200), (0.9, 0.5), (1e-9, 1 / 200)])
+def test_a_share_is_kept_within_half_a_row_and_one_half(share: float, kept: float) -> None:
+    scores = np.arange(100.0)
+    assert calibrate(scores, unlabelled(100), share).probabilities(scores).mean() == pytest.approx(kept, rel=1e-4)
+
+
+def test_equal_scores_get_the_share() -> None:
+    found = calibrate(np.full(50, 7.0), unlabelled(50), 0.1)
+    np.testing.assert_allclose(found.probabilities(np.full(3, 7.0)), 0.1, rtol=1e-6)
+
+
+def test_a_large_pool_is_summed_up_by_its_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(0).gamma(2, size=5000)
+    few = calibrate(scores, unlabelled(5000), 0.1)
+    monkeypatch.setattr(calibration, "SUMMARY", 5000)
+    whole = calibrate(scores, unlabelled(5000), 0.1)
+    assert few.middle == pytest.approx(whole.middle, rel=1e-2)
+    assert few.slope == whole.slope
+
+
+def test_meeting_the_share_separates_groups() -> None:
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(0, 1, 900), rng.normal(6, 1, 100)])
+    labels = unlabelled(1000)
+    labels[:5], labels[900:905] = 0, 1
+    probabilities = calibrate(scores, labels, 0.1).probabilities(scores)
+    assert probabilities.mean() == pytest.approx(0.1, abs=1e-3)
+    assert probabilities[:900].mean() < 0.02
+    assert probabilities[900:].mean() > 0.85

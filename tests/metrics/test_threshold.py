@@ -1,0 +1,104 @@
+"""Threshold rules on scores that can be counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soel.errors import ConfigError
+from soel.metrics.threshold import KINDS, ThresholdRule, parse_threshold
+from soel.types import Floats
+
+SCORES = np.array([4.0, 3.0, 2.0, 1.0])
+SURE = np.zeros(4)
+
+
+def alarms(rule: str, contamination: float = 0.25, probabilities: Floats = SURE) -> list[float]:
+    cut = parse_threshold(rule).cut(SCORES, contamination, probabilities)
+    return [float(score) for score in SCORES if score > cut]
+
+
+@pytest.mark.parametrize(
+    ("contamination", "cut"), [(0.0, 4.0), (0.5, 2.5), (1 / 3, 3.0), (1.0, 1.0), (1.7, 1.0), (-0.5, 4.0)]
+)
+def test_as_many_as_are_estimated(contamination: float, cut: float) -> None:
+    assert ThresholdRule().cut(SCORES, contamination, SURE) == pytest.approx(cut)
+
+
+@pytest.mark.parametrize(("share", "cut"), [(0, 4.0), (0.5, 2.5), (1, 1.0)])
+def test_a_fixed_share_is_its_quantile(share: float, cut: float) -> None:
+    assert parse_threshold(f"share={share}").cut(SCORES, 0.9, SURE) == pytest.approx(cut)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(0, []), (1, [4.0]), (2, [4.0, 3.0]), (3, [4.0, 3.0, 2.0]), (4, SCORES.tolist()), (9, [4, 3, 2, 1])],
+)
+def test_so_many_alarms(n: int, expected: list[float]) -> None:
+    assert alarms(f"alarms={n}") == expected
+
+
+def test_the_cut_lies_halfway_to_the_next_score() -> None:
+    assert parse_threshold("alarms=1").cut(np.array([1.0, 9.0, 5.0]), 0.1, SURE[:3]) == 7
+    assert parse_threshold("alarms=0").cut(np.array([1.0, 9.0, 5.0]), 0.1, SURE[:3]) == 9
+
+
+def test_false_alarm_rule_counts_expected_normals() -> None:
+    # Normals by score: 0, 0.5, 0.5, 1: two in all. A quarter of them is one half: the two highest.
+    probabilities = np.array([1.0, 0.5, 0.5, 0.0])
+    assert parse_threshold("false-alarms=0.25").cut(SCORES, 0.5, probabilities) == 2.5
+    assert parse_threshold("false-alarms=0").cut(SCORES, 0.5, probabilities) == 3.5
+    assert alarms("false-alarms=0.49", probabilities=probabilities) == [4, 3]
+    assert alarms("false-alarms=0.5", probabilities=probabilities) == [4, 3, 2]
+    assert alarms("false-alarms=1", probabilities=probabilities) == [4, 3, 2, 1]
+
+
+def test_the_false_alarm_rule_goes_by_score_however_rows_lie() -> None:
+    order = np.array([2, 0, 3, 1])
+    probabilities = np.array([1.0, 0.5, 0.5, 0.0])
+    assert parse_threshold("false-alarms=0.25").cut(SCORES[order], 0.5, probabilities[order]) == 2.5
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30, unique=True), st.integers(0, 40))
+def test_distinct_scores_give_the_alarms_asked_for(scores: list[float], n: int) -> None:
+    values = np.array(scores)
+    cut = parse_threshold(f"alarms={n}").cut(values, 0.1, np.zeros(len(values)))
+    spaced = np.diff(np.sort(values)).min(initial=1.0) > 1e-6
+    assert (values > cut).sum() == min(n, len(values)) or not spaced
+
+
+@pytest.mark.parametrize(
+    "text", ["contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "share=0", "share=1"]
+)
+def test_rules_read_back_as_written(text: str) -> None:
+    assert str(parse_threshold(text)) == text
+    assert parse_threshold(f"  {text} ") == parse_threshold(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "contamination=0.1", "share", "alarms", "false-alarms", "quota=3", "=3", "shares=1"]
+)
+def test_other_words_are_refused_with_the_choices(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a threshold rule") as caught:
+        parse_threshold(text)
+    assert all(kind in str(caught.value) for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("alarms=1.5", "a whole number from 0"),
+        ("alarms=-1", "a whole number from 0"),
+        ("alarms=many", "a whole number from 0"),
+        ("share=1.01", "a share from 0 to 1"),
+        ("share=-0.1", "a share from 0 to 1"),
+        ("share=nan", "a share from 0 to 1"),
+        ("false-alarms=2", "a share from 0 to 1"),
+        ("false-alarms=few", "a share from 0 to 1"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_what_is_wanted(text: str, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=wanted):
+        parse_threshold(text)
