@@ -92,7 +92,7 @@ def test_a_fixed_share_is_what_was_given() -> None:
 
 def round_of(scores: list[float], rows: list[int], labels: list[int]) -> Evidence:
     values = np.array(scores)
-    return Evidence(values, values[:, None], np.array(rows), np.array(labels, np.int8), np.ones(len(rows)))
+    return Evidence(values, values[:, None], np.array(rows), np.array(labels, np.int8))
 
 
 def slow_kde(rounds: list[Evidence]) -> float:

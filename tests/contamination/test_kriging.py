@@ -111,7 +111,7 @@ def test_labels_are_never_worth_more_than_the_model() -> None:
 
 def test_all_rows_labelled_leave_nothing_to_estimate() -> None:
     labels = np.array([1, 0, 0, 1, 0], np.int8)
-    seen = Evidence(np.zeros(5), np.zeros((5, 1)), np.arange(5), labels, np.ones(5))
+    seen = Evidence(np.zeros(5), np.zeros((5, 1)), np.arange(5), labels)
     found = Kriging().estimate([seen])
     assert (found.value, found.low, found.high) == (0.4, 0.4, 0.4)
     assert found.diagnostics["effective_labels"] == 5
@@ -129,7 +129,7 @@ def test_a_typical_distance() -> None:
 def test_what_is_reported() -> None:
     seen = pool()
     weights, variance = seen.predictor()
-    evidence = Evidence(seen.scores, seen.embeddings, seen.rows, seen.is_anomaly.astype(np.int8), np.ones(9))
+    evidence = Evidence(seen.scores, seen.embeddings, seen.rows, seen.is_anomaly.astype(np.int8))
     found = Kriging().estimate([evidence])
     mean = float(weights @ seen.is_anomaly)
     assert found.method == "kriging"
@@ -141,7 +141,7 @@ def test_what_is_reported() -> None:
 def test_the_newest_look_counts() -> None:
     seen = pool()
     labels = seen.is_anomaly.astype(np.int8)
-    old = Evidence(np.zeros(N), np.zeros((N, 2)), seen.rows[:4], labels[:4], np.ones(4))
-    new = Evidence(seen.scores, seen.embeddings, seen.rows[4:], labels[4:], np.ones(5))
-    whole = Evidence(seen.scores, seen.embeddings, seen.rows, labels, np.ones(9))
+    old = Evidence(np.zeros(N), np.zeros((N, 2)), seen.rows[:4], labels[:4])
+    new = Evidence(seen.scores, seen.embeddings, seen.rows[4:], labels[4:])
+    whole = Evidence(seen.scores, seen.embeddings, seen.rows, labels)
     assert Kriging().estimate([old, new]) == Kriging().estimate([whole])

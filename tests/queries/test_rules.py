@@ -9,7 +9,7 @@ import pytest
 
 from soel.numeric.space import Space
 from soel.queries import STRATEGIES
-from soel.queries.base import alarm_margin, certain, scaled
+from soel.queries.base import Need, alarm_margin, certain, scaled
 from soel.queries.margin_diverse import neighbour_radius
 from soel.queries.random import uniform
 from soel.types import Floats, PoolView, Selection
@@ -196,10 +196,21 @@ def test_gradient_diverse_is_diverse_in_another_space() -> None:
     view = line([0, 1, 2, 4], [0, -1, -1, -1], contamination=0.1)
     plain, gradient = pick("diverse", view, 3), pick("gradient-diverse", view, 3)
     assert gradient.rows.tolist() == plain.rows.tolist()
-    spaces = {name: STRATEGIES.get(name).space for name in STRATEGIES}
-    assert [name for name, space in spaces.items() if space == "gradient"] == ["gradient-diverse"]
-    needing = [name for name in STRATEGIES if STRATEGIES.get(name).needs_contamination]
-    assert sorted(needing) == ["gradient-diverse", "margin", "margin-diverse"]
+
+
+def test_what_each_strategy_asks_to_see() -> None:
+    needing = {need: [name for name in STRATEGIES if need in STRATEGIES.get(name).needs] for need in Need}
+    assert needing[Need.GRADIENTS] == ["gradient-diverse"]
+    assert sorted(needing[Need.CONTAMINATION]) == ["gradient-diverse", "margin", "margin-diverse"]
+    assert sorted(needing[Need.SCORES]) == [
+        "margin",
+        "margin-diverse",
+        "positive",
+        "positive-diverse",
+        "positive-random",
+    ]
+    blind = sorted(set(STRATEGIES) - set(needing[Need.EMBEDDINGS]) - {"gradient-diverse"})
+    assert blind == ["margin", "positive", "positive-random", "random"]
 
 
 def test_k_means_parallel_visits_every_cluster() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.queries.base import Strategy, certain
+from soel.queries.base import Need, Strategy, certain
 from soel.queries.random import Random, uniform
 from soel.testing import STRATEGY_LAWS, check_strategy, strategies
 from soel.testing.laws import Law
@@ -86,6 +86,14 @@ class Peeking(Strategy):
         return certain(view.unlabelled[np.argsort(np.abs(view.scores - border)[view.unlabelled])[:n_rows]])
 
 
+class Undeclared(Strategy):
+    needs = frozenset({Need.EMBEDDINGS})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        free = view.unlabelled
+        return certain(free[np.argsort(-view.scores[free])[:n_rows]])
+
+
 class AllPairs(Random):
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         self.pairs = np.zeros((len(view), len(view)), bool)
@@ -101,6 +109,7 @@ BROKEN: dict[Law[Any], Callable[[], Strategy]] = {
     strategies.check_equal_rows_are_no_trouble: OnlyDistinct,
     strategies.check_impossible_numbers_are_refused: Obliging,
     strategies.check_contamination_is_needed_only_where_declared: Peeking,
+    strategies.check_only_what_is_declared_is_looked_at: Undeclared,
     strategies.check_memory_grows_with_the_rows: AllPairs,
 }
 ALSO = [
@@ -124,5 +133,5 @@ def test_what_else_a_law_finds_out(law: Law[Any], broken: Callable[[], Strategy]
 
 
 def test_the_kit_names_every_broken_law() -> None:
-    with pytest.raises(AssertionError, match=r"(?s)1 of 9 laws.*check_odds_are_probabilities: AssertionError: Odds"):
+    with pytest.raises(AssertionError, match=r"(?s)1 of 10 laws.*check_odds_are_probabilities: AssertionError: Odds"):
         check_strategy(Certainty)

@@ -123,6 +123,24 @@ def check_contamination_is_needed_only_where_declared(make: MakeStrategy) -> Non
         )
 
 
+def check_only_what_is_declared_is_looked_at(make: MakeStrategy) -> None:
+    """Scores and embeddings that `needs` does not name are not computed: the selection is the same without them."""
+    view, needs = example_view(n_labelled=3), make().needs
+    empty = view
+    if Need.SCORES not in needs:
+        empty = replace(empty, scores=np.zeros(0))
+    if not needs & {Need.EMBEDDINGS, Need.GRADIENTS}:
+        empty = replace(empty, embeddings=np.zeros((0, 0)))
+    try:
+        found = _select(make, empty, 5)
+    except (IndexError, ValueError) as error:
+        raise AssertionError(f"The strategy looks at what it does not name in `needs`: {error}") from error
+    require(
+        equal(found, _select(make, view, 5)),
+        "The selection is another one without what the strategy does not name in `needs`.",
+    )
+
+
 def check_memory_grows_with_the_rows(make: MakeStrategy) -> None:
     """Twice the rows take about twice the memory, and never all pairs."""
     peaks = []
@@ -149,6 +167,7 @@ STRATEGY_LAWS: tuple[Law[MakeStrategy], ...] = (
     check_equal_rows_are_no_trouble,
     check_impossible_numbers_are_refused,
     check_contamination_is_needed_only_where_declared,
+    check_only_what_is_declared_is_looked_at,
     check_memory_grows_with_the_rows,
 )
 
