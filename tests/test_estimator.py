@@ -261,7 +261,7 @@ def test_profiles_differ_where_they_should() -> None:
         names = [f.name for f in fields(pair[0]) if getattr(pair[0], f.name) != getattr(pair[1], f.name)]
         return set(names) - {"name"}
 
-    assert differences("paper", "authors") == {"tables", "features", "pictures", "strategy_options"}
+    assert differences("paper", "authors") == {"tables", "vectors", "pictures", "strategy_options"}
     ours = {"tables", "vectors", "narrows", "contamination", "scaling", "n_members", "strategy"}
     ours |= {"strategy_options"}
     assert differences("default", "paper") == ours

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -190,11 +191,6 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    def __getstate__(self) -> Any:
-        """What is pickled: not the pool that was prepared last."""
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_prepared"}
-
     def _read(self, X: Any) -> _Task:
         """The pool with the learner for its kind; pictures become pixels or features first."""
         profile = self._wanted_profile()
@@ -227,13 +223,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self, task: _Task) -> Warm:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
-        learner, identity = task.learner, task.pool.identity
-        key = (identity, learner.profile, learner.seed, learner.backbone)
-        kept = getattr(self, "_prepared", None)
+        learner = task.learner
+        key = (task.pool.identity, learner.profile, learner.seed, learner.backbone)
+        kept = _PREPARED.get(self)
         if kept is None or kept[0] != key:
-            kept = self._prepared = key, learner.prepare(task.pool)
-        warm: Warm = kept[1]
-        return warm
+            kept = _PREPARED[self] = key, learner.prepare(task.pool)
+        return kept[1]
 
     def _learn(self, task: _Task, labels: Labels) -> SOEL:
         """Train, then publish: nothing is set on the estimator before that has succeeded."""
@@ -281,6 +276,10 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._encoder.encode(
             read_frame(X if self._images is None else self._images.rows(X), reading=self._encoder.how)
         )
+
+
+# What each estimator prepared last, beside it: a query changes nothing on the estimator itself.
+_PREPARED: WeakKeyDictionary[SOEL, tuple[object, Warm]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def test_a_half_written_model_is_an_error_and_the_labels_stay(run: Run, folder: 
 def test_a_changed_source_is_refused(run: Run, folder: Path) -> None:
     source = folder / "source.csv"
     source.write_text(source.read_text().replace("width", "breadth"))
-    assert "was changed after the session started" in run("ask", folder).err
+    assert "is not what it was when the session" in run("ask", folder).err
 
 
 @pytest.mark.parametrize("words", [["status", "nowhere"], ["conjure"], ["ask"]])

@@ -23,7 +23,7 @@ from tests.web.pictures import Brightness, write_belt, write_discs
 def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Page]]:
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda _: FakeEngine)
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         patch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
