@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from soel.errors import ConfigError
+from soel import ConfigError
 from soel_reproduction import methods as m
 from soel_reproduction import paper_figures as paper
 from soel_reproduction.artefact import Artefact

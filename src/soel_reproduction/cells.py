@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
+from soel import Profile
 from soel.data.catalogue import CATALOGUE
-from soel.profiles import PICTURE_BACKBONES, Profile
+from soel.types import Kind
 from soel_reproduction.data_settings import with_paper_settings
 from soel_reproduction.methods import Method
 from soel_reproduction.variants import Order, Variant
@@ -92,7 +93,7 @@ class Cell:
         """What its rows are: 'table', 'features', 'video' or 'pixels'; None for a file that the catalogue lacks."""
         kind = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
         if kind == "images":
-            return "pixels" if self.settled.backbone in PICTURE_BACKBONES else "features"
+            return "pixels" if self.settled.kind_for(Kind.VECTORS) is Kind.PICTURES else "features"
         return kind
 
     def to_json(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from soel.errors import ConfigError
+from soel import ConfigError
 from soel.types import Progress
 from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.methods import PEERS, SOEL, UNSUPERVISED

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from soel.profiles import Profile
+from soel import Profile
 
 VIDEO = "ucsd-peds1"
 VIDEO_BATCH, VIDEO_EPOCHS = 192, 3

@@ -31,7 +31,10 @@ KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "
 
 @dataclass
 class Run:
-    """One seed on its way: what the method has been told so far. Only the expert sees the pool's truth."""
+    """One seed on its way: what the method has been told so far. Only the expert sees the pool's truth.
+
+    aside: rows that the expert passed on; they are asked again only when no others are left.
+    """
 
     cell: Cell
     split: Split
@@ -42,7 +45,6 @@ class Run:
     expert: SimulatedExpert
     labels: Labels
     rounds: list[Evidence] = field(default_factory=list)
-
     aside: list[int] = field(default_factory=list)
 
     @property
@@ -57,7 +59,7 @@ def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Me
     if cells[0].method.asks and any(2 * run.cell.setting.budget > len(run.pool) for run in runs):
         return [{} for _ in cells]  # a budget above half of the pool is no experiment
     if cells[0].method.peer is not None and not cells[0].method.asks:
-        return [_peer(run, run.split.pool_truth.astype(np.int8)) for run in runs]
+        return [_peer(run) for run in runs]
     results: dict[int, Measures] = {}
     for _, same_shape in groupby(sorted(runs, key=_shape), key=_shape):
         group = list(same_shape)
@@ -110,7 +112,7 @@ def _run_together(runs: list[Run]) -> list[Measures]:
     if cell.setting.stage == "fit" and cell.method.peer is None and not cell.method.asks:
         trained = _learn(runs, warm)
     if cell.method.peer is not None:
-        return [_peer(run, run.labels) for run in runs]
+        return [_peer(run) for run in runs]
     return [_measures(run, model) for run, model in zip(runs, trained, strict=True)]
 
 
@@ -138,6 +140,7 @@ def _ask(run: Run, model: Warm | Fitted, n_queries: int) -> None:
     answers = run.expert.ask(asked)
     answered = np.flatnonzero(answers != UNLABELLED)[:n_queries]
     rows, labels = asked[answered], answers[answered]
+    run.labels = run.labels.copy()  # what the strategy saw stays as it was
     run.labels[rows] = labels
     run.aside += [int(row) for row in asked[answers == UNLABELLED] if row not in run.aside]
     run.rounds.append(Evidence(proposal.scores, proposal.embeddings, rows, labels))
@@ -168,7 +171,7 @@ def _fixmatch(run: Run, warm: Warm) -> Fitted:
     pictures, extractor = run.split.pictures, run.split.extractor
     assert pictures is not None  # data without pictures are not asked for it
     draws = augmented(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
-    return learn_fixmatch(run.learner, warm, run.pool, run.labels, draws, run.learner.estimate(run.rounds))
+    return learn_fixmatch(run.learner, warm, run.pool, run.rounds, run.labels, draws)
 
 
 def _measures(run: Run, model: Warm | Fitted) -> Measures:
@@ -217,9 +220,11 @@ def _detection(split: Split, pool: Floats, scores: Floats) -> dict[str, float]:
     }
 
 
-def _peer(run: Run, labels: Labels) -> Measures:
+def _peer(run: Run) -> Measures:
+    """Another detector, with the labels that were asked, or with all of them."""
     method = run.cell.method
     assert method.peer is not None
+    labels = run.expert.ask(range(len(run.pool))) if method.all_labels else run.labels
     fitted = fit_peer(method.peer, run.pool.rows, labels, run.cell.seed, **method.peer_options)
     return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from soel.errors import ConfigError
+from soel import ConfigError
 from soel_reproduction.results import RAW, Missing, Results, word
 
 if TYPE_CHECKING:

@@ -4,17 +4,14 @@ are the labels of strongly augmented ones (eq:fixmatch-loss).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.learner import Fitted, Learner, Warm
-from soel.objectives.base import answered
-from soel.training import fit, losses
-from soel.training.loop import Task
-from soel.types import UNLABELLED, Estimate, Floats, ItemWeights, Labels, Pool, PoolView
+from soel.learner import Fitted, Learner, Task, Warm
+from soel.types import UNLABELLED, Evidence, Floats, ItemWeights, Labels, Pool, PoolView
 from soel_reproduction.augment import strong, weak
 
 ANOMALOUS, NORMAL = 0.05, 0.3  # shares of the unlabelled that are surely the one or the other
@@ -25,24 +22,29 @@ Draw = tuple[Floats, Floats]
 
 
 def learn_fixmatch(
-    learner: Learner, warm: Warm, pool: Pool, labels: Labels, draws: list[Draw], estimate: Estimate
+    learner: Learner, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, draws: Sequence[Draw]
 ) -> Fitted:
     """Go on from the warm-up: first the answers alone, then answers and guesses on augmented pictures.
 
     draws: (weak, strong) rows (N, d) of the pool, taken in turn. The guesses are renewed each epoch.
     """
     start = warm.blend.network or learner.new_network(pool)
-    model, schedule = start.model.copy(), learner.profile.schedule
+    model, schedule, compute = start.model.copy(), learner.profile.schedule, learner.compute
     view = PoolView(np.zeros(len(pool)), pool.rows, labels)
-    tuning = Task(view.labelled, answered(view), view.unlabelled, None)
-    fit(model, pool.rows, [tuning] * model.n_members, replace(schedule, epochs=FINE_TUNING))
+    answers = learner.objective.labelled(view)
+
+    def train(rows: Pool, guesses: ItemWeights | None, epochs: int) -> None:
+        tasks = [Task(view.labelled, answers, view.unlabelled, guesses)] * model.n_members
+        compute.fit(model, rows, tasks, replace(schedule, epochs=epochs), False, None)
+
+    train(pool, None, FINE_TUNING)
+    slight = [replace(pool, rows=weakly) for weakly, _ in draws]
+    mixed = [replace(pool, rows=np.where((labels != UNLABELLED)[:, None], *draw)) for draw in draws]
     for epoch in range(schedule.epochs):
-        slight, heavy = draws[epoch % len(draws)]
-        scores = losses(model, slight)[0].mean(axis=0)[view.unlabelled]
-        task = Task(view.labelled, answered(view), view.unlabelled, confident(scores))
-        rows = np.where((labels != UNLABELLED)[:, None], slight, heavy)
-        fit(model, rows, [task] * model.n_members, replace(schedule, epochs=1))
-    return learner.finish(model, pool, labels, estimate)
+        drawn = epoch % len(draws)
+        scores = compute.losses(model, slight[drawn]).mean(axis=0)[view.unlabelled]
+        train(mixed[drawn], confident(scores), 1)
+    return learner.finish(model, pool, labels, learner.estimate(rounds))
 
 
 def confident(scores: Floats) -> ItemWeights:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from soel.errors import ConfigError
-from soel.profiles import PICTURE_BACKBONES, Profile
+from soel import ConfigError, Profile
+from soel.types import Kind
 
 Options = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ class Method:
     given_share: the method is told the true share of anomalies plus this; None: it has to estimate.
     n_rounds: the budget is spent in so many rounds, with a fit between them.
     clean: trained on the pool's normal rows alone, to see what contamination costs.
-    peer: another detector instead of ours, see `peers`.
+    peer: another detector instead of ours, see `peers`. all_labels: it is told the label of every row of the pool.
     augmented: learns from augmented pictures, see `fixmatch`.
     """
 
@@ -37,10 +37,11 @@ class Method:
     peer: str | None = None
     peer_options: Options = field(default_factory=dict)
     augmented: bool = False
+    all_labels: bool = False
 
     def on_pixels(self, profile: Profile) -> bool:
         """Whether it learns on pictures themselves rather than on rows."""
-        return self.applied_to(profile).backbone in PICTURE_BACKBONES and self.peer is None
+        return self.peer is None and self.applied_to(profile).kind_for(Kind.VECTORS) is Kind.PICTURES
 
     def applied_to(self, profile: Profile) -> Profile:
         """The profile with this method's parts."""
@@ -108,7 +109,7 @@ PEERS = (
     Method("PyOD Deep SVDD", peer="pyod-deep-svdd", asks=False),
     Method("DeepOD NeuTraL", peer="deepod-neutral", asks=False),
     Method("DeepOD Deep SAD", peer="deepod-deep-sad", strategy="diverse"),
-    Method("all labels known", peer="supervised", asks=False),
+    Method("all labels known", peer="supervised", asks=False, all_labels=True),
 )
 
 

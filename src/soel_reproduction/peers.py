@@ -13,7 +13,7 @@ from sklearn.ensemble import IsolationForest, RandomForestClassifier
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.svm import OneClassSVM
 
-from soel.errors import ConfigError
+from soel import ConfigError
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 

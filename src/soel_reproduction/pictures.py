@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from soel import DataError
 from soel.data.catalogue_files import ClassSets, LabelledRows, read_frames
-from soel.errors import DataError
 from soel.features.extract import extract
 from soel.features.extractors import Extractor
 from soel.features.image_arrays import image_array

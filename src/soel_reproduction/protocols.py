@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from soel import DataError
 from soel.data.catalogue_files import ClassSets, Content, LabelledRows
-from soel.errors import DataError
 from soel.types import Floats, Rows
 from soel_reproduction.variants import Order
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from soel import DataError
 from soel.durable import write_whole
-from soel.errors import DataError
 from soel.types import Progress
 from soel_reproduction import markdown
 from soel_reproduction.artefact import FIRST_SEED, Artefact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soel.profiles import PROFILES, Profile
+from soel import PROFILES, Profile
 from soel.types import Kind
 
 HEADER = (

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from soel import LabelError
 from soel.data.catalogue import CATALOGUE, find_dataset
 from soel.data.catalogue_access import data_folder, load
 from soel.data.catalogue_files import ClassSets, Content, LabelledRows
 from soel.data.encoder import Encoder
-from soel.errors import LabelError
 from soel.types import ANOMALY, UNLABELLED, Progress
 from soel.validation import check_labels
 

@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from soel import DataError
 from soel.durable import copy_whole, write_whole
-from soel.errors import DataError
 from soel_reproduction.cells import Cell
 from soel_reproduction.versions import versions_of
 

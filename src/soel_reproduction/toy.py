@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soel import PROFILES, Profile
 from soel.durable import write_whole
 from soel.learner import Learner
 from soel.metrics import auroc
-from soel.profiles import PAPER, Profile
 from soel.types import UNLABELLED, Floats, Kind, Pool
 from soel_reproduction.figures import svg
 
@@ -48,7 +48,7 @@ def toy_data(seed: int, new_corner: bool = False) -> tuple[Floats, np.ndarray]:
     return x, np.arange(len(x)) >= N_NORMAL
 
 
-def score_maps(seed: int = 0, profile: Profile = PAPER) -> list[ScoreMap]:
+def score_maps(seed: int = 0, profile: Profile = PROFILES["paper"]) -> list[ScoreMap]:
     """The four maps of the figure."""
     x, truth = toy_data(seed)
     fresh, fresh_truth = toy_data(seed + 1, new_corner=True)

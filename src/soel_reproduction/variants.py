@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from soel.errors import ConfigError
-from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile
+from soel import PROFILES, ConfigError, Profile
 
 Order = Literal["random", "first"]
 
@@ -45,9 +44,9 @@ class Variant:
 
 NARROW, FLOAT32 = "narrow", "float32"
 VARIANTS: Mapping[str, Variant] = {
-    "default": Variant("default", DEFAULT, repeats_paper=False),
-    "paper": Variant("paper", PAPER),
-    "authors": Variant("authors", AUTHORS, first_anomalies=True),
+    "default": Variant("default", PROFILES["default"], repeats_paper=False),
+    "paper": Variant("paper", PROFILES["paper"]),
+    "authors": Variant("authors", PROFILES["authors"], first_anomalies=True),
 }
 
 

@@ -7,21 +7,28 @@ strategy old, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from soel.backbones import BACKBONES
 from soel.contamination import ESTIMATORS
 from soel.detectors import DETECTORS
 from soel.objectives import OBJECTIVES
 from soel.queries import STRATEGIES
-from soel.registry import Registry
 from soel.types import Kind
 from soel_reproduction.cells import Cell
 
-EXPERIMENT = 1  # protocols, encoding, training, metrics: what all cells share
+EXPERIMENT = 1  # protocols, encoding, the loop, metrics: what all cells share
+SEVERAL_ROUNDS = 2  # 2: a round is seeded by the number of labels known, as everywhere else in soel
 PEERS = 1
 AUGMENTED = 1  # FixMatch and its augmentations
 ASSUMPTIONS = 1
+ROLES = {
+    "backbone": BACKBONES,
+    "objective": OBJECTIVES,
+    "strategy": STRATEGIES,
+    "detector": DETECTORS,
+    "estimator": ESTIMATORS,
+}
 
 
 def versions_of(cell: Cell) -> dict[str, int]:
@@ -29,8 +36,9 @@ def versions_of(cell: Cell) -> dict[str, int]:
     method = cell.method
     found = {"experiment": EXPERIMENT}
     if method.peer is None or method.asks:
-        found |= {f"{registry.role} {name}": registry.get(name).version for registry, name in _parts(cell)}
-    extra: Mapping[str, tuple[int, bool]] = {
+        found |= {f"{role} {name}": ROLES[role].get(name).version for role, name in _parts(cell)}
+    extra = {
+        "several rounds": (SEVERAL_ROUNDS, method.n_rounds != 1),
         "peers": (PEERS, method.peer is not None),
         "augmented": (AUGMENTED, method.augmented),
         "assumptions": (ASSUMPTIONS, cell.setting.stage == "assumptions"),
@@ -38,14 +46,14 @@ def versions_of(cell: Cell) -> dict[str, int]:
     return found | {name: version for name, (version, used) in extra.items() if used}
 
 
-def _parts(cell: Cell) -> Iterator[tuple[Registry, str]]:
+def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
     """The parts that the cell's profile names for its kind of rows; every estimator: cells show all of them."""
     profile = cell.settled
     for kind in {"table": (Kind.TABLE,), None: (Kind.TABLE, Kind.VECTORS)}.get(cell.kind, (Kind.VECTORS,)):
         settled = profile.settle(profile.kind_for(kind), 1, has_gpu=True)
         detector = settled.schedule.detector
-        yield BACKBONES, settled.backbone
-        yield STRATEGIES, settled.strategy
-        yield from [(DETECTORS, detector)] if detector is not None else []
-    yield OBJECTIVES, profile.objective
-    yield from ((ESTIMATORS, name) for name in ESTIMATORS)
+        yield "backbone", settled.backbone
+        yield "strategy", settled.strategy
+        yield from [("detector", detector)] if detector is not None else []
+    yield "objective", profile.objective
+    yield from (("estimator", name) for name in ESTIMATORS)

@@ -13,7 +13,6 @@ from PIL import Image
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.errors import DataError
 from soel.profiles import AUTHORS, PAPER, Schedule
-from soel.types import Estimate
 from soel_reproduction.artefacts import ARTEFACTS
 from soel_reproduction.augment import CHANGES, GREY, strong, weak
 from soel_reproduction.cells import Cell, Setting
@@ -183,11 +182,11 @@ def test_fixmatch_learns_on_augmented_pictures(pictures: Source, quick: Variant,
 def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Variant) -> None:
     toy = make_toy(n_rows=120, n_anomalies=12)
     (learner, pool), labels = make_learner(quick.profile, toy.x), toy.labels(10)
-    warm, share = learner.prepare(pool), Estimate(0.1, 0.1, 0.1, "fixed")
+    warm = learner.prepare(pool)
     slight = toy.x + 0.01
     draws = {"same": (slight, slight), "weak": (-slight, slight), "strong": (slight, -slight)}
     scores = {
-        name: learn_fixmatch(learner, warm, pool, labels, [draw], share).score(toy.x) for name, draw in draws.items()
+        name: learn_fixmatch(learner, warm, pool, [], labels, [draw]).score(toy.x) for name, draw in draws.items()
     }
     assert np.abs(scores["weak"] - scores["same"]).max() > 1e-3
     assert np.abs(scores["strong"] - scores["same"]).max() > 1e-3

@@ -8,6 +8,7 @@ from soel.learner.batch import learn_together, prepare_together
 from soel.learner.compute import HERE, Compute
 from soel.learner.learner import Learner
 from soel.learner.models import Blend, Fitted, Network, Warm
+from soel.training.loop import Task
 
 __all__ = [
     "HERE",
@@ -16,6 +17,7 @@ __all__ = [
     "Fitted",
     "Learner",
     "Network",
+    "Task",
     "Warm",
     "learn_together",
     "prepare_together",
