@@ -49,10 +49,10 @@ $(STAMPS)/%: lock/%.txt lock/torch.txt lock/torch-cpu.txt pyproject.toml
 	mkdir -p $(STAMPS) && touch $@
 
 lock:
-	$(PYTHON) scripts/lock.py
+	$(PYTHON) -m scripts.lock
 
 licences: $(TEST)
-	$(BIN)/python scripts/licences.py
+	$(BIN)/python -m scripts.licences
 
 # What soel with all its extras installs: as a bill of materials, and asked for known vulnerabilities.
 bom: $(AUDIT)/.stamp

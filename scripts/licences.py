@@ -14,9 +14,10 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from scripts.lock import NOT_RUN_TIME
+
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-NOT_RUN_TIME = ("benchmarks", "dev", "docs")
 HEAD = """# Licences
 
 soel is under the MIT licence. These packages come with it, or with the extra that is named; those that a package

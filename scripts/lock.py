@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "lock"
 TORCH = ("cuda-", "nvidia-", "torch", "triton")
-RUN_TIME = ["images", "postgres", "ray", "report", "reproduction", "video", "web"]
+NOT_RUN_TIME = ("benchmarks", "dev", "docs")
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+RUN_TIME = [extra for extra in EXTRAS if extra not in NOT_RUN_TIME]
 LOCKS = {"demo": ["report"], "run": RUN_TIME, "test": ["dev"]}  # by extras; `run` is for the bill of materials
 AUDIT = "cyclonedx-bom>=7\npip-audit>=2.9"
 APART = "deepod==0.4.1"  # a peer; it pins an old torch that it does not need

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from scripts import licences
+from scripts import licences, lock
 
 import soel
 
@@ -45,12 +45,12 @@ def test_the_version_is_written_once() -> None:
     assert soel.__version__ not in (ROOT / "CITATION.cff").read_text()
 
 
-RUN_TIME = sorted(set(PROJECT["project"]["optional-dependencies"]) - set(licences.NOT_RUN_TIME))
+RUN_TIME = sorted(set(PROJECT["project"]["optional-dependencies"]) - set(lock.NOT_RUN_TIME))
 
 
-@pytest.mark.parametrize(("lock", "extras"), [("demo", ["report"]), ("run", RUN_TIME), ("test", ["dev"])])
-def test_the_lock_meets_every_requirement(lock: str, extras: list[str]) -> None:
-    pins = read_pins(ROOT / "lock" / f"{lock}.txt") | read_pins(ROOT / "lock" / "torch.txt")
+@pytest.mark.parametrize(("name", "extras"), [("demo", ["report"]), ("run", RUN_TIME), ("test", ["dev"])])
+def test_the_lock_meets_every_requirement(name: str, extras: list[str]) -> None:
+    pins = read_pins(ROOT / "lock" / f"{name}.txt") | read_pins(ROOT / "lock" / "torch.txt")
     unmet = [
         str(requirement)
         for requirement in requirements(*extras)
@@ -59,17 +59,17 @@ def test_the_lock_meets_every_requirement(lock: str, extras: list[str]) -> None:
     assert unmet == [], "run `make lock`"
 
 
-@pytest.mark.parametrize("lock", ["audit", "demo", "run", "test", "torch", "torch-cpu"])
-def test_every_locked_package_has_digests(lock: str) -> None:
-    blocks = (ROOT / "lock" / f"{lock}.txt").read_text().replace("\\\n", "").splitlines()[1:]
+@pytest.mark.parametrize("name", ["audit", "demo", "run", "test", "torch", "torch-cpu"])
+def test_every_locked_package_has_digests(name: str) -> None:
+    blocks = (ROOT / "lock" / f"{name}.txt").read_text().replace("\\\n", "").splitlines()[1:]
     assert blocks
     assert [block.split()[0] for block in blocks if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", block)] == []
 
 
-@pytest.mark.parametrize("lock", ["demo", "run", "test"])
-def test_locks_and_constraints_agree(lock: str) -> None:
-    constraints, pins = read_pins(ROOT / "constraints.txt"), read_pins(ROOT / "lock" / f"{lock}.txt")
-    assert {name: version for name, version in pins.items() if constraints.get(name) != version} == {}
+@pytest.mark.parametrize("name", ["demo", "run", "test"])
+def test_locks_and_constraints_agree(name: str) -> None:
+    constraints, pins = read_pins(ROOT / "constraints.txt"), read_pins(ROOT / "lock" / f"{name}.txt")
+    assert {package: pin for package, pin in pins.items() if constraints.get(package) != pin} == {}
 
 
 def test_both_builds_of_torch_are_of_one_version() -> None:

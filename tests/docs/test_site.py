@@ -62,3 +62,12 @@ def test_the_reference_names_every_verb_and_kit(site: Path) -> None:
     kits = [name for name in soel.testing.__all__ if name.startswith("check_")]
     text = (site / "reference" / "python.html").read_text()
     assert [name for name in kits if f'.{name}"' not in text] == []
+
+
+def test_every_promise_names_tests_that_are_there() -> None:
+    rows = [row for row in (ROOT / "docs" / "security.md").read_text().splitlines() if row.startswith("| ")]
+    promises = rows[: next(place for place, row in enumerate(rows) if "Jupyter" in row)]
+    for row in promises:
+        named = re.findall(r"`(tests/[^`]+)`", row)
+        assert named or "held by" in row, row
+        assert [path for path in named if "def test_" not in (ROOT / path).read_text()] == []
