@@ -19,6 +19,7 @@ NAMES = (
     "diverse_query",
     "features",
     "kill_tells",
+    "faults",
     "tell_latency",
     "startup",
     "large",

@@ -121,6 +121,13 @@ def test_a_block_that_fails_for_its_own_reason_is_not_blamed_on_the_disk(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+def test_a_rename_that_fails_is_told_of_its_target(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "b" / "full").mkdir(parents=True)
+    with pytest.raises(StorageError, match="b cannot be written: "):
+        move(tmp_path / "a", tmp_path / "b")
+
+
 def test_a_moved_folder_takes_its_place(tmp_path: Path) -> None:
     (tmp_path / "a" / "inside").mkdir(parents=True)
     (tmp_path / "b").mkdir()

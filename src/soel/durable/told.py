@@ -48,7 +48,6 @@ def _is_about(error: OSError, path: Path) -> bool:
     """Whether an error is about the path or its draft; writing and syncing fail without a name."""
     if error.filename is None:
         return error.errno in _KINDS or error.errno == errno.EFBIG
-    if not isinstance(error.filename, str | bytes):
-        return False
-    named = os.fsdecode(error.filename)
-    return named in (str(path), str(path.parent)) or named.startswith(str(path.with_name(f".{path.name}")))
+    named = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+    draft = str(path.with_name(f".{path.name}"))
+    return any(name in (str(path), str(path.parent)) or name.startswith(draft) for name in named)

@@ -33,9 +33,12 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
     draft = folder / f"{number:04d}-{secrets.token_hex(8)}.npz"
     with replacing(draft) as file:
         np.savez(file, scores=scores, embeddings=embeddings)
-    digest = digest_of(draft)
-    name = f"{number:04d}-{digest[:12]}.npz"
-    move(draft, folder / name)
+    try:
+        digest = digest_of(draft)
+        name = f"{number:04d}-{digest[:12]}.npz"
+        move(draft, folder / name)
+    finally:
+        draft.unlink(missing_ok=True)
     return name, digest
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import explain, replacing, write_whole
+from soel.durable import explain, replacing, telling, write_whole
 from soel.errors import DamagedError, SessionError
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
@@ -140,10 +140,11 @@ class SessionFolder:
 
 def _claim(folder: Path) -> bool:
     """Whether this call made the folder; of two processes only one does."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        return False
+    with telling(folder):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            return False
     return True
 
 

@@ -1,0 +1,122 @@
+"""What an owner and an annotator do with a session, step by step; begun again, it goes on where it was.
+
+Each step that changes something is announced before and acknowledged after, so that a judge knows what must be there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.api import sessions
+from soel.durable import remove_leftovers
+from soel.exchange.label_files import export_labels
+from soel.session import Session, SessionOptions
+from soel.stores.models import read_model, write_model
+from soel.types import Verdict
+from tests.session.fake_engine import FakeEngine
+
+N_ITEMS, N_ASKED, WHO = 24, 3, "ann"
+GUIDELINES = "Look twice."
+Note = Callable[[str, str, str], None]  # 'try' or 'ok', what, and of which item
+
+
+class FolderEngine(FakeEngine):
+    """The fake engine with model folders of the real form; what it needs on the way lies elsewhere."""
+
+    def save(self, model: Any, folder: Path) -> str:
+        with tempfile.TemporaryDirectory() as scratch:
+            super().save(model, Path(scratch))
+            text = (Path(scratch) / "model.json").read_text()
+        return write_model(folder, {"a": np.zeros(3, np.float32)}, {"text": text})
+
+    def load(self, folder: Path) -> Any:
+        _, content = read_model(folder)
+        with tempfile.TemporaryDirectory() as scratch:
+            (Path(scratch) / "model.json").write_text(content["text"])
+            return super().load(Path(scratch))
+
+
+def write_table(path: Path) -> None:
+    """A small table with two outliers."""
+    values = np.random.default_rng(0).normal(size=(N_ITEMS, 3)).round(3)
+    values[:2] += 9
+    rows = (f"i{n},{a},{b},{c}\n" for n, (a, b, c) in enumerate(values.tolist()))
+    path.write_text("id,a,b,c\n" + "".join(rows))
+
+
+def use_fake_engine() -> None:
+    """Let sessions compute without torch."""
+    setattr(sessions, "engine_maker", lambda place: lambda: FolderEngine(place.config))  # noqa: B010
+
+
+def verdict_of(item: str) -> Verdict:
+    """What the annotator thinks of an item."""
+    return Verdict.ANOMALY if item in ("i0", "i1") else Verdict.NORMAL
+
+
+def work(folder: Path, table: Path, note: Note) -> None:
+    """Do whatever is not done yet."""
+    if not (folder / "config.json").exists():
+        note("try", "create", "")
+        remove_leftovers(folder)
+        sessions.create_session(folder, table, SessionOptions(id_column="id", budget=2 * N_ASKED)).close()
+        note("ok", "create", "")
+    with closing(sessions.open_session(folder)) as session:
+        _label(session, 1, note)
+        if session.guidelines != GUIDELINES:
+            note("try", "guidelines", "")
+            session.write_guidelines(GUIDELINES)
+            note("ok", "guidelines", "")
+        _change_mind(session, note)
+        _label(session, 1, note)
+        if not session.state.fits:
+            note("try", "fit", "")
+            session.fit()
+            note("ok", "fit", "")
+        _label(session, 2, note)
+        for name in ("labels.csv", "labels.json"):
+            note("try", "export", name)
+            export_labels(session, Path(name).suffix[1:], folder / name)
+            note("ok", "export", name)
+        note("try", "score", "")
+        sessions.score_file(session, None, folder / "scores.csv")
+        note("ok", "score", "")
+
+
+def _label(session: Session, number: int, note: Note) -> None:
+    """Ask, and answer every question of the first `number` rounds."""
+    if len(session.state.rounds) < number:
+        note("try", "round", str(number))
+        session.ask(N_ASKED)
+        note("ok", "round", str(number))
+    for drawn in session.state.rounds[:number]:
+        for item in (draw.item for draw in drawn.asked):
+            wanted = verdict_of(item)
+            vote = session.state.vote_of(item, WHO)
+            if vote is None or vote.verdict != wanted:
+                note("try", wanted.value, item)
+                session.tell({item: wanted}, WHO)
+                note("ok", wanted.value, item)
+
+
+def _change_mind(session: Session, note: Note) -> None:
+    """Say the opposite of one item once, take it back, and note that this was done."""
+    item = session.state.rounds[0].asked[0].item
+    if any(each.text == "sure" for each in session.state.notes_of(item)):
+        return
+    other = Verdict.NORMAL if verdict_of(item) is Verdict.ANOMALY else Verdict.ANOMALY
+    note("try", other.value, item)
+    session.tell({item: other}, WHO)
+    note("ok", other.value, item)
+    note("try", "undo", item)
+    session.undo(WHO)
+    note("ok", "undo", item)
+    note("try", "note", item)
+    session.note(item, "sure", WHO)
+    note("ok", "note", item)
