@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soel.api import sessions
+from soel.api.scores import make_scorer
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.streams import open_stream
 from soel.data.thinning import draw_rows, write_sample
@@ -180,7 +181,7 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
     with closing(sessions.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
-        scorer = sessions.make_scorer(session, None, whole=True)
+        scorer = make_scorer(session, None)
         blocks = (block for part in stream.parts for block in stream.blocks(part))
         encoded = [scorer.encoder.encode(block.frame) for block in blocks]
 

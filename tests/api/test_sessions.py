@@ -61,7 +61,7 @@ def look(folder: Path, out: Path) -> Session:
     with closing(sessions.open_session(folder)) as session:
         assert session.status().n_labels == 3
         export_labels(session, "csv", out)
-        assert len(sessions.rows(session, list(session.ids)[:2])[1]) == 2
+        assert len(sessions.read_rows(session, list(session.ids)[:2])[1]) == 2
         return session
 
 

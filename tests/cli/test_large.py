@@ -78,7 +78,7 @@ def test_a_pool_is_drawn_and_everything_is_scored(run: Run, tmp_path: Path, form
     assert said.code == 0, said.err
     assert f"of {N_ROWS} items raise an alarm; scores are in {folder / 'scores.parquet'}" in said.out
     scores = pq.read_table(folder / "scores.parquet")
-    assert scores.column("id").to_pylist() == [f"k{row}" for row in range(N_ROWS)]
+    assert scores.column("key").to_pylist() == [f"k{row}" for row in range(N_ROWS)]
     assert sorted(scores.column("rank").to_pylist()) == list(range(1, N_ROWS + 1))
 
 
@@ -137,12 +137,19 @@ def test_a_number_of_alarms_is_meant_of_all_rows(run: Run, session: Path) -> Non
     assert said.document["n_alarms"] == 9
 
 
+def test_a_number_of_alarms_is_meant_of_the_rows_that_are_scored(run: Run, session: Path, tmp_path: Path) -> None:
+    pq.write_table(table().slice(10, 20), tmp_path / "new.parquet")
+    other = ("score", session, "--data", tmp_path / "new.parquet", "--out", tmp_path / "new.csv", "--json")
+    assert run(*other, "--threshold", "alarms=5").document["n_alarms"] == 5
+    assert [row["rank"] for row in read_rows(tmp_path / "new.csv") if row["alarm"] == "True"] != []
+
+
 def test_other_rows_with_and_without_labels(run: Run, session: Path, tmp_path: Path) -> None:
     for name, other in {"a": table().slice(10, 20), "b": table().slice(10, 20).drop_columns(["truth"])}.items():
         pq.write_table(other, tmp_path / f"{name}.parquet")
         out = tmp_path / f"{name}-scores.csv"
         assert run("score", session, "--data", tmp_path / f"{name}.parquet", "--out", out).code == 0
-        assert [row["id"] for row in read_rows(out)] == [f"k{row}" for row in range(10, 30)]
+        assert [row["key"] for row in read_rows(out)] == [f"k{row}" for row in range(10, 30)]
 
 
 def test_other_columns_are_named(run: Run, session: Path, tmp_path: Path) -> None:

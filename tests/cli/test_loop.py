@@ -6,6 +6,7 @@ import pyarrow.parquet
 import pytest
 
 from soel.data.csv_cells import read_rows, write_rows
+from soel.scoring.score_table import COLUMNS
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill, write_table
 
 
@@ -27,10 +28,10 @@ def test_the_whole_loop_with_a_spreadsheet(run: Run, folder: Path) -> None:
     assert fitted["estimate"]["diagnostics"] == {"weight": None}
     scored = run("score", folder, "--json").document
     rows = read_rows(folder / "scores.csv")
-    assert list(rows[0]) == ["id", "score", "rank", "is_anomaly"]
+    assert list(rows[0]) == ["name", *COLUMNS]
     assert len(rows) == scored["n_items"] == N_ROWS
-    assert {row["id"] for row in rows if int(row["rank"]) <= N_FAR} == {f"=n{row}" for row in range(N_FAR)}
-    assert sum(row["is_anomaly"] == "True" for row in rows) == scored["n_alarms"] > 0
+    assert {row["name"] for row in rows if int(row["rank"]) <= N_FAR} == {f"=n{row}" for row in range(N_FAR)}
+    assert sum(row["alarm"] == "True" for row in rows) == scored["n_alarms"] > 0
     status = run("status", folder, "--json").document
     assert (status["n_labels"], status["n_left"], status["fit_is_current"]) == (6, 14, True)
 
@@ -111,9 +112,10 @@ def test_new_rows_are_scored_with_or_without_the_label_column(run: Run, folder: 
     out = tmp_path / "new.parquet"
     scored = run("score", folder, "--data", new, "--out", out, "--threshold", "share=0.25", "--json").document
     columns = pyarrow.parquet.read_table(out).to_pydict()
-    assert list(columns) == ["id", "score", "rank", "is_anomaly"]
-    assert columns["id"] == [f"=n{row}" for row in range(12)]
-    assert sum(columns["is_anomaly"]) == scored["n_alarms"]
+    assert list(columns) == ["name", *COLUMNS]
+    assert sorted(columns["name"]) == sorted(f"=n{row}" for row in range(12))
+    assert columns["rank"] == list(range(1, 13))
+    assert sum(columns["alarm"]) == scored["n_alarms"]
     rows = [{k: v for k, v in row.items() if k != "truth"} for row in read_rows(new)]
     bare = tmp_path / "bare.csv"
     bare.write_text("\n".join(",".join(cells) for cells in (rows[0], *(row.values() for row in rows))))

@@ -31,7 +31,7 @@ def test_scores_rules_and_report(folder: Path, tmp_path: Path) -> None:
     assert main(["score", str(folder), "--threshold", "alarms=3", "--out", str(tmp_path / "three.csv")]) == 0
     usual, three = read_rows(folder / "scores.csv"), read_rows(tmp_path / "three.csv")
     assert [row["score"] for row in usual] == [row["score"] for row in three]
-    assert sorted(int(row["rank"]) for row in three if row["is_anomaly"] == "True") == [1, 2, 3]
+    assert sorted(int(row["rank"]) for row in three if row["alarm"] == "True") == [1, 2, 3]
     assert len(usual) == N_ROWS
     assert main(["report", str(folder)]) == 0
     assert "table.csv" in (folder / "report.html").read_text(encoding="utf-8")

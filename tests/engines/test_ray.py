@@ -20,7 +20,7 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from soel.api import sessions
+from soel.api import scores, sessions
 from soel.data.csv_cells import read_rows
 from soel.engines.ray import clusters
 from soel.engines.ray.clusters import ClusterOptions
@@ -150,7 +150,7 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     tell(session, asked)
     session.fit()
     out = session.folder.path / "scores.csv"
-    sessions.score_file(session, None, out)
+    scores.score_file(session, None, out)
     return end(session, out, asked, {})
 
 
@@ -166,7 +166,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     tell(session, asked)
     session.fit(harm.after_an_epoch("training"))
     with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets[1:]):
-        sessions.score_file(session, None, place / "scores.csv")
+        scores.score_file(session, None, place / "scores.csv")
     return end(session, place / "scores.csv", asked, harm.killed)
 
 
@@ -200,7 +200,7 @@ def test_a_full_disk_is_named(harmed: Story, nodes: Nodes, tmp_path: Path, monke
     monkeypatch.setattr(cluster_scoring, "ScorePart", ScorePartOnFullDisk)
     session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     with pytest.raises(SessionError, match=r"cannot be written to .*scores\.parquet\.parts: File too large.* kept"):
-        sessions.score_file(session, None, tmp_path / "scores.parquet")
+        scores.score_file(session, None, tmp_path / "scores.parquet")
     session.close()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.api import sessions
+from soel.api import scores, sessions
 from soel.durable import remove_leftovers
 from soel.exchange.label_files import export_labels
 from soel.session import Session, SessionOptions
@@ -85,7 +85,7 @@ def work(folder: Path, table: Path, note: Note) -> None:
             export_labels(session, Path(name).suffix[1:], folder / name)
             note("ok", "export", name)
         note("try", "score", "")
-        sessions.score_file(session, None, folder / "scores.csv")
+        scores.score_file(session, None, folder / "scores.csv")
         note("ok", "score", "")
 
 

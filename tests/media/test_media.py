@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from soel.api import sessions
+from soel.api import scores, sessions
 from soel.errors import DataError, LabelError, SchemaError, SessionError
 from soel.features import extractors
 from soel.features.extractors import RESNET152, file_digest
@@ -56,7 +56,7 @@ def session(tmp_path: Path, folder: Path) -> Iterator[Session]:
 def test_a_folder_becomes_a_session(session: Session) -> None:
     assert session.config.n_items == 9
     assert session.folder.pool.shape == (9, 6)
-    names, rows = sessions.rows(session, session.ids[:2])
+    names, rows = sessions.read_rows(session, session.ids[:2])
     assert names == ["name"]
     assert rows == [["odd/picture0.png"], ["odd/picture3.png"]]
     known = sessions.read_source(session).excluded["label"].tolist()
@@ -68,8 +68,8 @@ def test_a_moved_folder_scores_under_the_same_ids(session: Session, folder: Path
     session.tell(dict.fromkeys(asked.items, "normal"))
     session.fit()
     folder.rename(tmp_path / "elsewhere")
-    own = sessions.score_file(session, None, tmp_path / "own.csv")
-    moved = sessions.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
+    own = scores.score_file(session, None, tmp_path / "own.csv")
+    moved = scores.score_file(session, tmp_path / "elsewhere", tmp_path / "moved.csv")
     assert {row["id"]: row["score"] for row in own["top"]} == {row["id"]: row["score"] for row in moved["top"]}
 
 
@@ -78,7 +78,7 @@ def test_other_weights_than_the_session_s_are_refused(
 ) -> None:
     monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
     with pytest.raises(DataError, match="another one"):
-        sessions.score_file(session, folder, tmp_path / "a.csv")
+        scores.score_file(session, folder, tmp_path / "a.csv")
 
 
 def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:

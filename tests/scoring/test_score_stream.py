@@ -73,8 +73,12 @@ def expected(folder: Path, stream: Stream) -> list[dict[str, object]]:
     encoder = scorer_for(folder, Counting()).encoder
     scores = np.concatenate([Counting()(encoder.encode(table.frame)) for table in tables])
     scored = ranked(tuple(name for table in tables for name in table.ids), scores, scores > 2)
-    rows = zip(scored.ids, scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist(), strict=True)
-    return [dict(zip(("id", "score", "rank", "is_anomaly"), row, strict=True)) for row in rows]
+    rows = zip(scored.ids, scored.ranks.tolist(), scores.tolist(), scored.is_anomaly.tolist(), strict=True)
+    unknown = {"label": None, "who": None}
+    return [
+        {"key": name, "rank": rank, "score": score, "probability": None, "alarm": alarm, **unknown}
+        for name, rank, score, alarm in rows
+    ]
 
 
 @contextmanager
@@ -97,7 +101,7 @@ def test_parquet_in_parquet_out(
     assert pq.read_table(out).to_pylist() == expected
     assert told[-1] == (N_ROWS, N_ROWS)
     assert said["n_items"] == N_ROWS
-    assert said["n_alarms"] == sum(row["is_anomaly"] is True for row in expected)
+    assert said["n_alarms"] == sum(row["alarm"] is True for row in expected)
     assert said["top"] == sorted(expected, key=lambda row: row["rank"])[:10]  # type: ignore[arg-type,return-value]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "scores.parquet"]
 
@@ -109,7 +113,9 @@ def test_as_csv_and_as_a_folder(
 
     score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores.csv")
     score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
-    assert read_rows(tmp_path / "scores.csv") == [{k: str(v) for k, v in row.items()} for row in expected]
+    assert read_rows(tmp_path / "scores.csv") == [
+        {k: "" if v is None else str(v) for k, v in row.items()} for row in expected
+    ]
     parts = sorted((tmp_path / "scores").iterdir())
     assert len(parts) == N_FILES
     assert [row for part in parts for row in pq.read_table(part).to_pylist()] == expected
@@ -120,7 +126,7 @@ def test_as_csv_and_as_a_folder(
 def test_a_number_of_alarms_is_kept_exactly(stream: Stream, folder: Path, tmp_path: Path) -> None:
     said = score_stream(stream, scorer_for(folder, Counting(), n_alarms=7), tmp_path / "s.parquet")
     assert said["n_alarms"] == 7
-    flagged = pq.read_table(tmp_path / "s.parquet").filter(pa.compute.field("is_anomaly")).column("rank").to_pylist()
+    flagged = pq.read_table(tmp_path / "s.parquet").filter(pa.compute.field("alarm")).column("rank").to_pylist()
     assert sorted(flagged) == list(range(1, 8))
 
 

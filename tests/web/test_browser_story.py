@@ -188,7 +188,7 @@ def download(page: Page, path: Path, n_items: int) -> None:
         page.locator("#download-csv").click()
     download.value.save_as(path)
     rows = read_rows(path)
-    assert (len(rows), sum(row["is_anomaly"] == "True" for row in rows)) == (n_items, 7)
+    assert (len(rows), sum(row["alarm"] == "True" for row in rows)) == (n_items, 7)
 
 
 def confirm_one(page: Page) -> None:

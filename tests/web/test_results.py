@@ -47,10 +47,10 @@ def test_scores_come_as_csv_and_parquet_at_the_chosen_threshold(still: Page, tmp
     assert "attachment" in answer.headers["content-disposition"]
     path = tmp_path / "scores.csv"
     path.write_bytes(answer.content)
-    assert sum(row["is_anomaly"] == "True" for row in read_rows(path)) == 3
+    assert sum(row["alarm"] == "True" for row in read_rows(path)) == 3
     content = still.client.get("/api/scores.parquet", params={"threshold": cut}).content
     table = pyarrow.parquet.read_table(io.BytesIO(content))
-    assert (table.num_rows, sum(table["is_anomaly"].to_pylist())) == (N_ITEMS, 3)
+    assert (table.num_rows, sum(table["alarm"].to_pylist())) == (N_ITEMS, 3)
     assert still.client.get("/api/scores.csv", params={"threshold": "nan"}).status_code == 422
 
 

@@ -1,4 +1,4 @@
-"""Session folders put together: create, open, show rows, score files, write the report."""
+"""Session folders put together: create, open, show rows, write the report."""
 
 from __future__ import annotations
 
@@ -16,27 +16,19 @@ import numpy as np
 from soel.api.machine import has_gpu
 from soel.api.pool import PoolSource, Sampling, read_pool
 from soel.data.columns import readable_time
-from soel.data.csv_cells import write_rows
 from soel.data.encoder import Encoder
-from soel.data.frame import as_frame
 from soel.data.reading.options import ReadOptions, as_options
-from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.data.thinning import write_sample
-from soel.durable import building, copy_whole, explain, replacing, write_whole
+from soel.durable import building, copy_whole, explain, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
-from soel.errors import ConfigError, DamagedError, DataError, SchemaError, SessionError
-from soel.media.picture_pool import MEDIA, MediaOptions, read_new_pictures
-from soel.metrics.threshold import parse_threshold
+from soel.errors import ConfigError, DamagedError, SessionError
+from soel.media.picture_pool import MEDIA, MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
-from soel.scoring.cluster_scoring import scoring_on
-from soel.scoring.score_stream import N_TOP, SCORE_COLUMNS, Scorer, check_out, score_stream
-from soel.scoring.streaming import open_other, open_whole
-from soel.session import Engine, Scored, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.answers import Answer, read_verdict
+from soel.session import Answer, Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.stores.event_stores import new_store, open_store, stored_address
-from soel.types import LABEL_WORDS, UNLABELLED, Floats, Progress
+from soel.types import UNLABELLED, Floats, Label, Verdict
 from soel.validation import check_labels
 
 
@@ -156,71 +148,17 @@ def take_known_labels(session: Session, who: str) -> int:
         raise ConfigError(f"There is no column whose labels could be taken in as answers of {who!r}. Name one.")
     cells = read_source(session).excluded[session.config.label_column]
     codes = check_labels(cells, len(cells))
-    words = {int(code): word for word, code in LABEL_WORDS.items()}
     labelled = np.flatnonzero(codes != UNLABELLED)
-    answers = [(who, Answer(session.ids[row], read_verdict(words[int(codes[row])]))) for row in labelled]
+    answers = [(who, Answer(session.ids[row], Verdict(Label(codes[row]).word))) for row in labelled]
     session.take_in(answers, [], [])
     return len(answers)
 
 
-def rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+def read_rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
     """The header and the readable values of these items, without the id and the label column."""
     frame, row_of = read_source(session).frame, {item: row for row, item in enumerate(session.ids)}
     columns = list(frame.columns.values())
     return list(frame.columns), [[_readable(c[row_of[item]]) for c in columns] for item in ids]
-
-
-def score_file(
-    session: Session,
-    data: str | Path | None,
-    out: Path,
-    threshold: str | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Score a table, or all the session's own data, and write id, score, rank and is_anomaly as CSV or Parquet.
-
-    Rows that are too many for memory are read in parts; `out` may then be a folder, too.
-    """
-    out = Path(out)
-    if threshold is not None:
-        parse_threshold(threshold)
-    stream = _stream(session, data)
-    if stream is not None:
-        check_out(out)
-        return score_stream(stream, make_scorer(session, threshold, whole=data is None), out, progress)
-    if out.suffix.lower() not in (".csv", ".parquet"):
-        raise ConfigError(f"Scores are written as .csv or .parquet, got {out.name!r}; choose one of them.")
-    if data is None:
-        scored = session.score(rule=threshold)
-    else:
-        ids, features = _read_new(session, Path(data))
-        scored = session.score(features, ids, threshold)
-    write_scores(out, scored)
-    return _summary(scored, out)
-
-
-def _stream(session: Session, data: str | Path | None) -> Stream | None:
-    """What is to be scored as a stream; None where it fits into memory."""
-    if data is None:
-        return None if session.folder.whole is None else open_whole(session, read_encoder(session.folder))
-    if (session.folder.path / MEDIA).exists():
-        return None
-    return open_other(session, data, read_encoder(session.folder))
-
-
-def make_scorer(session: Session, rule: str | None, whole: bool) -> Scorer:
-    """What scores a stream. A number of alarms is meant of the whole data, of which the pool is only a part."""
-    wanted = parse_threshold(rule or session.config.threshold)
-    n_alarms = int(wanted.value or 0) if whole and wanted.kind == "alarms" else None
-    ref, model = session.fitted(rule if n_alarms is None else None)
-    return Scorer(
-        ref.fingerprint,
-        read_encoder(session.folder),
-        model.score,
-        model.alarms,
-        n_alarms,
-        scoring_on(session.engine, model),
-    )
 
 
 def write_report(session: Session, out: Path) -> Path:
@@ -247,52 +185,6 @@ def _build(
         for name, content in pool.beside.items():
             write_whole(partial / name, content)
         lay_out(partial, config, pool.table.ids.tolist(), features)
-
-
-def _read_new(session: Session, data: Path) -> tuple[list[str], Floats]:
-    """Ids and features of new items, read as the pool was."""
-    encoder = read_encoder(session.folder)
-    if (session.folder.path / MEDIA).exists():
-        ids, matrix = read_new_pictures(session.folder.path, data)
-        return ids, encoder.encode(as_frame(matrix))
-    table = _read_new_rows(session.config, data, encoder)
-    return table.ids.tolist(), encoder.encode(table.frame)
-
-
-def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
-    """New rows; the label column of the session may be among their columns or not."""
-    if config.label_column:
-        try:
-            return read_table(data, config.id_column, [config.label_column], reading=encoder.how)
-        except SchemaError:
-            pass
-    return read_table(data, config.id_column, (), reading=encoder.how)
-
-
-def write_scores(out: Path, scored: Scored) -> None:
-    """Write id, score, rank and is_anomaly as CSV or Parquet, by the suffix."""
-    columns = (list(scored.ids), scored.scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist())
-    if out.suffix.lower() == ".csv":
-        write_rows(out, SCORE_COLUMNS, zip(*columns, strict=True))
-        return
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
-    with replacing(out, make_parent=False) as file:
-        parquet.write_table(pyarrow.table(dict(zip(SCORE_COLUMNS, columns, strict=True))), file)
-
-
-def _summary(scored: Scored, out: Path) -> dict[str, Any]:
-    top = scored.ranks.argsort()[:N_TOP]
-    values = (scored.ids, scored.scores.tolist(), scored.ranks.tolist(), scored.is_anomaly.tolist())
-    return {
-        "out": str(out),
-        "n_items": len(scored.ids),
-        "n_alarms": int(scored.is_anomaly.sum()),
-        "top": [dict(zip(SCORE_COLUMNS, (v[row] for v in values), strict=True)) for row in top],
-    }
 
 
 def _readable(value: Any) -> Any:

@@ -17,7 +17,7 @@ N_SHOWN = 5
 def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     """Write one line per item, with the data's own columns to judge it by."""
     _check_replaceable(session, out)
-    header, rows = sessions.rows(session, items)
+    header, rows = sessions.read_rows(session, items)
     lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
     write_rows(out, [*COLUMNS, *_tell_apart(header)], lines)
 

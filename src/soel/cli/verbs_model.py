@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     report.set_defaults(handler=run_report)
 
 
-OUT_HELP = ".csv or .parquet (default: DIR/scores.csv); of data read in parts also a folder (default: scores.parquet)"
+OUT_HELP = ".csv, .parquet, .json (default: DIR/scores.csv); of data read in parts, a folder (default: scores.parquet)"
 
 
 def run_fit(args: argparse.Namespace) -> Reply:
@@ -53,14 +55,22 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
-    from soel.api import sessions
+    from soel.api.scores import score_file
 
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if session.folder.whole is None else "scores.parquet")
-        document = sessions.score_file(session, args.data, out, args.threshold, bar)
+        document = score_file(session, args.data, out, args.threshold, bar)
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
-    lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {row['id']}" for row in document["top"]]
+    lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {_describe_item(row)}" for row in document["top"]]
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]))
+
+
+def _describe_item(row: Mapping[str, Any]) -> str:
+    """What an item is called, by the columns before its rank; the id only where there is nothing else."""
+    names = dict(takewhile(lambda cell: cell[0] != "rank", row.items()))
+    shown = {name: value for name, value in names.items() if value is not None and (name != "id" or len(names) == 1)}
+    plain = len(shown) == 1 and "row" not in shown
+    return ", ".join(str(value) if plain else f"{name} {value}" for name, value in shown.items())
 
 
 def run_report(args: argparse.Namespace) -> Reply:

@@ -15,7 +15,7 @@ from soel.errors import DamagedError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
-from soel.features.items import Skipped, Source, describe
+from soel.features.items import MediaItem, Skipped, Source, describe
 from soel.features.source import Reading, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
@@ -71,8 +71,8 @@ def read_picture_pool(
     return PicturePool(path, None if labels is None else "label", features.matrix, note)
 
 
-def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[str], Floats]:
-    """Ids and features of other pictures, by the extractor of the session in `folder`."""
+def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[MediaItem], Floats]:
+    """Other pictures and their features, by the extractor of the session in `folder`."""
     note = read_note(folder)
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
@@ -80,7 +80,7 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     features = extract(source, extractor, cache_folder(), progress)
-    return [source.items[row].id for row in features.rows], features.matrix
+    return [source.items[row] for row in features.rows], features.matrix
 
 
 def read_note(folder: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from soel.types import Floats
 KINDS = {
     "contamination": "as many alarms as anomalies are estimated",
     "share": "a fixed share of the pool, as in share=0.02",
-    "alarms": "a number of alarms in the pool, as in alarms=50",
+    "alarms": "a number of alarms in what is scored, as in alarms=50",
     "false-alarms": "a tolerated share of the normal items, as in false-alarms=0.01",
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,10 @@ from soel.data.rank_files import write_ranks, write_scores
 from soel.data.streams import Stream
 from soel.durable import move, replacing
 from soel.errors import ConfigError, SessionError
+from soel.scoring.score_table import COLUMNS, N_TOP, free_name
 from soel.scoring.scored_parts import ScoredParts, scored_parts
 from soel.types import Counted, Floats, Progress
 
-SCORE_COLUMNS = ("id", "score", "rank", "is_anomaly")
-N_TOP = 10
 ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]
 
 
@@ -32,6 +32,7 @@ class Scorer:
     """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
 
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
+    probabilities: (n,) scores -> (n,) of being an anomaly, or None. said: label and annotator by item.
     """
 
     model: str
@@ -40,6 +41,8 @@ class Scorer:
     alarms: Callable[[Floats], np.ndarray]
     n_alarms: int | None = None
     elsewhere: ScoreParts | None = None
+    probabilities: Callable[[Floats], Floats | None] = lambda scores: None
+    said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""
@@ -47,7 +50,7 @@ class Scorer:
 
 
 def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """Write id, score, rank and is_anomaly of all rows; returns how many there are, alarms and the top of the list.
+    """Write id, rank, score, probability, alarm, label and who of all rows, in their order; returns a summary.
 
     out: .csv, .parquet, or a folder of Parquet parts. It is there whole or not at all; run again, the command goes on
     after the last finished part.
@@ -60,7 +63,8 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             ranks = write_ranks(parts.folder / "ranks", scores)
             summary = _Summary(out)
             move(
-                _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_add_ranks(parts, scorer, ranks))), out
+                _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_add_columns(parts, scorer, ranks))),
+                out,
             )
     except OSError as error:
         why = error.strerror or str(error)
@@ -110,13 +114,26 @@ def _encode_blocks(stream: Stream, parts: Iterable[Part], encoder: Encoder) -> I
             yield part, block.ids, encoder.encode(block.frame)
 
 
-def _add_ranks(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
+def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
     """The finished parts as Arrow tables with all columns."""
     arrow = import_module("pyarrow")
     for part in parts.stream.parts:
         table, own = parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
-        flags = scorer.flag(table.column("score").to_numpy(), own)
-        yield table.append_column("rank", arrow.array(own)).append_column("is_anomaly", arrow.array(flags))
+        ids, scores = table.column("id"), table.column("score").to_numpy()
+        found = scorer.probabilities(scores)
+        probabilities = arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
+        label, who = _said(scorer.said, ids)
+        columns = (own, scores, probabilities, scorer.flag(scores, own), label, who)
+        named = {free_name(parts.stream.id_column or "id", COLUMNS): ids}
+        yield arrow.table(named | dict(zip(COLUMNS, columns, strict=True)))
+
+
+def _said(said: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:
+    """Label and annotator of each id, null where nobody said anything."""
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    at = compute.index_in(ids, value_set=arrow.array(list(said), arrow.string()))
+    labels, names = ([pair[part] for pair in said.values()] for part in (0, 1))
+    return tuple(arrow.array(values, arrow.string()).take(at) for values in (labels, names))
 
 
 class _Summary:
@@ -129,7 +146,7 @@ class _Summary:
         compute = import_module("pyarrow.compute")
         for table in tables:
             self.document["n_items"] += len(table)
-            self.document["n_alarms"] += compute.sum(table.column("is_anomaly")).as_py() or 0
+            self.document["n_alarms"] += compute.sum(table.column("alarm")).as_py() or 0
             self.document["top"] += table.filter(compute.field("rank") <= N_TOP).to_pylist()
             yield table
         self.document["top"].sort(key=lambda row: row["rank"])
@@ -138,7 +155,9 @@ class _Summary:
 def _write(draft: Path, tables: Iterator[Any]) -> Path:
     """Write all rows in the form that the suffix says; a folder gets one file per part."""
     if draft.suffix == ".csv":
-        write_rows(draft, SCORE_COLUMNS, (row.values() for table in tables for row in table.to_pylist()))
+        first = next(tables)
+        rows = (row.values() for table in chain([first], tables) for row in table.to_pylist())
+        write_rows(draft, first.column_names, rows)
     elif draft.suffix == ".parquet":
         _write_parquet(draft, tables)
     else:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.api import sessions
+from soel.api.scores import name_items
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, read_outcome
+from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
 from soel.types import Estimate, Floats
 from soel.web.ports import Card
@@ -78,10 +79,12 @@ class Results:
         """Scores, ranks and alarms of all items as a CSV or Parquet file."""
         outcome = self.outcome()
         cut = outcome.threshold if threshold is None else threshold
-        scored = outcome.scored(self._view_model.session.ids, cut)
+        session = self._view_model.session
+        scored = outcome.scored(session.ids, cut)
+        table = build_score_table(scored, name_items(session), session.state, outcome.probabilities)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"scores{suffix}"
-            sessions.write_scores(path, scored)
+            table.write(path)
             return path.read_bytes()
 
     def _top(self, state: SessionState, outcome: Outcome, row: int, rank: int) -> TopItem:

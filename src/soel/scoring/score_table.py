@@ -1,0 +1,135 @@
+"""Scores as people read them: items under the names they know, most anomalous first, as CSV, Parquet or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from soel.data.csv_cells import write_rows
+from soel.durable import replacing, write_whole
+from soel.errors import ConfigError, DataError
+from soel.features.items import MediaItem
+from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
+from soel.session import Scored, SessionState
+from soel.types import Floats
+
+COLUMNS = ("rank", "score", "probability", "alarm", "label", "who")
+SUFFIXES = (".csv", ".parquet", ".json")
+N_TOP = 10
+Names = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Columns by name, all of one length, sorted by rank."""
+
+    columns: Mapping[str, list[Any]]
+
+    def __len__(self) -> int:
+        return len(self.columns["rank"])
+
+    def rows(self, n: int | None = None) -> list[dict[str, Any]]:
+        """The first `n` rows, or all of them."""
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.head(n), strict=True)]
+
+    def head(self, n: int | None) -> list[list[Any]]:
+        """The columns, cut after `n` rows."""
+        return [column[:n] for column in self.columns.values()]
+
+    def summary(self, out: Path) -> dict[str, Any]:
+        """What a command says about it."""
+        alarms = sum(self.columns["alarm"])
+        return {"out": str(out), "n_items": len(self), "n_alarms": alarms, "top": self.rows(N_TOP)}
+
+    def write(self, out: Path) -> None:
+        """Write it in the form that the suffix says."""
+        suffix = check_suffix(out)
+        if suffix == ".csv":
+            write_rows(out, list(self.columns), zip(*self.columns.values(), strict=True))
+        elif suffix == ".json":
+            write_whole(out, (json.dumps(self.rows(), ensure_ascii=False, indent=1) + "\n").encode())
+        else:
+            _write_parquet(out, self.columns)
+
+
+def build_score_table(
+    scored: Scored, names: Names, state: SessionState, probabilities: Floats | None = None
+) -> ScoreTable:
+    """The scores of items with what they are called and what was said about them.
+
+    names: columns that say what each item is called, in the order of the scores. probabilities: (n,) of being an
+    anomaly, None where the model does not know.
+    """
+    said = said_about(state)
+    labels, who = zip(*(said.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
+    own = {
+        "rank": scored.ranks.tolist(),
+        "score": scored.scores.tolist(),
+        "probability": [None] * len(scored.ids) if probabilities is None else probabilities.tolist(),
+        "alarm": scored.is_anomaly.tolist(),
+        "label": labels,
+        "who": who,
+    }
+    order = np.argsort(scored.ranks, kind="stable").tolist()
+    columns = {free_name(name, own): list(values) for name, values in names.items()} | own
+    return ScoreTable({name: [values[row] for row in order] for name, values in columns.items()})
+
+
+def said_about(state: SessionState) -> dict[str, tuple[str, str]]:
+    """The label of each labelled item as a word, and who said so last."""
+    return {item: (label.word, state.answers[item].who) for item, label in state.labels.items()}
+
+
+def name_rows(ids: Sequence[str], id_column: str | None) -> dict[str, Sequence[Any]]:
+    """Rows of a table: the id column under its own name; without one, the number of the row, from 1, and its id."""
+    if id_column is not None:
+        return {id_column: ids}
+    return {"row": range(1, len(ids) + 1), "id": ids}
+
+
+def name_pictures(items: Sequence[MediaItem]) -> dict[str, Sequence[Any]]:
+    """Pictures by file and folder, frames by clip and second, others by what they are called."""
+    paths = [PurePosixPath(item.name) if _is_file(item) else None for item in items]
+    columns: dict[str, Sequence[Any]] = {
+        "file": [None if path is None else path.name for path in paths],
+        "folder": [None if path is None or len(path.parts) == 1 else str(path.parent) for path in paths],
+        "name": [
+            item.name if path is None and not item.clip else None for item, path in zip(items, paths, strict=True)
+        ],
+        "clip": [item.clip or None for item in items],
+        "second": [item.time for item in items],
+        "id": [item.id for item in items],
+    }
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
+
+
+def _is_file(item: MediaItem) -> bool:
+    return PurePosixPath(item.name).suffix.lower() in PICTURE_SUFFIXES
+
+
+def check_suffix(out: Path) -> str:
+    """The form that a file's name asks for."""
+    suffix = out.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(f"Scores are written as {', '.join(SUFFIXES)}, got {out.name!r}; choose one of them.")
+    return suffix
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name of a data's column, told apart from those of the scores."""
+    return f"data {name}" if name in taken else name
+
+
+def _write_parquet(out: Path, columns: Mapping[str, list[Any]]) -> None:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
+    with replacing(out) as file:
+        parquet.write_table(pyarrow.table(dict(columns)), file)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+
+from soel.data.csv_cells import read_rows
+from soel.errors import ConfigError
+from soel.features.items import MediaItem
+from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, name_pictures, name_rows
+from soel.session import Answer, SessionState, fold
+from soel.session.results import ranked
+from soel.types import Verdict
+
+IDS = ("p1", "p2", "p3")
+
+
+@pytest.fixture
+def state() -> SessionState:
+    return fold([Answer("p2", Verdict.NORMAL).event("Ann"), Answer("p1", Verdict.SKIP).event("Ann")], budget=5)
+
+
+@pytest.fixture
+def table(state: SessionState) -> ScoreTable:
+    scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
+    return build_score_table(scored, name_rows(IDS, "pump"), state, np.array([0.1, 0.9, 0.4]))
+
+
+def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> None:
+    assert list(table.columns) == ["pump", *COLUMNS]
+    assert table.rows() == [
+        {"pump": "p2", "rank": 1, "score": 2.0, "probability": 0.9, "alarm": True, "label": "normal", "who": "Ann"},
+        {"pump": "p3", "rank": 2, "score": 1.0, "probability": 0.4, "alarm": True, "label": None, "who": None},
+        {"pump": "p1", "rank": 3, "score": 0.5, "probability": 0.1, "alarm": False, "label": None, "who": None},
+    ]
+    assert table.summary(Path("x.csv"))["n_alarms"] == 2
+
+
+def test_every_form_holds_the_same(table: ScoreTable, tmp_path: Path) -> None:
+    for suffix in (".csv", ".parquet", ".json"):
+        table.write(tmp_path / f"scores{suffix}")
+    assert json.loads((tmp_path / "scores.json").read_text()) == table.rows()
+    assert pyarrow.parquet.read_table(tmp_path / "scores.parquet").to_pylist() == table.rows()
+    written = [{name: "" if value is None else str(value) for name, value in row.items()} for row in table.rows()]
+    assert read_rows(tmp_path / "scores.csv") == written
+    with pytest.raises(ConfigError, match=r"got 'scores\.txt'"):
+        table.write(tmp_path / "scores.txt")
+
+
+def test_a_column_of_the_data_does_not_hide_one_of_the_scores(state: SessionState) -> None:
+    scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.zeros(3, bool))
+    table = build_score_table(scored, name_rows(IDS, "rank"), state)
+    assert (table.columns["data rank"], table.columns["rank"]) == (["p2", "p3", "p1"], [1, 2, 3])
+
+
+def test_rows_without_an_id_column_are_numbered_as_people_count() -> None:
+    assert {name: list(values) for name, values in name_rows(IDS, None).items()} == {"row": [1, 2, 3], "id": list(IDS)}
+
+
+@pytest.mark.parametrize(
+    ("item", "names"),
+    [
+        (MediaItem("a-0", "plain/x.png", "plain"), {"file": ["x.png"], "folder": ["plain"], "id": ["a-0"]}),
+        (MediaItem("a-0", "x.png"), {"file": ["x.png"], "id": ["a-0"]}),
+        (MediaItem("a-0", "test 12"), {"name": ["test 12"], "id": ["a-0"]}),
+        (
+            MediaItem("a-0", "b.mp4 at 0.40 s", clip="b.mp4", frame=4, time=0.4),
+            {"clip": ["b.mp4"], "second": [0.4], "id": ["a-0"]},
+        ),
+    ],
+)
+def test_pictures_have_the_names_that_people_gave_them(item: MediaItem, names: dict[str, list[object]]) -> None:
+    assert name_pictures([item]) == names
