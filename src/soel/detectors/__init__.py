@@ -4,6 +4,10 @@ from soel.registry import Registry
 
 DETECTORS = Registry(
     "detector",
-    {"neighbours": "soel.detectors.neighbours:Neighbours", "angular": "soel.detectors.angular:Angular"},
+    {
+        "neighbours": "soel.detectors.neighbours:Neighbours",
+        "angular": "soel.detectors.angular:Angular",
+        "pretrained": "soel.detectors.pretrained.pretrained:Pretrained",
+    },
     former={"surroundings": "neighbours", "angles": "angular"},
 )

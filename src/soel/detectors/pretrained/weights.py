@@ -1,0 +1,36 @@
+"""The trained network that the package carries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from safetensors import safe_open
+from safetensors.torch import load_file
+
+from soel.detectors.pretrained.network import Network, Shape
+from soel.errors import ModelFileError
+
+HERE = Path(__file__).parent
+VERSION = 1  # raised with every new weights file
+
+
+@cache
+def trained_network(version: int = VERSION) -> Network:
+    """The network in float32, checked against the card's checksum."""
+    path, card = HERE / f"weights-{version}.safetensors", json.loads((HERE / "card.json").read_text(encoding="utf-8"))
+    if not path.exists():
+        raise ModelFileError(
+            f"The model was made with version {version} of the pretrained network, and this release has {VERSION}: "
+            "fit it anew, or use the release that it was made with."
+        )
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != card["sha256"][str(version)]:
+        raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package anew.")
+    with safe_open(path, "pt") as file:
+        shape = Shape(**json.loads(file.metadata()["shape"]))
+    network = Network(shape)
+    network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+    return network.eval().requires_grad_(False)

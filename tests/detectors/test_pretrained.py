@@ -1,0 +1,143 @@
+"""The network that the package carries: orders that play no part, labels that do, wide and large pools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from soel.detectors.pretrained import weights
+from soel.detectors.pretrained.context import choose, column_order, keys
+from soel.detectors.pretrained.forest import Forest
+from soel.detectors.pretrained.pretrained import MOST_COLUMNS, Pretrained
+from soel.errors import ModelFileError
+from soel.metrics import auroc
+from tests.conftest import Sample
+
+LARGEST_FILE = 20_000_000
+
+
+@pytest.fixture(scope="module")
+def fitted_toy() -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(150, 6)).astype(np.float32)
+    labels = np.full(150, -1, np.int8)
+    labels[:8] = [1, 1, 0, 0, 0, 1, 0, 0]
+    return x, labels, Pretrained.fit(x, labels, 0)
+
+
+def test_permuted_rows_and_columns_give_the_same_scores(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, labels, fitted = fitted_toy
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(x)), rng.permutation(x.shape[1])
+    again = Pretrained.fit(x[rows][:, columns], labels[rows], 0)
+    new = rng.normal(size=(40, 6)).astype(np.float32)
+    np.testing.assert_allclose(again.score(new[:, columns]), fitted.score(new), atol=1e-5)
+    np.testing.assert_allclose(again.score(x[rows][:, columns]), fitted.score(x)[rows], atol=1e-5)
+
+
+def test_the_number_of_threads_plays_no_part(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, labels, fitted = fitted_toy
+    new, before = x * np.float32(1.01), torch.get_num_threads()
+    first = fitted.score(new)
+    try:
+        torch.set_num_threads(3)
+        np.testing.assert_allclose(Pretrained.fit(x, labels, 0).score(new), first, atol=1e-4)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_parts_have_the_scores_of_the_whole(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, _, fitted = fitted_toy
+    new = x * np.float32(0.9)
+    parts = np.concatenate([fitted.score(new[:11]), fitted.score(new[11:])])
+    np.testing.assert_allclose(parts, fitted.score(new), atol=1e-4)
+
+
+def test_a_minority_class_is_learnt_from_labels() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=(400, 4)).astype(np.float32)
+    is_anomaly = (x[:, 1] > 0.4) & (x[:, 1] < 0.5)  # nothing about them is unusual
+    labels = np.full(400, -1, np.int8)
+    without = auroc(is_anomaly[200:], Pretrained.fit(x[:200], labels[:200], 0).score(x[200:]))
+    asked = np.r_[np.flatnonzero(is_anomaly[:200])[:8], np.flatnonzero(~is_anomaly[:200])[:22]]
+    labels[asked] = is_anomaly[asked]
+    with_labels = auroc(is_anomaly[200:], Pretrained.fit(x[:200], labels[:200], 0).score(x[200:]))
+    assert without < 0.8
+    assert with_labels > 0.9
+
+
+def test_large_pools_are_represented_by_labelled_rows_and_a_sample() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 3)).astype(np.float32)
+    labels = np.full(len(x), -1, np.int8)
+    labels[rng.choice(len(x), 30, replace=False)] = 0
+    rows = choose(x, labels, 1000, 0)
+    assert len(rows) == len(set(rows.tolist())) == 1000
+    assert set(np.flatnonzero(labels >= 0)) <= set(rows.tolist())
+    order = rng.permutation(len(x))
+    np.testing.assert_array_equal(x[order][choose(x[order], labels[order], 1000, 0)], x[rows])
+    assert not np.array_equal(choose(x, labels, 1000, 1), rows)
+
+
+def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
+    x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)
+    assert (labels[choose(x, labels, 100, 0)] >= 0).sum() == 50
+
+
+def test_a_wide_table_is_seen_along_its_axes() -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(120, 3)) @ rng.normal(size=(3, 2 * MOST_COLUMNS))).astype(np.float32)
+    x[:6] += rng.normal(scale=3, size=(6, 2 * MOST_COLUMNS)).astype(np.float32)
+    fitted = Pretrained.fit(x, np.full(120, -1, np.int8), 0)
+    assert fitted.axes.shape == (2 * MOST_COLUMNS, MOST_COLUMNS)
+    assert auroc(np.arange(120) < 6, fitted.score(x)) > 0.95
+
+
+def test_chances_and_shares_are_probabilities(toy: Sample) -> None:
+    fitted = Pretrained.fit(toy.x, toy.labels(), 0)
+    chances = fitted.chance(toy.x)
+    assert ((chances >= 0) & (chances <= 1)).all()
+    assert chances[toy.is_anomaly].mean() > 0.5 > chances[~toy.is_anomaly].mean()
+    shares, odds = fitted.shares()
+    assert odds.sum() == pytest.approx(1, abs=1e-5)
+    assert (np.diff(shares) > 0).all()
+    assert fitted.embed(toy.x).shape == (len(toy.x), weights.trained_network().shape.width)
+
+
+def test_equal_columns_and_zeros_of_either_sign_make_no_difference() -> None:
+    x = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, -1.0], [-3.0, 0.5, 0.5]], np.float32)
+    assert column_order(x).tolist() == [0, 1, 2] or column_order(x).tolist() == [0, 2, 1]
+    assert keys(np.array([[0.0, 1.0]], np.float32)) == keys(np.array([[-0.0, 1.0]], np.float32))
+    assert keys(np.array([[1.0, 0.0]], np.float32)) != keys(np.array([[0.0, 1.0]], np.float32))
+
+
+def test_a_lone_row_stands_alone_sooner() -> None:
+    x = torch.cat([torch.randn(1, 200, 4, generator=torch.Generator().manual_seed(0)), torch.full((1, 1, 4), 9.0)], 1)
+    forest = Forest.grow(x, torch.Generator().manual_seed(0))
+    depth = forest.isolation(forest.nodes(x))[0]
+    assert depth[-1] == depth.min()
+    assert depth[-1] < 0.6 * depth.mean()
+
+
+def test_the_file_is_small_and_its_card_says_what_it_is() -> None:
+    card = json.loads((weights.HERE / "card.json").read_text(encoding="utf-8"))
+    assert (weights.HERE / f"weights-{weights.VERSION}.safetensors").stat().st_size < LARGEST_FILE
+    assert {"sha256", "trained_on", "trained_for", "bad_at"} <= set(card)
+
+
+def test_damaged_and_unknown_weights_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weights.trained_network.cache_clear()
+    for path in (*weights.HERE.glob("weights-*.safetensors"), weights.HERE / "card.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(weights, "HERE", tmp_path)
+    file = tmp_path / f"weights-{weights.VERSION}.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"\x00")
+    with pytest.raises(ModelFileError, match="is damaged"):
+        weights.trained_network()
+    with pytest.raises(ModelFileError, match="fit it anew"):
+        weights.trained_network(999)
