@@ -1,0 +1,1 @@
+"""Making the network of `soel.detectors.pretrained`: tasks, training, measuring."""

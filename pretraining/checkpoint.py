@@ -1,0 +1,66 @@
+"""A training run on disk: small files, so that each can travel alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from soel.detectors.pretrained.network import Network, Shape
+
+LARGEST_FILE = 15_000_000  # bytes
+
+
+def save(
+    folder: Path, network: Network, average: dict[str, Tensor], moments: dict[str, Tensor], notes: dict[str, Any]
+) -> None:
+    """Weights in float32, their running average and the optimiser's moments in half precision, and notes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.safetensors"):
+        old.unlink()
+    weights = {name: value.detach().float().cpu().contiguous() for name, value in network.state_dict().items()}
+    _write(folder, "weights", weights)
+    _write(folder, "average", {name: value.half().cpu().contiguous() for name, value in average.items()})
+    _write(folder, "moments", {name: value.bfloat16().cpu().contiguous() for name, value in moments.items()})
+    notes = {"shape": asdict(network.shape), **notes}
+    (folder / "notes.json").write_text(json.dumps(notes, indent=1))
+
+
+def load(folder: Path, device: torch.device) -> tuple[Network, dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
+    """The network, its running average, the optimiser's moments and the notes.
+
+    Without a file of averages they start from the weights; without moments the optimiser starts anew.
+    """
+    notes = json.loads((folder / "notes.json").read_text())
+    network = Network(Shape(**notes["shape"])).to(device)
+    weights = {name: value.float() for name, value in _read(folder, "weights").items()}
+    network.load_state_dict(weights)
+    average = {name: value.float().to(device) for name, value in (_read(folder, "average") or weights).items()}
+    moments = {name: value.float().to(device) for name, value in _read(folder, "moments").items()}
+    return network, average, moments, notes
+
+
+def _write(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
+    part: dict[str, Tensor] = {}
+    size, number = 0, 0
+    for key, tensor in tensors.items():
+        n_bytes = tensor.numel() * tensor.element_size()
+        if part and size + n_bytes > LARGEST_FILE:
+            save_file(part, folder / f"{name}-{number}.safetensors")
+            part, size, number = {}, 0, number + 1
+        part[key] = tensor
+        size += n_bytes
+    if part:
+        save_file(part, folder / f"{name}-{number}.safetensors")
+
+
+def _read(folder: Path, name: str) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    for path in sorted(folder.glob(f"{name}-*.safetensors")):
+        tensors |= load_file(path)
+    return tensors

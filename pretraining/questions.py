@@ -1,0 +1,68 @@
+"""Which rows an expert was asked about, and what was answered, for tasks of every kind."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+from torch import Tensor
+
+from soel.detectors.pretrained.reference import FAR, TINY, Described
+
+STRATEGIES = ("random", "top", "centre", "tilted", "tilted", "mixed")
+
+
+def n_labels(chance: random.Random) -> int:
+    """How many rows were asked: often none or about ten, at times a hundred."""
+    kind = chance.random()
+    if kind < 0.22:
+        return 0
+    if kind < 0.67:
+        return chance.randint(1, 15)
+    return chance.randint(16, 50) if kind < 0.95 else chance.randint(51, 100)
+
+
+def ask(pool: Described, n_asked: int, strategy: str, chance: random.Random) -> Tensor:
+    """Rows (B, n_asked) of the pool."""
+    n_tasks, n_pool = pool.scores.shape[:2]
+    device = pool.scores.device
+    noise = torch.rand(n_tasks, n_pool, device=device)
+    if strategy == "random":
+        return noise.argsort(1)[:, :n_asked]
+    weights = torch.rand(n_tasks, 1, pool.scores.shape[-1], device=device)
+    suspicion = (pool.scores * weights).mean(-1)
+    suspicion = suspicion / (suspicion.std(1, keepdim=True) + TINY)
+    if strategy == "top":
+        return (suspicion + chance.uniform(0, 1.5) * noise).topk(n_asked).indices
+    if strategy == "mixed":
+        n_top = n_asked // 2
+        taken = suspicion.topk(max(n_top, 1)).indices[:, :n_top]
+        rest = noise.scatter(1, taken, 2.0).argsort(1)[:, : n_asked - n_top]
+        return torch.cat([taken, rest], 1)
+    tilt = chance.uniform(0.1, 1.5) if strategy == "tilted" else 0.0
+    return apart(pool.distances[0], tilt * suspicion, n_asked)
+
+
+def apart(distances: Tensor, worth: Tensor, n_asked: int, asked: Tensor | None = None) -> Tensor:
+    """Rows (B, n_asked), each the best by log distance (B, N, N) to those asked before plus its worth (B, N)."""
+    at = torch.arange(len(worth), device=worth.device)
+    taken = torch.zeros_like(worth) if asked is None else torch.where(asked, -torch.inf, 0.0)
+    near = torch.ones_like(worth)
+    if asked is not None:
+        near = torch.where(asked.any(1, keepdim=True), distances.masked_fill(~asked[:, None], FAR).amin(-1), near)
+    rows: list[Tensor] = []
+    for _ in range(n_asked):
+        row = ((near + TINY).log() + worth + taken).argmax(1)
+        nothing_before = asked is None and not rows
+        near = distances[at, row] if nothing_before else torch.minimum(near, distances[at, row])
+        taken[at, row] = -torch.inf
+        rows.append(row)
+    return torch.stack(rows, 1)
+
+
+def answer(is_anomaly: Tensor, rows: Tensor, labels: Tensor, wrong: float) -> Tensor:
+    """Labels (B, N) with the answers for those rows; a share `wrong` of them is not true."""
+    told = is_anomaly.gather(1, rows)
+    if wrong > 0:
+        told = told ^ (torch.rand_like(told, dtype=torch.float) < wrong)
+    return labels.scatter(1, rows, told.to(labels.dtype))

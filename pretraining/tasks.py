@@ -1,0 +1,234 @@
+"""Made-up tasks: tables with a few anomalies, drawn in batches on the device that trains.
+
+A batch shares its size, its base and its kind of anomaly; within it every task has weights, shares and strengths of
+its own. Nothing here waits for the device: choices for the whole batch come from a generator on the CPU.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pretraining import anomalies, columns
+
+LOWEST_SHARE, HIGHEST_SHARE = 0.005, 0.45
+NETWORK_KINDS = ("class",) * 4 + ("shift", "shift", "break", "fault", "fault")
+MIXTURE_KINDS = (
+    "class",
+    "class",
+    "one class",
+    "other",
+    "other",
+    "local",
+    "global",
+    "break",
+    "fault",
+    "fault",
+    "decided",
+    "decided",
+)
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """B tables of n rows: values (B, n, d) and which rows are anomalies (B, n)."""
+
+    rows: Tensor
+    is_anomaly: Tensor
+
+
+def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: random.Random) -> Tasks:
+    """A batch of tasks; the device's own generator gives the numbers, `chance` the choices for the batch."""
+    share = _shares(n_tasks, device, chance)
+    make = _network if chance.random() < 0.5 else _mixture
+    late = chance.random() < 0.3  # decided by the columns as they are in the end
+    rows, is_anomaly = make(n_tasks, n_rows, width, share, device, chance, "none" if late else None)
+    if chance.random() < 0.35:  # outliers that nobody minds
+        nuisance = torch.rand_like(is_anomaly, dtype=torch.float) < 0.06 * torch.rand(n_tasks, 1, device=device)
+        rows = anomalies.fault(rows, nuisance & ~is_anomaly, chance)
+    if not late and chance.random() < 0.12:  # faults beside the other kind
+        extra = torch.rand_like(is_anomaly, dtype=torch.float) < 0.5 * share[:, None]
+        rows, is_anomaly = anomalies.fault(rows, extra & ~is_anomaly, chance), is_anomaly | extra
+    rows = columns.bend(rows, chance)
+    if late:
+        is_anomaly = anomalies.decided(rows, share, chance)
+    if chance.random() < 0.1:
+        rows, is_anomaly = _with_copies(rows, is_anomaly, chance)
+    return Tasks(rows, is_anomaly)
+
+
+def _shares(n_tasks: int, device: torch.device, chance: random.Random) -> Tensor:
+    """Shares of anomalies (B,): mostly 1 to 25 %, at times anything from 0.5 to 45 %."""
+    usual = torch.exp(math.log(0.01) + math.log(25) * torch.rand(n_tasks, device=device))
+    odd = torch.exp(
+        math.log(LOWEST_SHARE) + math.log(HIGHEST_SHARE / LOWEST_SHARE) * torch.rand(n_tasks, device=device)
+    )
+    return torch.where(torch.rand(n_tasks, device=device) < 0.85, usual, odd)
+
+
+def _network(
+    n_tasks: int, n_rows: int, width: int, share: Tensor, device: torch.device, chance: random.Random, kind: str | None
+) -> tuple[Tensor, Tensor]:
+    """Columns are nodes of a random network; anomalies are a class that other nodes decide, or a shift inside."""
+    kind = kind or chance.choice(NETWORK_KINDS)
+    n_layers = chance.randint(1, 4)
+    flags = torch.rand(n_tasks, n_rows, device=device) < share[:, None]
+    hidden = _causes(n_tasks, n_rows, chance.randint(2, 12), device, chance)
+    shifted_at = chance.randint(0, n_layers - 1) if kind == "shift" else -1
+    nodes = [hidden]
+    size = chance.randint(max(6, width // 2), width + 12)
+    for layer in range(n_layers):
+        if layer == shifted_at:
+            hidden = anomalies.shift(hidden, flags, chance)
+        hidden = _layer(hidden, size, chance)
+        nodes.append(hidden)
+    every = torch.cat(nodes if chance.random() < 0.6 else nodes[-1:], -1)  # (B, n, nodes)
+    if every.shape[-1] < width:
+        more = torch.randn(n_tasks, n_rows, width - every.shape[-1], device=device)
+        every = torch.cat([every, more], -1)
+    every = _take(every, torch.rand(n_tasks, every.shape[-1], device=device).argsort(1))
+    rows = every[..., :width]
+    if kind == "class":
+        seen = chance.random() < 0.85  # decided by what is seen, or by what is not
+        flags = anomalies.decided(rows if seen else every, share, chance)
+    elif kind == "break":
+        rows = anomalies.break_dependence(rows, flags, chance)
+    elif kind == "fault":
+        rows = anomalies.fault(rows, flags, chance)
+    return rows, flags
+
+
+def _causes(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: random.Random) -> Tensor:
+    """Independent causes (B, n, width), or causes in groups; at times heavy-tailed."""
+    causes = torch.randn(n_tasks, n_rows, width, device=device)
+    if chance.random() < 0.5:
+        n_groups = chance.randint(2, 8)
+        centres = torch.randn(n_tasks, n_groups, width, device=device) * chance.uniform(0.5, 3)
+        weights = torch.rand(n_tasks, n_groups, device=device) ** chance.uniform(0.3, 3) + 0.02
+        group = torch.multinomial(weights, n_rows, replacement=True)
+        spread = 0.05 + chance.uniform(0.3, 1.2) * torch.rand(n_tasks, n_groups, width, device=device)
+        at = group[..., None].expand(-1, -1, width)
+        causes = centres.gather(1, at) + causes * spread.gather(1, at)
+    elif chance.random() < 0.3:
+        causes = torch.rand(n_tasks, n_rows, width, device=device) * 2 - 1
+    if chance.random() < 0.25:
+        heavy = torch.rand(n_tasks, n_rows, 1, device=device).clamp_min(0.03) ** -chance.uniform(0.1, 0.6)
+        causes = causes * heavy
+    return causes
+
+
+def _layer(x: Tensor, size: int, chance: random.Random) -> Tensor:
+    """One layer (B, n, size): weighted sums bent in several ways, or tables looked up by cuts of three inputs."""
+    n_tasks, _, width = x.shape
+    device = x.device
+    x = (x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-4)
+    if chance.random() < 0.25:
+        out = _lookup(x, size)
+    else:
+        dense = torch.rand(n_tasks, 1, 1, device=device).clamp_min(1.5 / width)
+        weights = torch.randn(n_tasks, width, size, device=device)
+        weights = weights * (torch.rand_like(weights) < dense) / (width * dense).sqrt()
+        strength = torch.exp(torch.rand(n_tasks, 1, 1, device=device) * 1.5 - 0.5)
+        out = x @ weights * strength + torch.randn(n_tasks, 1, size, device=device) * chance.uniform(0, 1)
+        out = torch.cat([bend(part) for part, bend in zip(out.chunk(3, -1), _bends(chance), strict=False)], -1)
+    noise = torch.rand(n_tasks, 1, out.shape[-1], device=device) ** 3 * chance.uniform(0, 1)
+    return out + noise * torch.randn_like(out)
+
+
+def _bends(chance: random.Random) -> list:  # type: ignore[type-arg]
+    return chance.choices(
+        [
+            torch.tanh,
+            torch.relu,
+            torch.sin,
+            lambda x: x,
+            lambda x: x,
+            torch.abs,
+            torch.nn.functional.silu,
+            lambda x: x.sign() * (x.abs() + 1e-6).sqrt(),
+            lambda x: (x > 0).float(),
+            lambda x: torch.exp(-x.square()),
+            lambda x: x.square().clamp_max(25),
+            lambda x: (2 * x).round() / 2,
+        ],
+        k=3,
+    )
+
+
+def _lookup(x: Tensor, size: int) -> Tensor:
+    n_tasks, _, width = x.shape
+    device = x.device
+    code = torch.zeros(*x.shape[:2], size, dtype=torch.long, device=device)
+    for _ in range(3):
+        inputs = torch.randint(0, width, (n_tasks, size), device=device)
+        border = 0.8 * torch.randn(n_tasks, 1, size, device=device)
+        code = 2 * code + (_take(x, inputs) > border).long()
+    values = torch.randn(n_tasks, 8, size, device=device)
+    return values.gather(1, code)
+
+
+def _mixture(
+    n_tasks: int, n_rows: int, width: int, share: Tensor, device: torch.device, chance: random.Random, kind: str | None
+) -> tuple[Tensor, Tensor]:
+    """Groups of rows; anomalies are rare groups of the same or another make, or rows that leave their group."""
+    kind = kind or chance.choice(MIXTURE_KINDS)
+    n_normal = chance.randint(1, 2) if kind == "one class" else chance.randint(1, 10)
+    n_odd = chance.randint(4, 12) if kind == "one class" else chance.randint(1, 4)
+    flags = torch.rand(n_tasks, n_rows, device=device) < share[:, None]
+    by_group = kind in ("class", "one class", "other")
+    n_groups = n_normal + n_odd
+    weights = torch.rand(n_tasks, n_groups, device=device) ** chance.uniform(0.3, 2) + 0.03
+    normal, odd = weights.clone(), weights.clone()
+    normal[:, n_normal:], odd[:, :n_normal] = 0, 0
+    group = torch.multinomial(normal, n_rows, replacement=True)
+    if by_group:
+        group = torch.where(flags, torch.multinomial(odd, n_rows, replacement=True), group)
+    centres = torch.randn(n_tasks, n_groups, width, device=device) * chance.uniform(0.3, 2.5)
+    matters = torch.rand(n_tasks, 1, width, device=device) < torch.rand(n_tasks, 1, 1, device=device).clamp_min(0.15)
+    centres = torch.where(matters, centres, centres[:, :1])  # the others do not tell groups apart
+    rank = max(1, round(width * chance.uniform(0.1, 1)))
+    factors = torch.randn(n_tasks, n_rows, rank, device=device)
+    noise = torch.randn(n_tasks, n_rows, width, device=device)
+    if kind == "local":
+        factor = 1.5 + 5 * torch.rand(n_tasks, 1, 1, device=device)
+        factors = torch.where(flags[..., None], factors * factor, factors)
+        noise = torch.where(flags[..., None], noise * factor ** chance.uniform(0, 1), noise)
+    n_shapes = min(n_groups, chance.randint(1, 3))  # groups share a few covariances
+    mixing = torch.randn(n_tasks, n_shapes, rank, width, device=device) / math.sqrt(rank) * chance.uniform(0.3, 1.2)
+    shape_of = group % n_shapes
+    spread = torch.zeros(n_tasks, n_rows, width, device=device)
+    for shape in range(n_shapes):
+        spread = spread + (shape_of == shape)[..., None] * (factors @ mixing[:, shape])
+    sizes = torch.exp(0.7 * torch.randn(n_tasks, n_groups, 1, device=device))
+    if kind == "other":
+        sizes[:, n_normal:] *= chance.uniform(0.1, 3)
+    at = group[..., None]
+    rows = centres.gather(1, at.expand(-1, -1, width)) + sizes.gather(1, at) * (
+        spread + chance.uniform(0.05, 0.6) * noise
+    )
+    if kind == "global":
+        rows = anomalies.scatter(rows, flags, chance)
+    elif kind == "break":
+        rows = anomalies.break_dependence(rows, flags, chance)
+    elif kind == "fault":
+        rows = anomalies.fault(rows, flags, chance)
+    elif kind == "decided":
+        flags = anomalies.decided(rows, share, chance)
+    return rows, flags
+
+
+def _with_copies(rows: Tensor, is_anomaly: Tensor, chance: random.Random) -> tuple[Tensor, Tensor]:
+    n_tasks, n_rows, width = rows.shape
+    source = torch.randint(0, n_rows, (n_tasks, n_rows), device=rows.device)
+    copied = torch.rand(n_tasks, n_rows, device=rows.device) < chance.uniform(0, 0.6)
+    source = torch.where(copied, source, torch.arange(n_rows, device=rows.device))
+    return rows.gather(1, source[..., None].expand(-1, -1, width)), is_anomaly.gather(1, source)
+
+
+def _take(x: Tensor, which: Tensor) -> Tensor:
+    """Columns `which` (B, k) of x (B, n, d)."""
+    return x.gather(2, which[:, None].expand(-1, x.shape[1], -1))

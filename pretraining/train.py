@@ -1,0 +1,344 @@
+"""Training: batches of made-up tasks, until the time is up; a run goes on from its last checkpoint."""
+
+from __future__ import annotations
+
+import copy
+import math
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from pretraining import checkpoint, questions, tasks
+from pretraining.muon import Muon
+from soel.detectors.pretrained.network import (
+    HIGHEST_SHARE,
+    LOWEST_SHARE,
+    N_SHARE_BINS,
+    PLACE_WIDTHS,
+    Network,
+    Said,
+    Seen,
+    Shape,
+)
+from soel.detectors.pretrained.passes import read_pool
+from soel.detectors.pretrained.reference import Described, Reference
+
+POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
+ANOMALY_WEIGHT = 0.35  # of the anomalies beside the normal rows, in the loss for ranking
+CHANCE_WEIGHT, SHARE_WEIGHT = 1.0, 0.05
+
+
+@dataclass
+class Plan:
+    """How long and how fast to train."""
+
+    seconds: float
+    decay_seconds: float = 0.0  # the last part, in which the rate falls to nothing
+    rate: float = 6e-4
+    matrix_rate: float = 1e-3  # of matrices, whose steps are made orthogonal
+    warmup_steps: int = 300
+    batches_a_step: int = 2
+    rows_a_batch: int = 28_000
+    cells_a_batch: int = 320_000  # rows times columns, at most
+    own_questions: float = 0.25  # share of label sets asked by the network itself
+    seed: int = 0
+    orthogonal: bool = True
+    log: Callable[[str], None] = print
+
+
+@dataclass
+class Run:
+    """A network in training."""
+
+    network: Network  # in float32
+    worker: Network  # the same in the precision of the device: what is run
+    average: dict[str, Tensor]
+    optimisers: list[torch.optim.Optimizer]
+    step: int = 0
+    spent: float = 0.0  # seconds of training so far
+    history: list[str] = field(default_factory=list)
+
+
+def begin(shape: Shape, plan: Plan, device: torch.device) -> Run:
+    """A new run."""
+    torch.manual_seed(plan.seed)
+    network = Network(shape).to(device)
+    average = {name: value.detach().clone().float() for name, value in network.state_dict().items()}
+    return Run(network, _worker(network), average, _optimisers(network, plan))
+
+
+def resume(folder: Path, plan: Plan, device: torch.device) -> Run:
+    """The run that a checkpoint holds."""
+    network, average, moments, notes = checkpoint.load(folder, device)
+    run = Run(
+        network, _worker(network), average, _optimisers(network, plan), notes["step"], notes["spent"], notes["history"]
+    )
+    _set_moments(run, moments)
+    return run
+
+
+def keep(run: Run, folder: Path, **more: Any) -> None:
+    """Write the run where it can be gone on from."""
+    notes = {"step": run.step, "spent": run.spent, "history": run.history, **more}
+    checkpoint.save(folder, run.network, run.average, _moments(run), notes)
+
+
+def train(run: Run, plan: Plan, device: torch.device, before_decay: Callable[[Run], None] | None = None) -> None:
+    """Train for the plan's seconds; before the rate falls, call back once."""
+    chance = random.Random(plan.seed + 7919 * run.step)
+    torch.manual_seed(plan.seed + 104729 * run.step)
+    ready = Ahead(plan, device, random.Random(chance.random()))
+    started, spent_before = time.perf_counter(), run.spent
+    losses: list[Tensor] = []
+    told_at, step_at = started, run.step
+    while (elapsed := time.perf_counter() - started) < plan.seconds:
+        left = plan.seconds - elapsed
+        if before_decay is not None and left < plan.decay_seconds:
+            before_decay(run)
+            before_decay = None
+        _set_rate(run, plan, min(1.0, left / plan.decay_seconds) if plan.decay_seconds else 1.0)
+        _copy(run.network, run.worker)
+        for _ in range(plan.batches_a_step):
+            loss = batch_loss(run.worker, ready.take(), plan, chance) / plan.batches_a_step
+            loss.backward()
+            losses.append(loss.detach())
+        _move_gradients(run.worker, run.network)
+        nn.utils.clip_grad_norm_(run.network.parameters(), 1.0)
+        for optimiser in run.optimisers:
+            optimiser.step()
+        run.step += 1
+        run.spent = spent_before + time.perf_counter() - started
+        if run.step % 10 == 0:
+            _follow(run, 0.999**10)
+        if run.step % 200 == 0:
+            now = time.perf_counter()
+            loss_now = torch.stack(losses).sum().item() / (len(losses) / plan.batches_a_step)
+            pace = 1000 * (now - told_at) / (run.step - step_at)
+            line = f"step {run.step} spent {run.spent:.0f}s loss {loss_now:.4f} {pace:.1f} ms a step"
+            run.history.append(line)
+            plan.log(line)
+            losses, told_at, step_at = [], now, run.step
+    ready.close()
+    _synchronise(device)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Tasks of one size, described up to the labels: the first rows are the pool, the rest only looks on."""
+
+    reference: Reference
+    rows: Described
+    is_anomaly: Tensor  # (B, n)
+
+    @property
+    def n_pool(self) -> int:
+        """How many rows the pool has."""
+        return self.reference.z.shape[1]
+
+    def twice(self) -> Batch:
+        """Every task two times; of the reference only what is looked at once labels are there."""
+        old, rows = self.reference, self.rows
+        z, g, about, scale, precision = (
+            torch.cat([part, part]) for part in (old.z, old.g, old.columns, old.scale, old.precisions[0])
+        )
+        reference = replace(old, z=z, g=g, columns=about, scale=scale, precisions=(precision,))
+        parts = {name: torch.cat([getattr(rows, name)] * 2, int(name == "distances")) for name in Described.names()}
+        return Batch(reference, Described(**parts), torch.cat([self.is_anomaly] * 2))
+
+
+@torch.no_grad()
+def make(plan: Plan, device: torch.device, chance: random.Random) -> Batch:
+    """A batch of tasks of a random size."""
+    n_pool = chance.choice(POOL_ROWS)
+    n_rows = n_pool + n_pool // 2
+    most = chance.choices(PLACE_WIDTHS, (6, 3, 1))[0]
+    width = min(most, int(math.exp(chance.uniform(math.log(2), math.log(most + 1)))))
+    n_tasks = max(2, min(plan.cells_a_batch // (n_rows * most), plan.rows_a_batch // n_rows, 128))
+    drawn = tasks.draw(n_tasks, n_rows, width, device, chance)
+    reference, own = Reference.fit(drawn.rows[:, :n_pool], _generator(device, chance))
+    return Batch(reference, own.followed_by(reference.describe(drawn.rows[:, n_pool:])), drawn.is_anomaly)
+
+
+class Ahead:
+    """Batches made in a thread of their own: launching work is what costs, and the two launch side by side."""
+
+    def __init__(self, plan: Plan, device: torch.device, chance: random.Random) -> None:
+        self._batches: queue.Queue[Batch | BaseException] = queue.Queue(maxsize=3)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, args=(plan, device, chance), daemon=True)
+        self._thread.start()
+
+    def _work(self, plan: Plan, device: torch.device, chance: random.Random) -> None:
+        try:
+            while not self._stop.is_set():
+                self._put(make(plan, device, chance))
+        except BaseException as error:
+            self._put(error)
+
+    def _put(self, thing: Batch | BaseException) -> None:
+        while not self._stop.is_set():
+            try:
+                self._batches.put(thing, timeout=0.1)
+            except queue.Full:
+                continue
+            return
+
+    def take(self) -> Batch:
+        """The next batch."""
+        thing = self._batches.get()
+        if isinstance(thing, BaseException):
+            raise thing
+        return thing
+
+    def close(self) -> None:
+        """Make no more."""
+        self._stop.set()
+        self._thread.join()
+
+
+def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
+    """The loss of one batch of tasks, each under two sets of labels."""
+    seen = network.cells(batch.rows.cells, batch.reference.columns)
+    with torch.no_grad():
+        labels = torch.cat([_labels(network, batch, seen, plan, chance) for _ in range(2)])
+    both = batch.twice()
+    seen = Seen(torch.cat([seen.cells, seen.cells]), torch.cat([seen.rows, seen.rows]))
+    said = read_pool(network, both.reference, both.rows, seen, labels)[1]
+    return loss_of(said, both.is_anomaly, labels)
+
+
+def loss_of(said: Said, is_anomaly: Tensor, labels: Tensor) -> Tensor:
+    """For ranking: every task alike, and in it the two kinds of row nearly so. For chances and shares: as they are."""
+    truth = is_anomaly.float()
+    free = torch.cat([labels < 0, torch.ones_like(is_anomaly[:, labels.shape[1] :])], 1).float()
+    odd, usual = truth * free, (1 - truth) * free
+    each = F.binary_cross_entropy_with_logits(said.logits, truth, reduction="none")
+    ranking = ANOMALY_WEIGHT * (each * odd).sum(1) / odd.sum(1).clamp_min(1)
+    ranking = ranking + (1 - ANOMALY_WEIGHT) * (each * usual).sum(1) / usual.sum(1).clamp_min(1)
+    proper = F.binary_cross_entropy_with_logits(said.chances, truth, reduction="none")
+    chance = (proper * free).sum(1) / free.sum(1)
+    assert said.shares is not None
+    share = F.cross_entropy(said.shares, share_bin(truth[:, : labels.shape[1]].mean(1)))
+    return ranking.mean() + CHANCE_WEIGHT * chance.mean() + SHARE_WEIGHT * share
+
+
+def share_bin(share: Tensor) -> Tensor:
+    """The bin (B,) in which a share of anomalies lies."""
+    low, high = math.log(LOWEST_SHARE / (1 - LOWEST_SHARE)), math.log(HIGHEST_SHARE / (1 - HIGHEST_SHARE))
+    place = (torch.logit(share.clamp(LOWEST_SHARE, HIGHEST_SHARE)) - low) / (high - low)
+    return (place * N_SHARE_BINS).long().clamp(0, N_SHARE_BINS - 1)
+
+
+def _labels(network: Network, batch: Batch, seen: Seen, plan: Plan, chance: random.Random) -> Tensor:
+    """Labels (B, N) that some strategy asked for, or the network itself in a few rounds."""
+    n_pool = batch.n_pool
+    truth, own = batch.is_anomaly[:, :n_pool], batch.rows.first(n_pool)
+    labels = torch.full(truth.shape, -1, device=truth.device)
+    n_asked = min(questions.n_labels(chance), n_pool // 2)
+    wrong = 0.1 * chance.random() if chance.random() < 0.1 else 0.0
+    if not n_asked:
+        return labels
+    if chance.random() >= plan.own_questions:
+        asked = questions.ask(own, n_asked, chance.choice(questions.STRATEGIES), chance)
+        return questions.answer(truth, asked, labels, wrong)
+    n_rounds = min(n_asked, chance.randint(1, 3))
+    tilt = chance.uniform(0.5, 3.0)
+    own_seen = Seen(seen.cells[:, :n_pool], seen.rows[:, :n_pool])
+    for turn in range(n_rounds):
+        n_now = n_asked // n_rounds if turn else n_asked - (n_rounds - 1) * (n_asked // n_rounds)
+        score = read_pool(network, batch.reference, own, own_seen, labels)[1].logits
+        score = (score - score.mean(1, keepdim=True)) / (score.std(1, keepdim=True) + 1e-3)
+        asked = questions.apart(own.distances[0], tilt * score, n_now, labels >= 0)
+        labels = questions.answer(truth, asked, labels, wrong)
+    return labels
+
+
+def _optimisers(network: Network, plan: Plan) -> list[torch.optim.Optimizer]:
+    """Hidden matrices by Muon, everything else by AdamW."""
+    matrices = [p for n, p in network.named_parameters() if p.ndim == 2 and _is_hidden(n)] if plan.orthogonal else []
+    chosen = {id(p) for p in matrices}
+    others = [p for p in network.parameters() if id(p) not in chosen]
+    fused = next(network.parameters()).is_cuda
+    adam = torch.optim.AdamW(others, lr=plan.rate, weight_decay=1e-2, betas=(0.9, 0.98), fused=fused)
+    if not matrices:
+        return [adam]
+    muon = Muon(matrices, lr=plan.matrix_rate)
+    return [adam, muon]
+
+
+def _worker(network: Network) -> Network:
+    return copy.deepcopy(network).bfloat16() if next(network.parameters()).is_cuda else copy.deepcopy(network)
+
+
+@torch.no_grad()
+def _copy(source: Network, target: Network) -> None:
+    torch._foreach_copy_(list(target.parameters()), list(source.parameters()))
+
+
+@torch.no_grad()
+def _move_gradients(source: Network, target: Network) -> None:
+    for of, to in zip(source.parameters(), target.parameters(), strict=True):
+        to.grad = torch.zeros_like(to) if to.grad is None else to.grad
+        of.grad = torch.zeros_like(of) if of.grad is None else of.grad
+    gradients = [p.grad for p in source.parameters() if p.grad is not None]
+    torch._foreach_copy_([p.grad for p in target.parameters() if p.grad is not None], gradients)
+    torch._foreach_zero_(gradients)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith("blocks.") and "look" not in name
+
+
+def _set_rate(run: Run, plan: Plan, factor: float) -> None:
+    factor *= min(1.0, (run.step + 1) / plan.warmup_steps)
+    for optimiser, rate in zip(run.optimisers, (plan.rate, plan.matrix_rate), strict=False):
+        for group in optimiser.param_groups:
+            group["lr"] = rate * factor
+
+
+def _follow(run: Run, decay: float) -> None:
+    state = run.network.state_dict()
+    names = list(state)
+    torch._foreach_lerp_([run.average[n] for n in names], [state[n].float() for n in names], 1 - decay)
+
+
+def _moments(run: Run) -> dict[str, Tensor]:
+    names = {id(p): n for n, p in run.network.named_parameters()}
+    moments = {}
+    for optimiser in run.optimisers:
+        for parameter, state in optimiser.state.items():
+            for kind, value in state.items():
+                if isinstance(value, Tensor) and value.shape == parameter.shape:
+                    moments[f"{names[id(parameter)]}|{kind}"] = value
+    return moments
+
+
+def _set_moments(run: Run, moments: dict[str, Tensor]) -> None:
+    for optimiser in run.optimisers:
+        for group in optimiser.param_groups:
+            for parameter in group["params"]:
+                name = next(n for n, p in run.network.named_parameters() if p is parameter)
+                state = {k.split("|")[1]: v.to(parameter.device) for k, v in moments.items() if k.split("|")[0] == name}
+                if not state:
+                    continue
+                if "exp_avg" in state:
+                    state["step"] = torch.tensor(float(run.step), device=parameter.device)
+                optimiser.state[parameter] = state
+
+
+def _generator(device: torch.device, chance: random.Random) -> torch.Generator:
+    return torch.Generator(device).manual_seed(chance.getrandbits(40))
+
+
+def _synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()

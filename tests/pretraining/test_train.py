@@ -1,0 +1,139 @@
+"""Training on a CPU, in small: it changes what it should, goes on from where it was, and ends in a weights file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from pretraining.__main__ import main
+from pretraining.export import export
+from pretraining.muon import orthogonal
+from safetensors import safe_open
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from pretraining import checkpoint, tables, train
+from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Shape
+
+CPU = torch.device("cpu")
+SMALL = Shape(width=32, n_heads=4, n_layers=2, cell_width=16)
+
+
+@pytest.fixture(autouse=True)
+def small_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "POOL_ROWS", (64,))
+
+
+def plan(**more: float) -> train.Plan:
+    lines: list[str] = []
+    settings = {"seconds": 4.0, "batches_a_step": 1, "rows_a_batch": 200, "cells_a_batch": 2000, "warmup_steps": 2}
+    return train.Plan(**(settings | more), log=lines.append)  # type: ignore[arg-type]
+
+
+def test_every_parameter_changes_and_a_run_goes_on(tmp_path: Path) -> None:
+    run = train.begin(SMALL, plan(), CPU)
+    before = {name: value.clone() for name, value in run.network.named_parameters()}
+    kept: list[int] = []
+    train.train(run, plan(decay_seconds=2.0, own_questions=1.0), CPU, lambda run: kept.append(run.step))
+    assert not [name for name, value in run.network.named_parameters() if torch.equal(value, before[name])]
+    assert len(kept) == 1
+    assert kept[0] < run.step
+    train.keep(run, tmp_path)
+    again = train.resume(tmp_path, plan(), CPU)
+    assert again.step == run.step
+    assert again.spent == run.spent
+    for one, two in zip(run.network.parameters(), again.network.parameters(), strict=True):
+        assert torch.equal(one, two)
+    n_moments = [sum(len(optimiser.state) for optimiser in each.optimisers) for each in (run, again)]
+    assert n_moments[0] == n_moments[1] > 0
+    train.train(again, plan(seconds=1.0), CPU)
+    assert again.step > run.step
+
+
+def test_the_loss_falls() -> None:
+    run = train.begin(SMALL, plan(), CPU)
+    settings = plan(rate=3e-3, matrix_rate=3e-3, own_questions=0.0)
+
+    def loss(network: Network) -> float:
+        chance = random.Random(1)
+        torch.manual_seed(1)
+        with torch.no_grad():
+            batches = [train.make(settings, CPU, chance) for _ in range(6)]
+            return float(np.mean([train.batch_loss(network, batch, settings, chance).item() for batch in batches]))
+
+    before = loss(run.network)
+    train.train(run, settings, CPU)
+    assert loss(run.network) < before - 0.02
+
+
+def test_shares_fall_into_their_bins() -> None:
+    bins = train.share_bin(torch.tensor([0.0, 0.001, 0.05, 0.1, 0.5, 0.9]))
+    assert bins.tolist() == sorted(bins.tolist())
+    assert bins[0] == 0
+    assert bins[-1] == N_SHARE_BINS - 1
+
+
+def test_orthogonal_matrices_have_singular_values_near_one() -> None:
+    torch.manual_seed(0)
+    for shape in ((3, 8, 20), (2, 20, 8)):
+        values = torch.linalg.svdvals(orthogonal(torch.randn(shape)))
+        assert ((values > 0.5) & (values < 1.4)).all()
+
+
+def test_weights_are_exported_with_their_checksum(tmp_path: Path) -> None:
+    run = train.begin(SMALL, plan(), CPU)
+    train.keep(run, tmp_path / "run")
+    digest = export(tmp_path / "run", tmp_path / "weights.safetensors")
+    assert digest == hashlib.sha256((tmp_path / "weights.safetensors").read_bytes()).hexdigest()
+    with safe_open(tmp_path / "weights.safetensors", "pt") as file:
+        assert Shape(**json.loads(file.metadata()["shape"])) == SMALL
+
+
+def test_large_weights_are_split_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "LARGEST_FILE", 20_000)
+    run = train.begin(SMALL, plan(), CPU)
+    train.keep(run, tmp_path)
+    assert len(list(tmp_path.glob("weights-*"))) > 1
+    network, average, moments, _ = checkpoint.load(tmp_path, CPU)
+    assert all(torch.equal(value, run.network.state_dict()[name]) for name, value in network.state_dict().items())
+    assert moments == {}
+    for path in tmp_path.glob("average-*"):
+        path.unlink()
+    assert set(checkpoint.load(tmp_path, CPU)[1]) == set(average)
+
+
+def test_figures_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.integers(0, 2, 80), rng.normal(size=80).round(1)
+    assert tables.auroc(truth, scores) == pytest.approx(roc_auc_score(truth, scores))
+    assert tables.average_precision(truth, scores) == pytest.approx(average_precision_score(truth, scores))
+
+
+def test_a_checkpoint_is_measured_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    y = np.r_[np.ones(30, int), np.zeros(170, int)]
+    x = rng.normal(size=(200, 3)) + 5 * y[:, None]
+    np.savez(tmp_path / "one.npz", X=x, y=y)
+    train.keep(train.begin(SMALL, plan(), CPU), tmp_path / "run")
+    assert main(["pack", str(tmp_path), str(tmp_path / "packed.npz")]) == 0
+    packed = next(iter(tables.read(tmp_path / "packed.npz")))
+    assert packed.pool.shape == (100, 3)
+    assert packed.pool_truth.sum() == packed.test_truth.sum() == 15
+    words = [
+        "evaluate",
+        str(tmp_path / "run"),
+        str(tmp_path / "packed.npz"),
+        "--budgets",
+        "0",
+        "3",
+        "--rules",
+        "balanced",
+    ]
+    assert main([*words, "--rules", "balanced"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert {"k-center 0", "k-center 3", "balanced 3"} <= set(figures)
+    assert 0 <= figures["balanced 3"][0] <= 100
