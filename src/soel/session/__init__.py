@@ -1,7 +1,7 @@
 """The labelling session: what was asked, what was answered, what comes next."""
 
 from soel.session.agreement import Agreement
-from soel.session.answers import Answer, as_answers, read_verdict
+from soel.session.answers import Answer, Answered, Decision, Vote, as_answers, read_verdict
 from soel.session.config import SessionConfig, SessionOptions
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.ledger import Ledger, fold
@@ -10,7 +10,6 @@ from soel.session.results import Asked, Fitted, Scored, Status, Told
 from soel.session.session import Session
 from soel.session.state import Note, SessionState
 from soel.session.stopping import StoppingAdvice
-from soel.session.votes import Answered, Decision, Vote
 from soel.session.why import Why
 
 __all__ = [

@@ -1,13 +1,16 @@
-"""What an expert can say about an item, and the words for it."""
+"""What annotators and the owner say about an item, the words for it, and what follows from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from soel.errors import LabelError
 from soel.session.ports import Event
-from soel.types import VERDICT_WORDS, Verdict
+from soel.types import VERDICT_WORDS, Label, Verdict
+
+DISAGREEMENT: Final = "disagreement"
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,110 @@ def read_verdict(word: str) -> Verdict:
 def as_answers(answers: Mapping[str, str]) -> tuple[Answer, ...]:
     """Answers from a mapping of item id to word."""
     return tuple(Answer(item, read_verdict(word)) for item, word in answers.items())
+
+
+@dataclass(frozen=True)
+class Vote:
+    """The newest answer of one annotator about an item, of those not taken back.
+
+    number, at: of its event. first_label: the round that was current at this annotator's first label of the
+    item, None without one. times_aside: how often this annotator skipped it or was unsure.
+    """
+
+    who: str
+    verdict: Verdict
+    number: int
+    note: str = ""
+    at: str = ""
+    first_label: int | None = None
+    times_aside: int = 0
+
+    @property
+    def label(self) -> Label | None:
+        """The label it gives, None where it sets the item aside."""
+        return self.verdict.label
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it says anomaly or normal."""
+        return self.label is not None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The owner's word on an item, which stands above all votes."""
+
+    who: str
+    verdict: Verdict
+    number: int
+    at: str = ""
+    at_round: int = 0
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer that holds for an item: the owner's decision, else the majority of the labels.
+
+    verdict: 'disagreement' where as many annotators say one as the other.
+    who, number, note: of the newest vote for it. at_round: the round that was current when the item got its
+    first label. times_aside: how often it was skipped or left unsure. votes: oldest first.
+    """
+
+    verdict: Verdict | Literal["disagreement"]
+    who: str
+    number: int
+    note: str = ""
+    at_round: int = 0
+    times_aside: int = 0
+    votes: tuple[Vote, ...] = ()
+    decision: Decision | None = None
+
+    @property
+    def label(self) -> Label | None:
+        """The label that follows from it, if one does."""
+        return self.verdict.label if isinstance(self.verdict, Verdict) else None
+
+    @property
+    def is_label(self) -> bool:
+        """Whether a label follows from it."""
+        return self.label is not None
+
+    @property
+    def n_labels(self) -> int:
+        """How many annotators call it anomaly or normal."""
+        return sum(vote.is_label for vote in self.votes)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it costs budget: somebody labelled it, or the owner decided."""
+        return self.is_label or self.verdict == DISAGREEMENT
+
+    def vote_of(self, who: str) -> Vote | None:
+        """What this annotator says."""
+        return next((vote for vote in self.votes if vote.who == who), None)
+
+
+def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:
+    """The answer that follows from these votes and the owner's decision; None from nothing."""
+    ordered = tuple(votes if len(votes) < 2 else sorted(votes, key=lambda vote: vote.number))
+    times_aside = sum(vote.times_aside for vote in ordered)
+    rounds = [vote.first_label for vote in ordered if vote.first_label is not None]
+    if decision is not None:
+        first = min([*rounds, decision.at_round])
+        return Answered(decision.verdict, decision.who, decision.number, "", first, times_aside, ordered, decision)
+    if not ordered:
+        return None
+    verdict = majority(ordered)
+    newest = [vote for vote in ordered if verdict in (vote.verdict, DISAGREEMENT)][-1]
+    return Answered(verdict, newest.who, newest.number, newest.note, min(rounds, default=0), times_aside, ordered)
+
+
+def majority(votes: Sequence[Vote]) -> Verdict | Literal["disagreement"]:
+    """What most labels say; without any label, what the newest vote says."""
+    said = [vote.verdict for vote in votes if vote.is_label]
+    if not said:
+        return votes[-1].verdict
+    n_anomaly, n_normal = said.count(Verdict.ANOMALY), said.count(Verdict.NORMAL)
+    if n_anomaly == n_normal:
+        return DISAGREEMENT
+    return Verdict.ANOMALY if n_anomaly > n_normal else Verdict.NORMAL

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from soel.session.votes import Answered, Vote
+from soel.session.answers import Answered, Vote
 
 if TYPE_CHECKING:
     from soel.session.state import SessionState

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soel.errors import SessionError
+from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, read_estimate
-from soel.session.votes import Answered, Decision, Vote, settle
 from soel.types import Estimate, Label, Verdict
 
 _VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.rounds import ModelRef, Round
-from soel.session.votes import DISAGREEMENT, Answered, Vote
 from soel.types import ANOMALY, Estimate, Label
 
 

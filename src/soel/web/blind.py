@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from soel.session import SessionState
-from soel.session.votes import settle
+from soel.session.answers import settle
 
 
 def may_see(state: SessionState, item: str, who: str) -> bool:

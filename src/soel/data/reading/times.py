@@ -13,8 +13,8 @@ from soel.types import Floats
 
 Times = NDArray[np.datetime64]
 UNIT = "datetime64[us]"
-ISO, YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY, COMPACT, CLOCK = (
-    "iso", "year first", "year last", "day, month's name", "month's name, day", "compact", "clock",
+YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY, COMPACT, CLOCK = (
+    "year first", "year last", "day, month's name", "month's name, day", "compact", "clock",
 )  # fmt: skip
 _CLOCK = (
     r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<p>[AaPp]\.?[Mm]\.?)?"
