@@ -25,6 +25,8 @@ NAMES = (
     "large",
     "scale",
     "gpu_epoch",
+    "messy",
+    "fuzz",
 )
 
 

@@ -104,8 +104,15 @@ def _fail(words: Sequence[str], message: str, code: int) -> int:
         traceback.print_exc()
     if "--json" in words:
         print(json.dumps({"error": message}, ensure_ascii=False))
-    print(f"soel: {message}", file=sys.stderr)
+    print(_visible(f"soel: {message}"), file=sys.stderr)
     return code
+
+
+def _visible(message: str) -> str:
+    """Names from a file may be in a message; a terminal must not obey them."""
+    from soel.report.text import show
+
+    return "\n".join(map(show, message.split("\n")))
 
 
 def _leave(code: int) -> NoReturn:

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.data.faults import reason
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.errors import DataError
 
@@ -103,7 +104,7 @@ def _features(path: Path, names: list[str]) -> str:
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:
-    reason = (str(error) or type(error).__name__).splitlines()[0][:200]
     return DataError(
-        f"{path.name} cannot be read as an array of numbers: {reason}. Save a plain 2D array with np.save or np.savez."
+        f"{path.name} cannot be read as an array of numbers: {reason(error)}. Save a plain 2D array with np.save or "
+        "np.savez."
     )

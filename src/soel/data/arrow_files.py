@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from soel.data.csv_cells import sniff_separator
+from soel.data.faults import FAULTS, reason
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack
@@ -48,7 +49,7 @@ def _read_text(path: Path, content: bytes | None, start: bytes, encoding: str, g
         return _as_text(path, content, encoding, separator, names), separator, encoding
     except DataError:
         raise
-    except (ValueError, KeyError) as error:  # Arrow's own errors are ValueErrors
+    except FAULTS as error:  # Arrow's own errors are ValueErrors
         if "UTF8" in str(error) and guessed and encoding == "utf-8":
             whole = path.read_bytes() if content is None else content
             return _read_text(path, content, start, guess_encoding(path.name, whole, whole=True), guessed=False)
@@ -97,7 +98,7 @@ def header_names(file: str, header: str, separator: str) -> list[str]:
         read = csv.ReadOptions(block_size=len(content) + 64)
         parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
         return list(csv.read_csv(arrow.BufferReader(content), read, parse).column_names)
-    except (ValueError, KeyError) as error:
+    except FAULTS as error:
         raise not_a_table(file, error, "Save it as CSV UTF-8 with one row per item") from error
 
 
@@ -105,8 +106,10 @@ def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layou
     """A Parquet file; its own types say how columns are meant."""
     try:
         # Hive-style folder names must not become columns, so the file is opened as a file.
-        return _arrow("pyarrow.parquet").ParquetFile(path).read(), Layout("parquet")
-    except (ValueError, OSError) as error:
+        table = _arrow("pyarrow.parquet").ParquetFile(path).read()
+        table.validate(full=True)  # the reader does not look whether text is UTF-8
+        return table, Layout("parquet")
+    except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
 
 
@@ -121,7 +124,7 @@ def parquet_names(path: Path) -> list[str]:
     """The column names in the footer of a Parquet file."""
     try:
         return list(_arrow("pyarrow.parquet").ParquetFile(path).schema_arrow.names)
-    except (ValueError, OSError) as error:
+    except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
 
 
@@ -159,5 +162,4 @@ def _is_number(text: str) -> bool:
 
 def not_a_table(file: str, error: Exception, advice: str) -> DataError:
     """What to raise for a file that Arrow cannot read."""
-    reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-    return DataError(f"{file} cannot be read as a table: {reason}. {advice}.")
+    return DataError(f"{file} cannot be read as a table: {reason(error)}. {advice}.")

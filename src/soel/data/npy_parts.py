@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.data.faults import reason
 from soel.data.parts import BLOCK_ROWS, PART_ROWS, Part
 from soel.data.places import Place
 from soel.errors import DataError
@@ -67,8 +69,14 @@ def open_npy(place: Place, name: str) -> NpyParts:
             shape, by_column, dtype = read(file)
             offset = file.tell()
     except Exception as error:  # a damaged header raises errors of many kinds, down to the tokenizer's
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise DataError(f"{name} cannot be read as an array of numbers: {reason}. Save a plain 2D array.") from error
+        raise DataError(
+            f"{name} cannot be read as an array of numbers: {reason(error)}. Save a plain 2D array."
+        ) from error
     if len(shape) != 2 or dtype.kind not in "buif":
         raise DataError(f"{name} holds an array of shape {shape} and type {dtype}. Save a 2D array of real numbers.")
+    if min(shape) < 0 or prod(shape) * dtype.itemsize > place.size(name) - offset:
+        raise DataError(
+            f"{name} ends before its last row: it claims the shape {shape} and has {place.size(name):,} bytes. It was "
+            "cut off; write it again."
+        )
     return NpyParts(place, name, shape, dtype, by_column, offset)

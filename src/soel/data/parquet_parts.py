@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from soel.data.faults import FAULTS, reason
 from soel.data.parts import BLOCK_ROWS, PART_ROWS, Part
 from soel.data.places import LocalPlace, Place
 from soel.errors import DataError, SchemaError
@@ -30,7 +31,7 @@ class ParquetParts:
             with _opened(self.place, part.file) as file:
                 for batch in file.iter_batches(BLOCK_ROWS, row_groups=groups, columns=list(self.columns)):
                     yield table.from_batches([batch])
-        except (ValueError, OSError) as error:
+        except FAULTS as error:
             raise _unreadable(part.file, error) from error
 
 
@@ -54,7 +55,7 @@ def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
         with _opened(place, name) as file:
             groups = range(file.metadata.num_row_groups)
             return tuple(file.schema_arrow.names), [file.metadata.row_group(group).num_rows for group in groups]
-    except (ValueError, OSError) as error:
+    except FAULTS as error:
         raise _unreadable(name, error) from error
 
 
@@ -90,5 +91,4 @@ def _same(known: tuple[str, ...], names: tuple[str, ...], file: str) -> tuple[st
 
 
 def _unreadable(name: str, error: Exception) -> DataError:
-    reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
-    return DataError(f"{name} cannot be read as Parquet: {reason}. Write this file again, or take it away.")
+    return DataError(f"{name} cannot be read as Parquet: {reason(error)}. Write this file again, or take it away.")

@@ -15,6 +15,7 @@ from typing import Any
 from soel.data.blocks import Block, column_of, ids_of, raw_of, row_numbers
 from soel.data.csv_lines import find_runs
 from soel.data.csv_parts import open_csv
+from soel.data.faults import reason
 from soel.data.frame import frame_by
 from soel.data.npy_parts import open_npy
 from soel.data.parquet_parts import open_parquet
@@ -104,6 +105,10 @@ class Stream:
             ids, aside = self.names_of(batch, first_row)
         except DataError as error:
             raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
+        except ValueError as error:  # Arrow's, of text that is no UTF-8
+            raise DataError(
+                f"{self.name} cannot be read from row {first_row} on: {reason(error)}. Write it again."
+            ) from error
         return Block(first_row, frame, ids, aside)
 
     def names_of(self, batch: Any, first_row: int) -> tuple[Any, dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from soel.data.arrow_files import check_header, not_a_table
 from soel.data.columns import cell_text
+from soel.data.faults import FAULTS, reason
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import ReadOptions
 from soel.data.text_files import is_packed, unpack
@@ -30,8 +31,10 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
     source = pa.BufferReader(unpack(path, options.max_unpacked)) if is_packed(path) else path
     try:
-        return json.read_json(source), Layout("json lines", "utf-8")
-    except (ValueError, KeyError, OSError) as error:
+        table = json.read_json(source)
+        table.validate(full=True)  # the reader does not look whether text is UTF-8
+        return table.rename_columns([str(name) for name in table.column_names]), Layout("json lines", "utf-8")
+    except FAULTS as error:
         raise not_a_table(
             path.name, error, "Write one JSON object a line, with the same types in all of them"
         ) from error
@@ -42,8 +45,10 @@ def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     from pyarrow import feather
 
     try:
-        return feather.read_table(path), Layout("feather")
-    except (ValueError, OSError) as error:
+        table = feather.read_table(path, memory_map=False)
+        table.validate(full=True)  # what the file says of its own layout is not to be believed
+        return table, Layout("feather")
+    except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Feather") from error
 
 
@@ -80,7 +85,9 @@ def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
             names = [each[0] for each in cursor.description or ()]
             return _from_rows(names, cursor), Layout("sqlite")
     except sqlite3.Error as error:
-        raise DataError(f"{path.name} cannot be read as a SQLite file: {error}. Check the file and --query.") from error
+        raise DataError(
+            f"{path.name} cannot be read as a SQLite file: {reason(error)}. Check the file and --query."
+        ) from error
 
 
 def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
@@ -95,7 +102,7 @@ def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         raise
     except Exception as error:
         raise DataError(
-            f"{path.name} cannot be read as a DuckDB file: {_reason(error)}. Check it and --query."
+            f"{path.name} cannot be read as a DuckDB file: {reason(error)}. Check it and --query."
         ) from error
 
 
@@ -106,7 +113,7 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
         engine = sqlalchemy.create_engine(address)
         shown = engine.url.render_as_string(hide_password=True)
     except Exception as error:
-        raise ConfigError(f"The address of the database cannot be used: {_reason(error)}.") from error
+        raise ConfigError(f"The address of the database cannot be used: {reason(error)}.") from error
     try:
         with engine.connect() as connection:
             tables = sqlalchemy.inspect(connection).get_table_names()
@@ -115,7 +122,7 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
     except DataError:
         raise
     except Exception as error:
-        raise DataError(f"{shown} cannot be read: {_reason(error)}. Check the address and --query.") from error
+        raise DataError(f"{shown} cannot be read: {reason(error)}. Check the address and --query.") from error
     finally:
         engine.dispose()
 
@@ -132,7 +139,8 @@ def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         try:
             with pa.memory_map(str(file)) as source:
                 tables.append(pa.ipc.open_stream(source).read_all())
-        except (ValueError, OSError) as error:
+                tables[-1].validate(full=True)
+        except FAULTS as error:
             raise not_a_table(file.name, error, "Save the dataset again") from error
     if not tables:
         raise DataError(f"{path} is a dataset without an .arrow file. Save it again with save_to_disk.")
@@ -193,10 +201,6 @@ def _package(name: str, what: str, extra: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise DataError(f"Reading {what} needs {name}, which is not installed. Run: pip install '{extra}'.") from error
-
-
-def _reason(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
 READERS: dict[str, Reader] = {

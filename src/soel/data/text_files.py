@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from soel.data.faults import FAULTS, reason
 from soel.errors import DataError
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
@@ -127,8 +128,7 @@ def _refusing(name: str) -> Iterator[None]:
     """A damaged archive is the file's fault, in one line."""
     try:
         yield
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError) as error:
+    except (*FAULTS, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):
             raise
-        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise DataError(f"{name} cannot be unpacked: {reason}. Pack it again.") from error
+        raise DataError(f"{name} cannot be unpacked: {reason(error)}. Pack it again.") from error

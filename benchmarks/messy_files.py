@@ -1,0 +1,263 @@
+"""Messy files, each with its truth: the same items as a careless colleague would write them, and cleaned by hand.
+
+The core of every file is a handful of correlated numbers, of which the anomalies break the correlation; what is special
+about a file (a time, a note, a name) carries anomalies of its own, so that reading it wrongly costs something.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+N_ROWS, N_ODD = 600, 36
+NARROW = "\u202f"
+Write = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Messy:
+    """A file and its truth. clean: numbers (N, d) as a person would make them. truth: which rows are anomalies.
+
+    kinds: how its special columns have to be read.
+    """
+
+    path: Path
+    clean: np.ndarray
+    truth: np.ndarray
+    kinds: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Items:
+    """What is to be written. numbers (N, 4): amount, share, weight, count. night: hours of the day."""
+
+    numbers: np.ndarray
+    truth: np.ndarray
+    hours: np.ndarray
+    lengths: np.ndarray
+    rng: np.random.Generator
+
+
+def make_items(seed: int = 0, by: str = "numbers") -> Items:
+    """Items whose anomalies show in the numbers, and half of them in the hour or the length of a note as well."""
+    rng = np.random.default_rng(seed)
+    truth = np.zeros(N_ROWS, bool)
+    truth[rng.choice(N_ROWS, N_ODD, replace=False)] = True
+    hidden = rng.normal(size=(N_ROWS, 2))
+    mixed = hidden @ rng.normal(size=(2, 4)) + 0.3 * rng.normal(size=(N_ROWS, 4))
+    strength = 1.3 if by == "numbers" else 0.7
+    mixed[truth] += strength * rng.choice([-1.0, 1.0], (N_ODD, 4))
+    amount = np.exp(5 + 0.8 * mixed[:, 0]).round(2)
+    share = (100 / (1 + np.exp(-mixed[:, 1]))).round(1)
+    weight = (70 + 9 * mixed[:, 2]).round(2)
+    count = np.round(9000 * np.exp(0.5 * mixed[:, 3]))
+    hours = np.where(truth, rng.normal(3, 1, N_ROWS) % 24, rng.normal(14, 2, N_ROWS) % 24)
+    lengths = np.where(truth, rng.integers(12, 20, N_ROWS), rng.integers(4, 9, N_ROWS))
+    return Items(np.column_stack([amount, share, weight, count]), truth, hours, lengths, rng)
+
+
+def core(items: Items, writers: Mapping[str, Write] | None = None) -> dict[str, list[str]]:
+    """The four numbers as text; every one in its style."""
+    plain: dict[str, Write] = {"amount": _plain(2), "share": _plain(1), "weight": _plain(2), "count": _plain(0)}
+    chosen = plain | dict(writers or {})
+    return {name: [chosen[name](x) for x in items.numbers[:, at]] for at, name in enumerate(plain)}
+
+
+def _plain(digits: int) -> Write:
+    return lambda x: f"{x:.{digits}f}"
+
+
+def grouped(digits: int, thousands: str, decimal: str) -> Write:
+    """Numbers with thousands parted and a decimal sign."""
+    table = str.maketrans({",": thousands, ".": decimal})
+    return lambda x: f"{x:,.{digits}f}".translate(table)
+
+
+def around(before: str, write: Write, after: str) -> Write:
+    return lambda x: f"{before}{write(x)}{after}"
+
+
+COMMAS = {name: grouped(digits, "", ",") for name, digits in (("amount", 2), ("share", 1), ("weight", 2), ("count", 0))}
+STYLES: dict[str, tuple[Mapping[str, Write], str]] = {
+    "plain": ({}, ","),
+    "decimal_commas": (COMMAS, ";"),
+    "dollars": ({"amount": around("$", grouped(2, ",", "."), ""), "count": grouped(0, ",", ".")}, ","),
+    "euros": (COMMAS | {"amount": around("", grouped(2, ".", ","), " €"), "count": grouped(0, ".", ",")}, ";"),
+    "percent": ({"share": around("", _plain(1), " %"), "count": grouped(0, ",", ".")}, ","),
+    "swiss": ({"amount": around("CHF ", grouped(2, "'", "."), ""), "count": grouped(0, "'", ".")}, ","),
+    "french": (COMMAS | {"amount": grouped(2, NARROW, ","), "count": grouped(0, NARROW, ",")}, "\t"),
+    "kilograms": ({"weight": around("", _plain(2), " kg"), "amount": around("", _plain(2), " EUR")}, ","),
+    "mixed_units": ({"weight": lambda x: f"{x:.2f} kg" if x > 70 else f"{1000 * x:.0f} g"}, ","),
+    "thousands_and_millions": ({"count": lambda x: f"{x / 1000:.3f}k" if x > 9000 else f"{x:.0f}"}, ","),
+    "accounts": ({"weight": lambda x: f"{x - 70:.2f}" if x >= 70 else f"({70 - x:.2f})"}, ","),
+    "minus_behind": ({"weight": lambda x: f"{abs(x - 70):.2f}{'-' if x < 70 else ''}"}, ","),
+    "scientific": ({"amount": lambda x: f"{x:.6E}", "count": lambda x: f"{x:.4E}"}, ","),
+}
+
+
+def _frame(items: Items, extra: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    return pd.DataFrame(core(items) | dict(extra or {}), dtype=object)
+
+
+def _moments(items: Items) -> list[pd.Timestamp]:
+    days = items.rng.integers(0, 10, N_ROWS)
+    start = pd.Timestamp("2024-05-01")
+    return [start + pd.Timedelta(days=int(d), seconds=int(3600 * h)) for d, h in zip(days, items.hours, strict=True)]
+
+
+def _circle(items: Items) -> np.ndarray:
+    turn = 2 * np.pi * np.floor(3600 * items.hours) / 86400
+    return np.column_stack([np.sin(turn), np.cos(turn)])
+
+
+WORDS = ("order", "parcel", "arrived", "late", "again", "please", "call", "back", "customer", "about", "invoice")
+
+
+def _note(items: Items, row: int) -> str:
+    return " ".join(items.rng.choice(WORDS, int(items.lengths[row])))
+
+
+def make_files(folder: Path) -> list[Messy]:
+    """All files, written into the folder."""
+    return [*_styled(folder), *_timed(folder), *_worded(folder), *_packed(folder)]
+
+
+def _styled(folder: Path) -> list[Messy]:
+    made = []
+    for name, (writers, separator) in STYLES.items():
+        items = make_items()
+        path = folder / f"{name}.csv"
+        pd.DataFrame(core(items, writers)).to_csv(path, index=False, sep=separator)
+        kinds = dict.fromkeys(("amount", "share", "weight", "count"), "number")
+        made.append(Messy(path, items.numbers, items.truth, kinds))
+    items = make_items()
+    frame = _frame(items)
+    gaps = items.rng.random(frame.shape) < 0.08
+    words: Any = items.rng.choice(["n/a", "-", "?", "", "k.A.", "#N/A"], frame.shape)
+    frame.mask(gaps, words).to_csv(folder / "gaps.csv", index=False)
+    clean = np.where(gaps, np.nan, items.numbers)
+    made.append(Messy(folder / "gaps.csv", clean, items.truth, {"amount": "number", "count": "number"}))
+    return made
+
+
+TIMES: dict[str, Callable[[pd.Timestamp], Any]] = {
+    "german_times": lambda t: t.strftime("%d.%m.%Y %H:%M:%S"),
+    "american_times": lambda t: t.strftime("%m/%d/%Y %I:%M:%S %p"),
+    "iso_times": lambda t: t.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "named_months": lambda t: t.strftime("%d %b %Y %H:%M:%S"),
+    "seconds_since_1970": lambda t: int(t.timestamp()),
+    "clocks": lambda t: t.strftime("%H:%M:%S"),
+}
+
+
+def _timed(folder: Path) -> list[Messy]:
+    made = []
+    for name, write in TIMES.items():
+        items = make_items(by="hours")
+        column = "created_at"
+        _frame(items, {column: [write(t) for t in _moments(items)]}).to_csv(folder / f"{name}.csv", index=False)
+        clean = np.column_stack([items.numbers, _circle(items)])
+        made.append(Messy(folder / f"{name}.csv", clean, items.truth, {column: "time"}))
+    items = make_items(by="hours")
+    seconds = np.round(60 * items.lengths + 13.0)
+    for name, write_length in LENGTHS.items():
+        _frame(items, {"took": [write_length(int(s)) for s in seconds]}).to_csv(folder / f"{name}.csv", index=False)
+        clean = np.column_stack([items.numbers, seconds])
+        made.append(Messy(folder / f"{name}.csv", clean, items.truth, {"took": "duration"}))
+    items = make_items(by="hours")
+    year = [
+        t + pd.Timedelta(days=int(d)) for t, d in zip(_moments(items), items.rng.integers(0, 350, N_ROWS), strict=True)
+    ]
+    _frame(items, {"when": [TIMES["german_times"](t) for t in year]}).to_csv(
+        folder / "a_year_of_times.csv", index=False
+    )
+    clean = np.column_stack([items.numbers, _circle(items)])
+    made.append(Messy(folder / "a_year_of_times.csv", clean, items.truth, {"when": "time"}))
+    items = make_items()
+    dates = [int(t.strftime("%Y%m%d")) for t in _moments(items)]
+    _frame(items, {"day": dates}).to_csv(folder / "compact_days.csv", index=False)
+    clean = np.column_stack([items.numbers, np.array(dates) % 100])
+    made.append(Messy(folder / "compact_days.csv", clean, items.truth, {"day": "time"}))
+    return made
+
+
+LENGTHS: dict[str, Callable[[int], str]] = {
+    "clock_lengths": lambda s: f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}",
+    "lengths_in_words": lambda s: f"{s // 60}m {s % 60}s",
+}
+
+
+def _worded(folder: Path) -> list[Messy]:
+    made = []
+
+    def add(
+        name: str, extra: Mapping[str, Any], more: np.ndarray | None, kinds: Mapping[str, str], items: Items
+    ) -> None:
+        frame = _frame(items, extra)
+        frame[[*extra, *(c for c in frame if c not in extra)]].to_csv(folder / f"{name}.csv", index=False)
+        clean = items.numbers if more is None else np.column_stack([items.numbers, more])
+        made.append(Messy(folder / f"{name}.csv", clean, items.truth, kinds))
+
+    items = make_items()
+    add("codes", {"order": [f"ORD-{row * 37:06d}" for row in range(N_ROWS)]}, None, {"order": "id"}, items)
+    keys = [str(uuid.UUID(bytes=items.rng.bytes(16))) for _ in range(N_ROWS)]
+    add("uuids", {"guid": keys}, None, {"guid": "id"}, items)
+    add("row_numbers", {"Unnamed: 0": list(range(N_ROWS))}, None, {"Unnamed: 0": "id"}, items)
+    # Codes are categories, so by hand they become one column each; whoever knows that they say nothing leaves them out.
+    branch = np.arange(N_ROWS) % 7
+    codes = {"branch": [f"{each:04d}" for each in branch]}
+    add("zeros_in_front", codes, branch[:, None] == np.arange(7), {"branch": "category"}, items)
+    constant = {"site": ["Ulm"] * N_ROWS, "nothing": [""] * N_ROWS}
+    add("constant_and_empty", constant, None, {"site": "constant", "nothing": "ignored"}, items)
+    items = make_items(by="hours")
+    notes = [f"{_note(items, row)} {row}" for row in range(N_ROWS)]
+    add("notes", {"memo": notes}, np.log1p(items.lengths), {"memo": "text"}, items)
+    items = make_items(by="hours")
+    urgent = np.where(items.truth, items.rng.random(N_ROWS) < 0.9, items.rng.random(N_ROWS) < 0.05)
+    add("yes_and_no", {"express": np.where(urgent, "ja", "nein")}, urgent, {"express": "flag"}, items)
+    items = make_items(by="hours")
+    usual = items.rng.choice([f"Firma {n}" for n in range(40)], N_ROWS)
+    names = np.where(items.truth, [f"Neu {row} GmbH" for row in range(N_ROWS)], usual)
+    counts = pd.Series(names).map(pd.Series(names).value_counts()).to_numpy()
+    add("names", {"supplier": names}, np.log(counts), {"supplier": "category"}, items)
+    return made
+
+
+def _packed(folder: Path) -> list[Messy]:
+    items = make_items()
+    kinds = {"amount": "number"}
+    frame = pd.DataFrame(core(items, COMMAS)).rename(columns={"weight": "größe"})
+    (folder / "latin.csv").write_bytes(frame.to_csv(index=False, sep=";").encode("latin-1"))
+    (folder / "sixteen.tsv").write_bytes(frame.to_csv(index=False, sep="\t").encode("utf-16"))
+    (folder / "packed.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False, sep=";").encode()))
+    rows = pd.DataFrame(core(items, STYLES["dollars"][0])).to_dict("records")
+    (folder / "lines.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    names = ("latin.csv", "sixteen.tsv", "packed.csv.gz", "lines.jsonl")
+    return [Messy(folder / name, items.numbers, items.truth, kinds) for name in names]
+
+
+def careless(table: Path, folder: Path, seed: int = 0, n_rows: int = 1500) -> Messy:
+    """A real table of numbers as somebody's export: German numbers, units, an id, a memo, words for what is missing."""
+    with np.load(table) as arrays:
+        x, truth = np.asarray(arrays["X"], float), np.asarray(arrays["y"]).astype(bool)
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(len(x), min(n_rows, len(x)), replace=False))
+    x, truth = x[rows], truth[rows]
+    columns: dict[str, Any] = {"Beleg-Nr": [f"B{row * 13:07d}" for row in range(len(x))]}
+    for at in range(x.shape[1]):
+        digits = 0 if (x[:, at] % 1 == 0).all() else 6
+        write = grouped(digits, ".", ",")
+        unit = ("", " %", " kg", " €")[at % 4]
+        columns[f"Größe {at}"] = [write(value) + unit for value in x[:, at]]
+    columns["Werk"] = ["Ulm"] * len(x)
+    path = folder / f"{table.stem}.csv"
+    path.write_bytes(pd.DataFrame(columns).to_csv(index=False, sep=";").encode("windows-1252"))
+    return Messy(path, x.round(6), truth, {"Beleg-Nr": "id", "Größe 0": "number", "Werk": "constant"})
