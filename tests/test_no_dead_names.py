@@ -12,7 +12,7 @@ import soel
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
-DOCUMENTS = ("README.md", "docs/**/*.md", "benchmarks/**/*.py")
+DOCUMENTS = ("README.md", "docs/**/*.md", "benchmarks/**/*.py", "pretraining/**/*.py")
 PAGES = ("src/**/*.html", "src/**/*.js")
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.report.facts import Asked, MethodResult, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.facts import AnsweredItem, MethodResult, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.types import Estimate
 
 MakeFacts = Callable[..., ReportFacts]
@@ -37,7 +37,7 @@ def make_facts(pool: PoolFacts | None = None, word: str = "{}", **changes: Any) 
         "contamination": Estimate(0.0905, 0.05, 0.15, "cover", {"effective_labels": 9.31}),
         "threshold": Threshold(9.1, word.format("the top 9 %"), 36),
         "history": [[3.0, 3.2], [2.0, 2.4], [1.5, 1.7]],
-        "queries": [Asked(first, "normal", 0.1, odds=0.01), Asked(last, "anomaly", 9.9, round=2)],
+        "queries": [AnsweredItem(first, "normal", 0.1, odds=0.01), AnsweredItem(last, "anomaly", 9.9, round=2)],
         "top": [TopItem(last, 10.0, 1, "anomaly", True, [Standout(word.format("heat"), 12.5, word.format("3"))])],
         "comparison": [MethodResult(word.format("forest"), 0.9, 0.5)],
         "next_steps": [word.format("Run `soel ask`.")],

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soel.report.facts import Asked, PoolFacts, Threshold
+from soel.report.facts import AnsweredItem, PoolFacts, Threshold
 from soel.report.histogram import bar_edges, score_histogram
 from soel.report.plots import training_curve
 from soel.report.scatter_map import ALWAYS_SHOWN, item_map, shown_rows
@@ -84,10 +84,10 @@ def test_the_map_of_a_large_pool_says_how_much_it_shows(make_pool: MakePool) -> 
 
 def test_queries_are_numbered_in_order_and_differ_in_shape(make_pool: MakePool) -> None:
     queries = [
-        Asked("row-3", "anomaly", 1.0),
-        Asked("row-1", "normal", 2.0),
-        Asked("row-5", "anomaly", 3.0),
-        Asked("row-2", "skipped", 1.0),
+        AnsweredItem("row-3", "anomaly", 1.0),
+        AnsweredItem("row-1", "normal", 2.0),
+        AnsweredItem("row-5", "anomaly", 3.0),
+        AnsweredItem("row-2", "skipped", 1.0),
     ]
     normal, anomaly, skipped = item_map(make_pool(10), queries, 0).traces[1:]
     assert normal["text"] == ["2"]
@@ -97,13 +97,13 @@ def test_queries_are_numbered_in_order_and_differ_in_shape(make_pool: MakePool) 
 
 
 def test_a_query_marks_the_place_of_its_item(make_pool: MakePool) -> None:
-    items, query = item_map(make_pool(10), [Asked("row-4", "normal", 1.0)], 0).traces
+    items, query = item_map(make_pool(10), [AnsweredItem("row-4", "normal", 1.0)], 0).traces
     at = items["text"].index("row-4")
     assert (query["x"][0], query["y"][0]) == (items["x"][at], items["y"][at])
 
 
 def test_a_query_about_an_item_outside_the_pool_is_not_drawn(make_pool: MakePool) -> None:
-    assert len(item_map(make_pool(10), [Asked("elsewhere", "normal", 1.0)], 0).traces) == 1
+    assert len(item_map(make_pool(10), [AnsweredItem("elsewhere", "normal", 1.0)], 0).traces) == 1
 
 
 def test_the_curve_is_the_mean_and_the_band_spans_the_members() -> None:

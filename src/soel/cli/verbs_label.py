@@ -81,10 +81,10 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
 def run_tell(args: argparse.Namespace) -> Reply:
     """Store an expert's answers."""
     with closing(open_session(args)) as session:
-        told = session.tell(_read(session, args.answers), args.who)
+        stored = session.tell(_read(session, args.answers), args.who)
         document, text = _after(session, args.folder)
-    repeated = f", {told.n_repeated} were known" if told.n_repeated else ""
-    return Reply({**asdict(told), **document}, f"{told.n_stored} answers stored{repeated}. {text}")
+    repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
+    return Reply({**asdict(stored), **document}, f"{stored.n_stored} answers stored{repeated}. {text}")
 
 
 def run_undo(args: argparse.Namespace) -> Reply:

@@ -67,11 +67,11 @@ def run_import(args: argparse.Namespace) -> Reply:
     from soel.exchange.label_files import import_labels
 
     with closing(open_session(args)) as session:
-        told = import_labels(session, args.file, args.who)
+        stored = import_labels(session, args.file, args.who)
         n_labels = len(session.state.labels)
-    repeated = f", {told.n_repeated} were known" if told.n_repeated else ""
-    text = f"{told.n_stored} entries stored{repeated}; {n_labels} items are labelled.\nNext: soel fit {args.folder}"
-    return Reply({**asdict(told), "n_labels": n_labels}, text)
+    repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
+    text = f"{stored.n_stored} entries stored{repeated}; {n_labels} items are labelled.\nNext: soel fit {args.folder}"
+    return Reply({**asdict(stored), "n_labels": n_labels}, text)
 
 
 def run_decide(args: argparse.Namespace) -> Reply:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from soel.errors import LabelError
-from soel.session import Answer, Session, SessionState, Told
+from soel.session import Answer, Session, SessionState, TellResult
 from soel.types import Verdict
 from soel.validation import clean_name
 
@@ -44,7 +44,7 @@ def list_entries(state: SessionState) -> list[Entry]:
     return [entry for _, entry in sorted(numbered, key=lambda pair: pair[0])]
 
 
-def store_entries(session: Session, entries: Sequence[Entry], who: str | None = None) -> Told:
+def store_entries(session: Session, entries: Sequence[Entry], who: str | None = None) -> TellResult:
     """Store these entries, all or none. who: in place of the names they carry."""
     named = [(clean_name(who or entry.who or "expert"), entry) for entry in entries]
     answers, decisions, notes = [], [], []

@@ -12,7 +12,7 @@ from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError
 from soel.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
 from soel.exchange.label_studio import as_tasks, read_tasks
-from soel.session import Session, Told, read_verdict
+from soel.session import Session, TellResult, read_verdict
 
 FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json"}
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
@@ -35,7 +35,7 @@ def export_labels(session: Session, form: str = "csv", out: Path | None = None) 
     return path, len(entries)
 
 
-def import_labels(session: Session, path: Path, who: str | None = None) -> Told:
+def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
     """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
     return store_entries(session, read_labels(Path(path)), who)
 

@@ -69,7 +69,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnsweredItem:
     """One query, with the score and the odds of being drawn that it had when it was asked.
 
     answer: 'normal', 'anomaly', or what else was said.
@@ -129,7 +129,7 @@ class ReportFacts:
     cover_radius: float | None = None
     true_contamination: float | None = None
     history: Sequence[Sequence[float]] = ()
-    queries: Sequence[Asked] = ()
+    queries: Sequence[AnsweredItem] = ()
     top: Sequence[TopItem] = ()
     comparison: Sequence[MethodResult] = ()
     next_steps: Sequence[str] = ()

@@ -12,7 +12,7 @@ import numpy as np
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
-from soel.session import Scored, Session
+from soel.session import ScoreResult, Session
 from soel.session.results import ranked
 from soel.types import Floats
 
@@ -35,7 +35,7 @@ class Outcome:
         """The threshold by another rule."""
         return parse_threshold(rule).cut(self.scores, contamination, self.probabilities)
 
-    def scored(self, ids: tuple[str, ...], threshold: float) -> Scored:
+    def scored(self, ids: tuple[str, ...], threshold: float) -> ScoreResult:
         """Ranks and alarms at a threshold."""
         return ranked(ids, self.scores, self.scores > threshold)
 

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from soel.report.facts import Asked, PoolFacts
+from soel.report.facts import AnsweredItem, PoolFacts
 from soel.report.plots import INK, MARKS, SURFACE, Figure, Json, axis, layout, plain
 from soel.report.projection import fit_plane, project
 from soel.report.words import count, percent
@@ -29,7 +29,7 @@ COLOUR_BAR: Json = {
 }
 
 
-def item_map(pool: PoolFacts, queries: Sequence[Asked], seed: int) -> Figure:
+def item_map(pool: PoolFacts, queries: Sequence[AnsweredItem], seed: int) -> Figure:
     """The pool from above, so that one sees where the questions fell and where high scores lie."""
     rng = np.random.default_rng(seed)
     plane = fit_plane(pool.embeddings, rng)
@@ -89,7 +89,7 @@ def _items(pool: PoolFacts, rows: Rows, points: Floats) -> Json:
     }
 
 
-def _queries(pool: PoolFacts, queries: Sequence[Asked], rows: Rows, points: Floats) -> list[Json]:
+def _queries(pool: PoolFacts, queries: Sequence[AnsweredItem], rows: Rows, points: Floats) -> list[Json]:
     place = {str(pool.ids[row]): point for row, point in zip(rows, points, strict=True)}
     asked = [(order, query) for order, query in enumerate(queries, 1) if query.item in place]
     words = ["normal", "anomaly", *sorted({query.answer for _, query in asked} - set(MARKS))]
@@ -98,7 +98,7 @@ def _queries(pool: PoolFacts, queries: Sequence[Asked], rows: Rows, points: Floa
     return [_answer_marks(word, group, place, numbered) for word, group in groups if group]
 
 
-def _answer_marks(word: str, group: list[tuple[int, Asked]], place: dict[str, Floats], numbered: bool) -> Json:
+def _answer_marks(word: str, group: list[tuple[int, AnsweredItem]], place: dict[str, Floats], numbered: bool) -> Json:
     symbol, colour = MARKS.get(word, ("circle-open", INK))
     at = np.array([place[query.item] for _, query in group])
     word = escape(word, quote=False)
@@ -123,7 +123,7 @@ def _answer_marks(word: str, group: list[tuple[int, Asked]], place: dict[str, Fl
     }
 
 
-def _alternative(n_shown: int, queries: Sequence[Asked]) -> str:
+def _alternative(n_shown: int, queries: Sequence[AnsweredItem]) -> str:
     normal, anomaly = (sum(query.answer == word for query in queries) for word in ("normal", "anomaly"))
     return (
         f"Map of {count(n_shown, 'item')} in two directions, darker or brighter by score. Of "

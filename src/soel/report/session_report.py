@@ -14,7 +14,7 @@ from soel.data.frame import Frame
 from soel.errors import SessionError
 from soel.metrics import cover_radius
 from soel.profiles import Profile
-from soel.report.facts import Asked, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.facts import AnsweredItem, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.page import write_report
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
@@ -65,7 +65,7 @@ def _radius(embeddings: Floats, labels: Labels) -> float | None:
     return cover_radius(embeddings, labelled) if len(labelled) else None
 
 
-def _queries(state: SessionState) -> list[Asked]:
+def _queries(state: SessionState) -> list[AnsweredItem]:
     """Answered items in the order of their rounds, each in the round that its answer belongs to."""
     queries, seen = [], set[str]()
     for drawn in reversed(state.rounds):
@@ -74,7 +74,7 @@ def _queries(state: SessionState) -> list[Asked]:
             here = state.round_of(draw.item) in (0, drawn.number)
             if answer is not None and here and draw.item not in seen:
                 seen.add(draw.item)
-                queries.append(Asked(draw.item, answer.verdict, draw.score, drawn.number, draw.odds))
+                queries.append(AnsweredItem(draw.item, answer.verdict, draw.score, drawn.number, draw.odds))
     return queries[::-1]
 
 

@@ -31,8 +31,8 @@ def sampling_on(options: ClusterOptions, folder: Path) -> Write:
         work = DrawPart(stream, rows, place)
         missing = [part.number for part in stream.parts if work.is_missing(part)]
         n_there = stream.n_rows - sum(stream.parts[number].n_rows for number in missing)
-        told = None if progress is None else lambda done: progress(n_there + done, stream.n_rows)
-        map_parts(Cluster(options.address, options.n_workers), work, missing, told)
+        on_rows = None if progress is None else lambda done: progress(n_there + done, stream.n_rows)
+        map_parts(Cluster(options.address, options.n_workers), work, missing, on_rows)
         id_column = join_sample(stream, work.pieces(), path)
         shutil.rmtree(place, ignore_errors=True)
         return id_column

@@ -28,12 +28,12 @@ def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
     if cluster is None:
         return None
 
-    def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Counted | None) -> None:
+    def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_rows: Counted | None) -> None:
         from soel.engines.ray.states import state_of
 
         there = replace(parts, folder=Path(parts.folder).resolve())
         work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model.blend))
-        cluster.map_parts(work, [part.number for part in wanted], told)
+        cluster.map_parts(work, [part.number for part in wanted], on_rows)
 
     return score
 

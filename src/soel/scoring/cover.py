@@ -47,9 +47,9 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     points = space(np.asarray(session.folder.pool[rows]))
     pool = max(_farthest(space(block), points) for block in _blocks(session.folder.pool))
     stream = open_whole(session, encoder)
-    told = None if progress is None else lambda done: progress(done, stream.n_rows)
+    on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
     numbers = [part.number for part in stream.parts]
-    far = _map(getattr(session.engine, "cluster", None), FarthestIn(stream, encoder, space, points), numbers, told)
+    far = _map(getattr(session.engine, "cluster", None), FarthestIn(stream, encoder, space, points), numbers, on_rows)
     return Cover(len(rows), pool, max(far), stream.n_rows)
 
 
@@ -69,16 +69,16 @@ class FarthestIn:
         return Done(part.n_rows, max(_farthest(self.space(x), self.points) for x in ahead(blocks)))
 
 
-def _map(cluster: Any, work: FarthestIn, numbers: list[int], told: Callable[[int], None] | None) -> list[float]:
+def _map(cluster: Any, work: FarthestIn, numbers: list[int], on_rows: Callable[[int], None] | None) -> list[float]:
     """The values of all parts: from a cluster where there is one."""
     if cluster is not None:
-        return cluster.map_parts(work, numbers, told)  # type: ignore[no-any-return]
+        return cluster.map_parts(work, numbers, on_rows)  # type: ignore[no-any-return]
     found, n_rows = [], 0
     for done in map(work, numbers):
         found.append(done.value)
         n_rows += done.amount
-        if told is not None:
-            told(n_rows)
+        if on_rows is not None:
+            on_rows(n_rows)
     return found
 
 

@@ -79,12 +79,12 @@ def score_missing(parts: ScoredParts, scorer: Scorer, progress: Progress | None 
     """Score what is not there yet, here or on the machines of a cluster."""
     missing, total = parts.missing(), parts.stream.n_rows
     n_there = total - sum(part.n_rows for part in missing)
-    told = None if progress is None else lambda done: progress(n_there + done, total)
-    (scorer.elsewhere or score_parts)(parts, missing, scorer, told)
+    on_rows = None if progress is None else lambda done: progress(n_there + done, total)
+    (scorer.elsewhere or score_parts)(parts, missing, scorer, on_rows)
 
 
-def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told: Counted | None = None) -> None:
-    """Score these parts; the next rows are read and encoded while these are scored. told: how many rows are done."""
+def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_rows: Counted | None = None) -> None:
+    """Score these parts; the next rows are read and encoded while these are scored. on_rows: how many rows are done."""
     done = 0
     ids: list[Any] = []
     scores: list[Floats] = []
@@ -95,8 +95,8 @@ def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, told
             parts.keep(part, ids, scores)
             ids, scores = [], []
         done += len(x)
-        if told is not None:
-            told(done)
+        if on_rows is not None:
+            on_rows(done)
 
 
 def check_out(out: Path) -> None:

@@ -15,7 +15,7 @@ from soel.durable import replacing, write_whole
 from soel.errors import ConfigError, DataError
 from soel.features.items import MediaItem
 from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
-from soel.session import Scored, SessionState
+from soel.session import ScoreResult, SessionState
 from soel.types import Floats
 
 COLUMNS = ("rank", "score", "probability", "alarm", "label", "who")
@@ -58,7 +58,7 @@ class ScoreTable:
 
 
 def build_score_table(
-    scored: Scored, names: Names, state: SessionState, probabilities: Floats | None = None
+    scored: ScoreResult, names: Names, state: SessionState, probabilities: Floats | None = None
 ) -> ScoreTable:
     """The scores of items with what they are called and what was said about them.
 

@@ -6,7 +6,7 @@ from soel.session.config import SessionConfig, SessionOptions
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.ledger import Ledger, fold
 from soel.session.ports import Engine, Event, Learnt, Store
-from soel.session.results import Asked, Fitted, Scored, Status, Told
+from soel.session.results import AskResult, FitResult, ScoreResult, Status, TellResult
 from soel.session.session import Session
 from soel.session.state import Note, SessionState
 from soel.session.stopping import StoppingAdvice
@@ -16,15 +16,15 @@ __all__ = [
     "Agreement",
     "Answer",
     "Answered",
-    "Asked",
+    "AskResult",
     "Decision",
     "Engine",
     "Event",
-    "Fitted",
+    "FitResult",
     "Learnt",
     "Ledger",
     "Note",
-    "Scored",
+    "ScoreResult",
     "Session",
     "SessionConfig",
     "SessionFolder",
@@ -33,7 +33,7 @@ __all__ = [
     "Status",
     "StoppingAdvice",
     "Store",
-    "Told",
+    "TellResult",
     "Vote",
     "Why",
     "as_answers",

@@ -14,7 +14,7 @@ from soel.session.folder import SessionFolder
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
 from soel.session.ports import Event, Store
-from soel.session.results import Told
+from soel.session.results import TellResult
 from soel.session.state import SessionState
 from soel.validation import LONGEST_GUIDELINES, check_distinct, check_text, clean_name
 
@@ -75,7 +75,7 @@ class Labelling:
             self._store.append([Event("lease", who, lease.item, lease.body()) for lease in leases])
         raise SessionError(f"{MOST_TRIES} times others were faster than {who!r}; ask again.")
 
-    def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> Told:
+    def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> TellResult:
         """Store these answers, all or none; they are on disk when this returns.
 
         An answer that only repeats what this annotator said is not stored again.
@@ -88,7 +88,7 @@ class Labelling:
         told: Sequence[tuple[str, Answer]],
         decisions: Sequence[tuple[str, str, str]] = (),
         notes: Sequence[tuple[str, str, str]] = (),
-    ) -> Told:
+    ) -> TellResult:
         """Store answers of several annotators, decisions (who, item, verdict) and notes (who, item, text), all or none.
 
         What only repeats what stands is not stored again.
@@ -101,7 +101,7 @@ class Labelling:
         events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
         events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
         self._store.append(events)
-        return Told(len(events), len(unique) + len(decisions) + len(notes) - len(events))
+        return TellResult(len(events), len(unique) + len(decisions) + len(notes) - len(events))
 
     def undo(self, who: str = "expert") -> None:
         """Take back the newest answer of this annotator that still stands."""

@@ -11,7 +11,7 @@ from soel.types import Estimate, Floats
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskResult:
     """The questions that are open now. drawn: whether a new round was drawn for them."""
 
     round: int
@@ -20,7 +20,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
+class TellResult:
     """How many answers were stored, and how many said what was known already."""
 
     n_stored: int
@@ -28,7 +28,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitResult:
     """A finished fit. note: what a reader should know about it, or empty."""
 
     model: ModelRef
@@ -39,7 +39,7 @@ class Fitted:
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoreResult:
     """One entry per item. rank: 1 is the most anomalous; equal scores are ranked in row order."""
 
     ids: tuple[str, ...]
@@ -73,9 +73,9 @@ class Status:
     n_rows: int | None = None
 
 
-def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> Scored:
+def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:
     """Scores with their ranks."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     ranks = np.empty(len(scores), np.int64)
     ranks[order] = np.arange(1, len(scores) + 1)
-    return Scored(ids, scores, ranks, np.asarray(is_anomaly, bool))
+    return ScoreResult(ids, scores, ranks, np.asarray(is_anomaly, bool))

@@ -16,7 +16,7 @@ from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
 from soel.session.ports import Engine, Event, Learnt, Store
-from soel.session.results import Asked, Fitted, Scored, Status, ranked
+from soel.session.results import AskResult, FitResult, ScoreResult, Status, ranked
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import SessionState, estimate_body
 from soel.session.steps import gather_evidence, propose
@@ -44,7 +44,7 @@ class Session(Labelling):
         """What computes."""
         return self._make_engine()
 
-    def ask(self, n: int | None = None, progress: Progress | None = None) -> Asked:
+    def ask(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open questions; where there are none, a new round of `n` is drawn and stored first."""
         check_number(n)
         state = self.state
@@ -53,7 +53,7 @@ class Session(Labelling):
             size = round_size(state, len(find_candidates(state, self.ids)), n)
             self._store.append([Event("round", SELF, body=self._draw(state, size, progress).body())])
             state = self.state
-        return Asked(len(state.rounds), state.open, drawn)
+        return AskResult(len(state.rounds), state.open, drawn)
 
     @cached_property
     def pool(self) -> Pool:
@@ -63,7 +63,7 @@ class Session(Labelling):
         assert kind is not None  # a session's profile is settled when it is created
         return Pool(rows, kind, self.config.session)
 
-    def fit(self, progress: Progress | None = None) -> Fitted:
+    def fit(self, progress: Progress | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
         state = self.state
         known = {"after": state.last_event}
@@ -76,9 +76,9 @@ class Session(Labelling):
         body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": advice}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
         self._store.append([estimate, Event("fit", SELF, body=body)])
-        return Fitted(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
+        return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
-    def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scored:
+    def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> ScoreResult:
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""
         if (x is None) != (ids is None):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
