@@ -83,6 +83,15 @@ def test_large_pools_are_represented_by_labelled_rows_and_a_sample() -> None:
     assert not np.array_equal(choose(x, labels, 1000, 1), rows)
 
 
+def test_an_answer_about_a_row_of_the_context_leaves_the_context_as_it_was() -> None:
+    x = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float32)
+    labels = np.full(500, -1, np.int8)
+    labels[:4] = 1
+    before = choose(x, labels, 100, 0)
+    labels[before[labels[before] < 0][7]] = 0
+    np.testing.assert_array_equal(choose(x, labels, 100, 0), before)
+
+
 def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
     x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
     labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)

@@ -166,16 +166,12 @@ class Block(nn.Module):
         narrow = look[0].clamp(-6, 6).exp()
         q = torch.cat([q / math.sqrt(q.shape[-1]), narrow * own.to(q.dtype), narrow, narrow, look[1], look[2]], -1)
         keys, values = memory
-        mixed = F.scaled_dot_product_attention(q.to(keys.dtype), keys, _padded(values, keys.shape[-1]), scale=1.0)
+        padded = F.pad(values, (0, keys.shape[-1] - values.shape[-1]))  # fused attention wants them as wide as keys
+        mixed = F.scaled_dot_product_attention(q.to(keys.dtype), keys, padded, scale=1.0)
         mixed = mixed[..., : values.shape[-1]].transpose(1, 2).reshape(n_tasks, n_rows, width)
         x = x + self.out(mixed)
         out: Tensor = x + self.narrow(F.gelu(self.wide(self.norm(x))))
         return out
-
-
-def _padded(values: Tensor, width: int) -> Tensor:
-    """The fused attention kernels want values as wide as keys; elsewhere that would be work for nothing."""
-    return F.pad(values, (0, width - values.shape[-1])) if values.is_cuda else values
 
 
 class Network(nn.Module):

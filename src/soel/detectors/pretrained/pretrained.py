@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import torch
 
 from soel.detectors.base import NOTHING, Detector, Options
 from soel.detectors.pretrained.context import choose, column_order, keys
-from soel.detectors.pretrained.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS, Said
+from soel.detectors.pretrained.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS, Said, Seen
 from soel.detectors.pretrained.passes import read_pool, read_rows
-from soel.detectors.pretrained.reference import CLIP, Reference
+from soel.detectors.pretrained.reference import CLIP, Described, Reference
 from soel.detectors.pretrained.weights import VERSION, trained_network
 from soel.types import UNLABELLED, Floats, Labels
 
@@ -108,12 +108,12 @@ class _Read:
     def __init__(self, fitted: Pretrained) -> None:
         self.network = trained_network(int(fitted.weights[0]))
         self.axes = fitted.axes
-        random = torch.Generator().manual_seed(int(fitted.seed[0]))
         self.labels = torch.from_numpy(fitted.labels.astype(np.int64))[None]
         context = self._narrow(fitted.context)
         with torch.no_grad():
-            self.reference, self.pool = Reference.fit(torch.from_numpy(context)[None], random)
-            seen = self.network.cells(self.pool.cells, self.reference.columns)
+            self.reference, self.pool, seen = _before_labels(
+                context.tobytes(), context.shape, int(fitted.seed[0]), int(fitted.weights[0])
+            )
             self.memory, self.said = read_pool(self.network, self.reference, self.pool, seen, self.labels)
         own = keys(fitted.context)
         order = np.argsort(own, kind="stable")
@@ -165,6 +165,16 @@ class _Read:
 
     def _narrow(self, x: Floats) -> Floats:
         return np.ascontiguousarray(x if not self.axes.size else x @ self.axes, np.float32)
+
+
+@lru_cache(maxsize=2)
+def _before_labels(
+    context: bytes, shape: tuple[int, int], seed: int, weights: int
+) -> tuple[Reference, Described, Seen]:
+    """What needs no label, kept for the next answer: the context stays the same when one of its rows is labelled."""
+    rows = torch.from_numpy(np.frombuffer(context, np.float32).reshape(shape).copy())
+    reference, pool = Reference.fit(rows[None], torch.Generator().manual_seed(seed))
+    return reference, pool, trained_network(weights).cells(pool.cells, reference.columns)
 
 
 def _axes(context: Floats) -> Floats:
