@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -139,7 +140,7 @@ def _layer(x: Tensor, size: int, chance: random.Random) -> Tensor:
     return out + noise * torch.randn_like(out)
 
 
-def _bends(chance: random.Random) -> list:  # type: ignore[type-arg]
+def _bends(chance: random.Random) -> list[Callable[[Tensor], Tensor]]:
     return chance.choices(
         [
             torch.tanh,
