@@ -40,7 +40,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    profile : 'default', 'paper', 'authors' or a Profile
+    profile : 'default', 'pretrained', 'paper', 'authors' or a Profile
         Every setting that has no parameter of its own.
     backbone : str, callable or None
         A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,

@@ -194,7 +194,9 @@ DEFAULT = Profile(
     scaling="standard",
 )
 
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PAPER, AUTHORS)}
+PRETRAINED = replace(DEFAULT, name="pretrained", tables=replace(DEFAULT.tables, detector="pretrained", deep_weight=0.0))
+
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PRETRAINED, PAPER, AUTHORS)}
 
 
 def find_profile(profile: str | Profile) -> Profile:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from soel import PROFILES, Profile
+from soel import Profile
 from soel.types import Kind
+from soel_reproduction.variants import VARIANTS
 
 HEADER = (
     "profile", "data", "backbone", "learning rate", "epochs", "batch", "members", "query", "objective",
@@ -15,7 +16,7 @@ HEADER = (
 
 def settings_rows() -> list[list[str]]:
     """One row per profile and kind of data."""
-    return [row for profile in PROFILES.values() for row in _rows(profile)]
+    return [row for variant in VARIANTS.values() for row in _rows(variant.profile)]
 
 
 def settings_table() -> str:

@@ -12,6 +12,7 @@ from soel import PROFILES, SOEL
 from soel.errors import ConfigError
 from soel.learner import HERE, Blend, Fitted, Learner
 from soel.learner.models import restore, state_of
+from soel.metrics import auroc
 from soel.profiles import DEFAULT, PAPER, Profile
 from soel.training import Model
 from soel.types import Floats, Kind, Pool
@@ -208,3 +209,13 @@ def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
     np.testing.assert_array_equal(warm.blend.score(toy.x), before)
     model: Model = warm.blend.trained.model
     assert len(model.history) == 1
+
+
+def test_the_pretrained_profile_needs_no_training_and_beats_chance_with_few_labels() -> None:
+    toy = make_toy()
+    detector = SOEL("pretrained", random_state=0).fit(toy.x, toy.labels())
+    rest = toy.labels() == -1
+    assert detector.history_ == []
+    assert auroc(toy.is_anomaly[rest], detector.anomaly_score(toy.x)[rest]) > 0.95
+    new = make_toy(seed=1)
+    assert auroc(new.is_anomaly, detector.anomaly_score(new.x)) > 0.95

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from soel.engines.ray.clusters import ClusterOptions
     from soel.session import Session, SessionOptions
 
-PROFILES = ("default", "paper", "authors")
+PROFILES = ("default", "pretrained", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
 RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
