@@ -32,9 +32,7 @@ NAMES = (
 
 def main() -> int:
     if sys.argv[1:2] == ["detection"]:  # its figures are means over tables, without a floor, and it has options
-        from benchmarks.detection.command import main as detection
-
-        return detection(sys.argv[2:])
+        return _detection(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(NAMES), help="which benchmarks; all when none is named")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks.json"))
@@ -57,6 +55,17 @@ def main() -> int:
     for failure in failures:
         print(f"benchmarks: {failure}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _detection(words: list[str]) -> int:
+    from benchmarks.detection.command import main as detection
+    from soel import SoelError
+
+    try:
+        return detection(words)
+    except SoelError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

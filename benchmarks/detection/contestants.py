@@ -114,5 +114,5 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "XGBOD": _peer("xgbod", asks=True),
     "DeepSAD": _peer("deepod-deep-sad", asks=True),
     "random forest": _peer("labelled-forest", asks=True),
-    "random forest, all labels": Contestant(partial(peer, name="supervised", all_labels=True), asks=False),
+    "random forest with all labels": Contestant(partial(peer, name="supervised", all_labels=True), asks=False),
 }

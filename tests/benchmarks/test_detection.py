@@ -119,7 +119,7 @@ def test_differences_are_paired_over_common_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["soel default", "isolation forest", "ECOD", "random forest", "random forest, all labels"]
+    "name", ["soel default", "isolation forest", "ECOD", "random forest", "random forest with all labels"]
 )
 def test_a_contestant_finds_what_lies_far_away(name: str) -> None:
     rng = np.random.default_rng(0)
@@ -131,5 +131,6 @@ def test_a_contestant_finds_what_lies_far_away(name: str) -> None:
 
 
 def test_an_unknown_contestant_is_named() -> None:
+    assert not any("," in name for name in CONTESTANTS), "--methods is split at commas"
     with pytest.raises(ConfigError, match="crystal ball"):
         main(["--methods", "crystal ball"])
