@@ -176,6 +176,15 @@ def test_another_model_starts_afresh(stream: Stream, folder: Path, tmp_path: Pat
     assert other.n_rows == N_ROWS
 
 
+def test_a_folder_of_somebody_else_is_left_alone(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / ".s.parquet.parts" / "thesis.txt"
+    theirs.parent.mkdir()
+    theirs.write_text("the only copy")
+    with pytest.raises(SessionError, match=r"\.s\.parquet\.parts holds files that soel did not write"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+    assert theirs.read_text() == "the only copy"
+
+
 def test_a_score_that_is_no_number_is_named(stream: Stream, folder: Path, tmp_path: Path) -> None:
     broken = scorer_for(folder, Counting())
     broken = Scorer("m", broken.encoder, lambda x: np.where(np.arange(len(x)) == 3, np.nan, 0.0), broken.alarms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from sklearn.ensemble import IsolationForest
 from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
+from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
 from soel.metrics import auroc, f1_score
 from soel.oracle.simulated import SimulatedExpert
@@ -91,11 +91,15 @@ def load_cells() -> Cells:
 
 def _clear(out: Path) -> None:
     """Make room for a new demo; a folder that holds anything else is left alone."""
-    strangers = [p.name for p in out.iterdir() if p.name not in (SESSION, POOL, REPORT)] if out.exists() else []
+    ours = (SESSION, POOL, REPORT, MARK)
+    strangers = sorted(path.name for path in out.iterdir() if path.name not in ours) if out.exists() else []
     if strangers:
-        raise SessionError(f"{out} holds other things ({', '.join(sorted(strangers)[:3])}); choose another folder.")
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+        raise SessionError(f"{out} holds other things ({', '.join(strangers[:3])}); choose another folder.")
+    if out.exists() and any(out.iterdir()) and not is_marked(out):
+        raise SessionError(f"{out} was not made by `soel demo`; choose another folder, or remove it yourself.")
+    remove_marked(out)
+    out.mkdir(parents=True, exist_ok=True)
+    mark(out)
 
 
 def _result(method: str, session: Session, cells: Cells) -> MethodResult:

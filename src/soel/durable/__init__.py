@@ -4,11 +4,12 @@ Every lasting write of the package goes through this room, and in it through the
 """
 
 from soel.durable.files import copy_whole, move, replacing, replacing_path, replacing_text, sync_file, write_whole
-from soel.durable.folders import building, is_marked, mark, private_folder, remove_leftovers, remove_marked
+from soel.durable.folders import MARK, building, is_marked, mark, private_folder, remove_leftovers, remove_marked
 from soel.durable.locks import is_locked, locked, take_lock
 from soel.durable.told import explain, telling
 
 __all__ = [
+    "MARK",
     "building",
     "copy_whole",
     "explain",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -13,7 +12,7 @@ from typing import Any
 from soel.data.parts import Part
 from soel.data.streams import Stream
 from soel.data.thinning import drawn_from, join_sample
-from soel.durable import replacing
+from soel.durable import mark, remove_marked, replacing
 from soel.engines.ray.cluster import Cluster, check_installed
 from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.parts import Done, map_parts
@@ -28,13 +27,16 @@ def sampling_on(options: ClusterOptions, folder: Path) -> Write:
     def write(stream: Stream, rows: Rows, path: Path, progress: Progress | None) -> str:
         check_installed()
         place = (folder.parent / f".{folder.name}-drawing-{_name_of(stream, rows)}").resolve()
+        if not place.exists():
+            place.mkdir(parents=True)
+            mark(place)
         work = DrawPart(stream, rows, place)
         missing = [part.number for part in stream.parts if work.is_missing(part)]
         n_there = stream.n_rows - sum(stream.parts[number].n_rows for number in missing)
         on_rows = None if progress is None else lambda done: progress(n_there + done, stream.n_rows)
         map_parts(Cluster(options.address, options.n_workers), work, missing, on_rows)
         id_column = join_sample(stream, work.pieces(), path)
-        shutil.rmtree(place, ignore_errors=True)
+        remove_marked(place)
         return id_column
 
     return write

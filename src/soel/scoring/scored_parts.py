@@ -20,7 +20,7 @@ import numpy as np
 
 from soel.data.parts import Part
 from soel.data.streams import Stream
-from soel.durable import replacing, take_lock, write_whole
+from soel.durable import MARK, is_marked, mark, remove_marked, replacing, take_lock, write_whole
 from soel.errors import DataError, SessionError
 from soel.types import Floats
 
@@ -77,7 +77,7 @@ def scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredPar
     try:
         _begin(folder, {"model": model, "data": stream.fingerprint, "parts": _layout(stream)})
         yield ScoredParts(folder, stream)
-        shutil.rmtree(folder)
+        remove_marked(folder)
     finally:
         lock.release()
 
@@ -86,11 +86,16 @@ def _begin(folder: Path, about: dict[str, str]) -> None:
     """Make the folder be about this scoring: what is there of another one is removed."""
     manifest = folder / MANIFEST
     if manifest.exists() and _read(manifest) == about:
+        mark(folder)
         return
-    for path in folder.iterdir():
+    inside = [path for path in folder.iterdir() if path.name not in (LOCK, MARK)]
+    if inside and not is_marked(folder):
+        raise SessionError(f"{folder} holds files that soel did not write; move it away, or choose another --out.")
+    mark(folder)
+    for path in inside:
         if path.is_dir():
             shutil.rmtree(path)
-        elif path.name != LOCK:
+        else:
             path.unlink()
     write_whole(manifest, json.dumps(about).encode())
 
