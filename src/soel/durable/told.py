@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, StorageError
 
+_NO_ROOM = re.compile(r"Not enough free space|requested and \d+ written")
 _FREE = "Free some space and try again; nothing that was there changed."
 _ALLOW = "Change the permissions, or choose another place."
 _KINDS: dict[int, tuple[type[StorageError], str, str]] = {
@@ -27,9 +29,9 @@ def explain(error: OSError, path: Path, act: str = "written") -> StorageError:
     if isinstance(error, StorageError):
         return error
     said = error.strerror or str(error) or type(error).__name__
-    kind, why, remedy = _KINDS.get(error.errno or 0, (StorageError, said, "Check the path and the disk."))
+    kind, why, remedy = _KINDS.get(_number(error), (StorageError, said, "Check the path and the disk."))
     told = kind(f"{path} cannot be {act}: {why}. {remedy}")
-    told.errno, told.strerror, told.filename = error.errno, why, str(path)
+    told.errno, told.strerror, told.filename = _number(error) or None, why, str(path)
     return told
 
 
@@ -47,7 +49,14 @@ def telling(path: Path, act: str = "written") -> Iterator[None]:
 def _is_about(error: OSError, path: Path) -> bool:
     """Whether an error is about the path or its draft; writing and syncing fail without a name."""
     if error.filename is None:
-        return error.errno in _KINDS or error.errno == errno.EFBIG
+        return _number(error) in _KINDS or error.errno == errno.EFBIG
     named = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
     draft = str(path.with_name(f".{path.name}"))
     return any(name in (str(path), str(path.parent)) or name.startswith(draft) for name in named)
+
+
+def _number(error: OSError) -> int:
+    """The error's number; numpy gives none where there is no room for an array, and says so in words."""
+    if error.errno is None and _NO_ROOM.search(str(error)):
+        return errno.ENOSPC
+    return error.errno or 0

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from soel.durable import move, write_whole
+from soel.durable import move, telling, write_whole
 from soel.durable.disk import sync
 from soel.errors import DataError
 from soel.types import Floats
@@ -42,6 +42,10 @@ class GrowingMatrix:
 
     def append(self, rows: Floats, faults: Mapping[int, str]) -> None:
         """Add the next rows. They are safe at the latest a few seconds later."""
+        with telling(self._partial):
+            self._append(rows, faults)
+
+    def _append(self, rows: Floats, faults: Mapping[int, str]) -> None:
         if self._file is None:
             self._open(rows.shape[1])
         if rows.shape[1] != self.width:
@@ -51,23 +55,22 @@ class GrowingMatrix:
         self.done += len(rows)
         self.faults |= faults
         if time.monotonic() - self._synced > SYNC_SECONDS:
-            self._sync()
+            self._sync(self._file)
 
     def finish(self) -> Floats:
         """The complete matrix, mapped from disk."""
-        if self._file is not None:
-            self._sync()
-            self.close()
+        self.close()
         if not self.path.exists():
             move(self._partial, self.path)
         return np.load(self.path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Let go of the file; what is not complete can be gone on with."""
-        if self._file is not None:
-            self._sync()
-            self._file.close()
-            self._file = None
+        if self._file is None:
+            return
+        file, self._file = self._file, None
+        with telling(self._partial), file:
+            self._sync(file)
 
     def __enter__(self) -> GrowingMatrix:
         return self
@@ -100,10 +103,9 @@ class GrowingMatrix:
         file.truncate()
         self._file = file
 
-    def _sync(self) -> None:
+    def _sync(self, file: BinaryIO) -> None:
         """First the rows, then the record that they are there."""
-        assert self._file is not None
-        sync(self._file)
+        sync(file)
         state = {"done": self.done, "width": self.width, "n_rows": self.n_rows, "faults": self.faults}
         write_whole(self._state, json.dumps(state).encode())
         self._synced = time.monotonic()
