@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from soel.data.csv_cells import read_rows
 from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
 from soel.exchange.entries import Entry, list_entries
 from soel.exchange.label_files import FORMATS, export_labels, import_labels, read_labels
@@ -51,6 +52,17 @@ def test_a_spreadsheet_runs_nothing(make: Make) -> None:
     cells = [cell.strip('"') for line in path.read_text().splitlines() for cell in line.split(",")]
     assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]
     assert "'=n1" in cells
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_items_are_called_as_people_call_them(make: Make, tmp_path: Path, form: str) -> None:
+    source, target = make("source"), make("target")
+    fill(source)
+    files = [f"{row}.png" for row in range(len(source.ids))]
+    path, _ = export_labels(source, form, tmp_path / f"labels.{form}", {"file": files, "id": source.ids})
+    rows = json.loads(path.read_text())["labels"] if form == "json" else read_rows(path)
+    assert {row["file"] for row in rows} == {"1.png", "2.png", "3.png", "4.png", "5.png"}
+    assert import_labels(target, path).n_stored == len(rows) == 7
 
 
 def test_one_name_in_place_of_all(make: Make) -> None:

@@ -47,6 +47,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
+    from soel.api.scores import name_items
     from soel.exchange.label_files import export_labels
     from soel.stores.event_stores import copy_events_into_folder
 
@@ -57,7 +58,7 @@ def run_export(args: argparse.Namespace) -> Reply:
                 f"{n_events} events are now in {out} too.\nWithout the server: soel status {args.folder} --store folder"
             )
             return Reply({"out": str(out), "n_events": n_events}, text)
-        out, n_entries = export_labels(session, args.format, args.out)
+        out, n_entries = export_labels(session, args.format, args.out, name_items(session))
     text = f"{n_entries} entries are in {out}.\nNext: soel import OTHER-DIR {out}"
     return Reply({"out": str(out), "format": args.format, "n_entries": n_entries}, text)
 

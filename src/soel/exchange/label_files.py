@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,24 @@ COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
 MARK, VERSION = "soel-labels", 1
 
 
-def export_labels(session: Session, form: str = "csv", out: Path | None = None) -> tuple[Path, int]:
-    """Write everything that stands; returns the file and the number of entries."""
+def export_labels(
+    session: Session, form: str = "csv", out: Path | None = None, names: Mapping[str, Sequence[Any]] | None = None
+) -> tuple[Path, int]:
+    """Write everything that stands; returns the file and the number of entries.
+
+    names: columns that say what each item of the session is called, in row order; a file of labels has them for people,
+    and whoever reads it in goes by the ids.
+    """
     if form not in FORMATS:
         raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
     path = Path(out) if out is not None else session.folder.path / FORMATS[form]
     entries = list_entries(session.state)
+    called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
     if form == "csv":
-        write_rows(path, COLUMNS, [[e.item, _label(e), e.note, e.who, e.at, e.kind.value] for e in entries])
+        rows = [[e.item, _label(e), e.note, e.who, e.at, e.kind.value, *called.of(e.item).values()] for e in entries]
+        write_rows(path, [*COLUMNS, *called.columns], rows)
     elif form == "json":
-        labels = [_as_mapping(entry) for entry in entries]
+        labels = [called.of(entry.item) | _as_mapping(entry) for entry in entries]
         _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
     else:
         _write_json(path, as_tasks(entries))
@@ -81,6 +89,18 @@ def _from_mapping(entry: Mapping[str, Any]) -> Entry:
     kind = read_kind(str(entry.get("kind") or ""))
     verdict = None if kind is EntryKind.NOTE else read_verdict(label)
     return Entry(item, verdict, note, who.strip(), at, kind)
+
+
+class _NamesByItem:
+    """What a few items are called, without the columns that a file of labels has anyway."""
+
+    def __init__(self, ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]) -> None:
+        self.columns = [name for name in names if name not in (*COLUMNS, "id", "item") and names[name] is not ids]
+        self._names = names
+        self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
+
+    def of(self, item: str) -> dict[str, Any]:
+        return {name: self._names[name][self._row_of[item]] for name in self.columns}
 
 
 def _as_mapping(entry: Entry) -> dict[str, str]:
