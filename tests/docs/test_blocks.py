@@ -19,6 +19,7 @@ MODULES = [path for path in sorted((ROOT / "src").rglob("*.py")) if "\n    >>> "
 NOT_RUN: dict[str, list[str]] = {
     "docs/images-and-video.md": ["a GPU and a network's file that you have", "data to be fetched, and an hour"],
     "docs/labelling-page.md": ["it serves until it is stopped", "it serves until it is stopped"],
+    "docs/pretraining.md": ["training takes minutes of a GPU"],
     "docs/reproduce.md": ["data to be fetched, and minutes to hours"],
     "docs/scale.md": ["a cluster and a bucket that you have"],
     "docs/sessions.md": ["a database that you have"],
