@@ -69,6 +69,10 @@ class LockedError(StorageError):
     """Another process holds it now."""
 
 
+class DataWarning(UserWarning):
+    """Data that were read in one of several possible ways, or whose last digits are lost."""
+
+
 class SessionError(SoelError):
     """The labelling session cannot do what was asked."""
 

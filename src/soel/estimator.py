@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
 from soel.data.kinds import find_kind
-from soel.errors import ConfigError, DataError
+from soel.data.reading.describe import warnings_of
+from soel.data.reading.options import ReadOptions, as_options
+from soel.errors import ConfigError, DataError, DataWarning
 from soel.learner import Fitted, Learner, Warm
 from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
@@ -55,6 +58,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         'false-alarms=0.01'.
     kind : 'auto', 'table', 'vectors' or 'pictures'
         What the rows are: columns that mean something each, features of a network, or pixels; 'auto' looks at them.
+    columns : ReadOptions, dict or None
+        How the columns of a frame are to be read where the automatic reading is not wanted, such as
+        {'ignore': ['memo'], 'categorical': ['branch'], 'decimal': ','}.
     random_state : int, RandomState or None
         The same integer gives the same queries and scores on one machine.
 
@@ -98,6 +104,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         contamination: float | str | None = None,
         threshold: str = "contamination",
         kind: str = "auto",
+        columns: ReadOptions | Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.profile = profile
@@ -107,6 +114,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.contamination = contamination
         self.threshold = threshold
         self.kind = kind
+        self.columns = columns
         self.random_state = random_state
 
     def query(self, X: Any, n_queries: int = 10, y: Any = None) -> Rows:
@@ -195,7 +203,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """The pool with the learner for its kind; pictures become pixels or features first."""
         profile = self._wanted_profile()
         images, profile = find_image_rows(X, profile)
-        frame = _pool_frame(X if images is None else images.rows(X))
+        frame = _pool_frame(X if images is None else images.rows(X), as_options(self.columns))
         found = Kind.VECTORS if images is not None else find_kind(frame, self.kind)
         kind = profile.kind_for(found)
         encoder = Encoder.fit(frame, profile.scaling_for(kind))
@@ -293,9 +301,11 @@ class _Task:
     frame: Frame
 
 
-def _pool_frame(X: Any) -> Frame:
-    """The pool as a frame; one row is no pool."""
-    frame = read_frame(X)
+def _pool_frame(X: Any, columns: ReadOptions) -> Frame:
+    """The pool as a frame; one row is no pool. What could be meant otherwise is warned about."""
+    frame = read_frame(X, columns)
+    for said in warnings_of(frame.reading) if frame.reading is not None else ():
+        warnings.warn(said, DataWarning, stacklevel=4)
     if frame.n_rows < 2:
         raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")
     return frame

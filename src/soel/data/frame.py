@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,11 @@ from soel.data.reading.decide import decide
 from soel.data.reading.kinds import UNKNOWN, Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import as_objects, parse_column
-from soel.errors import DataError, SchemaError
+from soel.errors import DataError, DataWarning, SchemaError
+
+LOST = (
+    "Whole numbers beyond 2^53 are rounded to 16 digits. Give ids as text, and large numbers less their smallest one."
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,8 @@ def read_frame(X: Any, options: ReadOptions = DEFAULT, reading: TableReading | N
         matrix = _as_matrix(matrix)
         _check_shape(*matrix.shape)
         cells = {f"x{at}": cells_from_array(f"x{at}", matrix[:, at]) for at in range(matrix.shape[1])}
+        if any(column.lost for column in cells.values()):
+            warnings.warn(LOST, DataWarning, stacklevel=2)
         return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
     raw = raw_from(X)
     return frame_from(raw, options) if reading is None else frame_by(raw, reading)

@@ -50,13 +50,14 @@ def robust(values: Floats) -> Scale:
     low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
     if values.min() == values.max():
         return Scale(float(median), 0.0)
-    width = float(high - low) / IQR_OF_NORMAL or float(values.std())
+    width = float(high - low) / IQR_OF_NORMAL or float(values.std()) or float(values.max() - values.min())
     return Scale(float(median), width, CLIP)
 
 
 def standard(values: Floats) -> Scale:
     """Centred on the mean, in standard deviations."""
-    return Scale(float(values.mean()), float(values.std()) if values.min() < values.max() else 0.0, FAR)
+    spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
+    return Scale(float(values.mean()), float(values.std()) or spread if spread else 0.0, FAR)
 
 
 SCALINGS: Mapping[str, Scaling] = {

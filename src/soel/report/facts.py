@@ -13,13 +13,17 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Ro
 
 @dataclass(frozen=True)
 class Setup:
-    """How the result was made. data: the name of the data. n_columns: the width of a row."""
+    """How the result was made. data: the name of the data. n_columns: the width of a row.
+
+    columns: the name of each column, how it was read and what it became.
+    """
 
     data: str
     n_columns: int
     profile: str
     seed: int
     backbone: str
+    columns: Sequence[tuple[str, str, str]] = ()
 
 
 @dataclass(frozen=True)

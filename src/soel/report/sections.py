@@ -9,6 +9,8 @@ from soel.report.markup import Markup, answer, item, join, section, table, tile,
 from soel.report.plots import Figure
 from soel.report.words import count, digits, number, percent
 
+MOST_COLUMNS = 100
+
 
 def tiles(facts: ReportFacts) -> Markup:
     """The key figures."""
@@ -93,6 +95,12 @@ def settings(facts: ReportFacts) -> Markup:
         ("Report made", facts.created),
     ]
     inner = table("Settings and diagnostics", ["Setting", "Value"], rows, numeric=())
+    if setup.columns:
+        shown = setup.columns[:MOST_COLUMNS]
+        caption = "How the columns are read" + (
+            f" (the first {MOST_COLUMNS})" if len(setup.columns) > len(shown) else ""
+        )
+        inner = join([inner, table(caption, ["Column", "Read as", "Becomes"], shown, numeric=())])
     return section(
         "settings",
         "How this was made",

@@ -11,6 +11,7 @@ import numpy as np
 
 from soel.data.columns import Column
 from soel.data.frame import Frame
+from soel.data.reading.describe import describe_features, describe_kind
 from soel.errors import SessionError
 from soel.metrics import cover_radius
 from soel.profiles import Profile
@@ -57,7 +58,9 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
 def _setup(session: Session, frame: Frame) -> Setup:
     config, n_features = session.config, session.folder.pool.shape[1]
     backbone = Profile.from_json(config.settings, n_features).backbone
-    return Setup(config.source, len(frame.columns), config.profile, config.seed, backbone)
+    reading = () if frame.reading is None else frame.reading.columns
+    columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
+    return Setup(config.source, len(frame.columns), config.profile, config.seed, backbone, columns)
 
 
 def _radius(embeddings: Floats, labels: Labels) -> float | None:
