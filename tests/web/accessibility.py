@@ -12,7 +12,8 @@ NAMELESS = """() => [...document.querySelectorAll("[aria-label], [aria-labelledb
   const ids = (node.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean);
   const text = (id) => document.getElementById(id)?.textContent ?? "";
   const name = node.getAttribute("aria-label") ?? ids.map(text).join("");
-  const carries = "a[href], aside, button, form, input, nav, progress, section, select, table, textarea, [role]";
+  const carries = "a[href], aside, button, dialog, form, input, nav, progress, section, select, table, textarea"
+    + ", [role]";
   return !node.matches(carries) || !name.trim();
 }).map((node) => node.outerHTML.slice(0, 120))"""
 

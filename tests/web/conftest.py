@@ -118,7 +118,8 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
         table = place / "pumps.csv"
         write_pumps(table, N_ITEMS, 8)
     chosen: dict[str, Any] = {"id_column": "pump", "budget": BUDGET} | options
-    session = sessions.create_session(place / "session", table, SessionOptions(**chosen))
+    media = chosen.pop("media", None)
+    session = sessions.create_session(place / "session", table, SessionOptions(**chosen), media=media)
     work, auth = PromptWork(session), Auth(session.folder.path)
     view_model = ViewModel(session, view_of(session), work)
     app = create_app(view_model, auth, SITE)

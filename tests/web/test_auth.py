@@ -97,6 +97,8 @@ def test_a_person_or_everybody_can_be_revoked(tmp_path: Path) -> None:
     auth.revoke("ann")
     assert (auth.user_of(ann), auth.user_of(again), auth.sign_in(waiting)) == (None, None, None)
     assert (auth.user_of(owner), auth.user_of(bob)) == (OWNER, BOB)
+    auth.revoke("bob", keep=str(auth.user_of(bob) and auth.user_of(bob).sign_in))  # type: ignore[union-attr]
+    assert auth.user_of(bob) == BOB, "the browser that asks stays in"
     left = auth.new_key(BOB)
     user = auth.user_of(owner)
     assert user is not None

@@ -42,7 +42,10 @@ def test_nothing_is_told_before_ones_own_answer_and_all_after_it(page: Page) -> 
     assert SECRET not in json.dumps(after)
     assert "ann" not in json.dumps(after["/api/decisions"])
     changed = {path for path in after if after[path] != before[path]}
-    assert changed <= {"/api/status"}, "but for the budget, nothing shows that there is an answer"
+    assert changed <= {"/api/status", "/api/team"}, "but for the budget, nothing shows that there is an answer"
+    (told,) = after["/api/team"].pop("annotators")
+    assert (told["n_answers"], told["n_anomaly"], told["n_normal"], told["n_aside"]) == (1, 0, 0, 0)
+    assert after["/api/team"].items() <= before["/api/team"].items()
     told = {key for key in after["/api/status"] if after["/api/status"][key] != before["/api/status"][key]}
     assert told <= {"n_left", "open"}
     bob.post("/api/answers", json={"item": item, "verdict": "normal"})

@@ -55,7 +55,13 @@ def done(fake: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]
 
 def settled(page: Page, path: str) -> None:
     """Wait until a page shows what it is for."""
-    shows = {"/": "#labelling, #waiting", "/review": "#rows li", "/results": "#results", "/team": "#annotators tr"}
+    shows = {
+        "/": "#labelling, #waiting",
+        "/review": "#rows li",
+        "/results": "#results",
+        "/team": "#annotators tr",
+        "/items": "#top li",
+    }
     page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
     page.locator(shows[path]).filter(visible=True).first.wait_for()
 
@@ -92,7 +98,7 @@ def test_a_disagreement_is_decided_and_the_decision_taken_back(browser: Browser,
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#notes li")).to_have_text("Ann: it leaks")
         page.goto(f"{live.address}/team")
-        expect(page.locator("#disagreements li")).to_contain_text(re.compile("anomaly . it leaks"))
+        expect(page.locator("#disagreements > li")).to_contain_text(re.compile("anomaly . it leaks"))
         page.get_by_role("group", name=f"Answer for {item}").get_by_role("button", name="Anomaly").click()
         expect(page.locator("#agreed")).to_be_visible()
         page.goto(f"{live.address}/review")
@@ -118,13 +124,13 @@ def test_a_finger_on_a_phone_of_320_pixels(browser: Browser, live: Live) -> None
     page.locator(".actions [data-verdict=anomaly]").tap()
     expect(page.locator("#item-title")).not_to_have_text(first)
     live.page.label_all()
-    for path in ("/", "/review", "/results", "/team"):
+    for path in ("/", "/items", "/review", "/results", "/team"):
         settled(page, path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/review", "/results", "/team"])
+@pytest.mark.parametrize("path", ["/", "/items", "/review", "/results", "/team"])
 def test_axe_finds_nothing_serious(browser: Browser, done: Live, path: str, scheme: Any) -> None:
     page = done.open(browser, color_scheme=scheme)
     settled(page, path)
@@ -190,6 +196,7 @@ def test_hostile_text_is_only_text(browser: Browser, fake: None, tmp_path: Path)
         page.locator("#guideline-save").click()
         expect(page.locator("#guideline")).to_contain_text("<script>")
         page.locator(".actions [data-verdict=normal]").click()
+        expect(page.locator("#progress-words")).to_contain_text("1 of")
         live.page.label_all()
         for path in ("/", "/review", "/results", "/team"):
             settled(page, path)

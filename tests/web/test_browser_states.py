@@ -15,7 +15,7 @@ from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
 
-PAGES = ("/", "/review", "/results", "/team")
+PAGES = ("/", "/items", "/review", "/results", "/team")
 WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
 
 

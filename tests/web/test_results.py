@@ -27,7 +27,9 @@ def test_there_are_no_results_before_a_training(page: Page) -> None:
 
 def test_results_agree_with_the_session(still: Page) -> None:
     results, scored = still.get("/api/results"), still.view_model.session.score()
-    assert [top["item"] for top in results["top"]] == [scored.ids[row] for row in np.argsort(scored.ranks)[:20]]
+    top = still.get("/api/items")["items"]
+    assert [each["item"] for each in top] == [scored.ids[row] for row in np.argsort(scored.ranks)[:20]]
+    assert [each["rank"] for each in top] == list(range(1, 21))
     assert results["share"]["value"] == still.view_model.session.state.estimate.value  # type: ignore[union-attr]
     assert len(results["labelled"]) == results["n_labels"] == BUDGET
     assert all(still.get("/api/row", row=each["row"])["item"] == each["item"] for each in results["labelled"])
@@ -55,7 +57,7 @@ def test_scores_come_as_csv_and_parquet_at_the_chosen_threshold(still: Page, tmp
 
 
 def test_confirming_a_top_item_is_a_new_label(trained: Page) -> None:
-    top = next(top for top in trained.get("/api/results")["top"] if top["verdict"] is None)
+    top = next(top for top in trained.get("/api/items")["items"] if top["verdict"] is None)
     trained.post("/api/answers", item=top["item"], verdict="anomaly")
     results = trained.get("/api/results")
     assert results["n_labels"] == BUDGET + 1
@@ -79,7 +81,10 @@ def test_the_team_sees_where_it_differs_and_the_owner_decides(make_page: MakePag
     team = page.get("/api/team")
     assert [entry["item"] for entry in team["disagreements"]] == [items[3]]
     assert "agree on 3 of 4" in team["agreement"]
-    assert {"name": "ann", "n_anomaly": 1, "n_normal": 3, "n_aside": 0} in team["annotators"]
+    (told,) = [person for person in team["annotators"] if person["name"] == "ann"]
+    assert (told["n_answers"], told["n_anomaly"], told["n_normal"], told["n_aside"]) == (4, 1, 3, 0)
+    assert told["seconds"] > 0
+    assert team["disagreements"][0]["fields"], "the item itself is shown"
     assert ann.post("/api/decisions", json={"item": items[3], "verdict": "normal"}).status_code == 403
     assert page.post("/api/decisions", item=items[3], verdict="anomaly")["disagreements"] == []
     assert page.get("/api/decisions")[0] | {"notes": []} == {

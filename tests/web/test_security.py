@@ -22,7 +22,7 @@ from soel.web.server import Address, allowed_hosts
 from tests.web.conftest import BUDGET, ORIGIN, MakePage, Page
 from tests.web.sample_data import HOSTILE
 
-PAGES = ("/", "/review", "/results", "/team")
+PAGES = ("/", "/items", "/review", "/results", "/team")
 READS = ("/api/status", "/api/decisions", "/api/team", "/api/openapi.json", *PAGES)
 OWNER = User("expert", "owner")
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from soel.session.agreement import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
-from soel.web.words import advice_words, agreement_words, percent, why_words
+from soel.web.texts import ENGLISH
+from soel.web.words import advice_words, agreement_words, why_words
 
 WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
 
@@ -30,21 +31,26 @@ def test_worth_begins_with_the_advice() -> None:
     advice = StoppingAdvice(20, 5, 2.0, 1.0, 0.9, (HeldBack(1, 10, 0.8), HeldBack(2, 10, None)))
     words = advice_words(advice)
     assert words[0].startswith("Yes")
-    assert "50 % closer" in words[1]
-    assert "0.80 in round 1" in words[3]
+    assert "The 5 newest labels brought the least known item 50 % closer" in words[1]
+    assert "still changed by this training (90 % alike)" in words[2]
+    assert "80 % of the pairs in round 1" in words[3]
     assert "round 2" not in words[3]
     assert advice_words(replace(advice, radius=2.0, rank_agreement=0.99))[0].startswith("Little")
-    assert advice_words(replace(advice, n_labels=3))[0].startswith("Too early")
+    assert advice_words(replace(advice, n_labels=3))[0] == "Too early to say with 3 labels."
+    assert advice_words(replace(advice, n_labels=1))[0] == "Too early to say with 1 label."
     assert advice_words(None)[0].startswith("Unknown")
 
 
-def test_agreement_names_its_kappa() -> None:
+def test_agreement_is_told_without_a_statistic() -> None:
     assert "No item" in agreement_words(Agreement("none", None, (), 0, 0))
-    assert "Cohen's kappa 0.50" in agreement_words(Agreement("cohen", 0.5, ("a", "b"), 4, 3))
+    assert "agree on 3 of 4 items" in agreement_words(Agreement("cohen", 0.5, ("a", "b"), 4, 3))
+    assert "somewhat more than chance" in agreement_words(Agreement("cohen", 0.5, ("a", "b"), 4, 3))
+    assert "far more than chance" in agreement_words(Agreement("cohen", 0.8, ("a", "b"), 4, 3))
+    assert "talk about the guideline" in agreement_words(Agreement("cohen", -0.1, ("a", "b"), 1, 0))
     assert agreement_words(Agreement("fleiss", None, ("a", "b", "c"), 4, 4)).endswith("labelled.")
 
 
 def test_percent_never_rounds_to_certainty() -> None:
-    assert [percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
+    assert [ENGLISH.percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
         "0 %", "less than 1 %", "50 %", "more than 99 %", "100 %"
     ]  # fmt: skip

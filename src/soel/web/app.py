@@ -7,30 +7,51 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from soel.web import routes_auth, routes_label, routes_pages, routes_preparing, routes_results, routes_team
+from soel.web import (
+    routes_auth,
+    routes_items,
+    routes_label,
+    routes_pages,
+    routes_preparing,
+    routes_results,
+    routes_team,
+)
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, Context
 from soel.web.error_handlers import add_handlers
+from soel.web.insight import Insight
+from soel.web.item_list import ItemList
 from soel.web.middleware import SecurityMiddleware
 from soel.web.preparation import Preparation
 from soel.web.results import Results
 from soel.web.site import Site
+from soel.web.texts import LANGUAGES, texts_for
 from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
-ROUTES = (routes_auth, routes_pages, routes_label, routes_results, routes_team)
+ROUTES = (routes_auth, routes_pages, routes_label, routes_items, routes_results, routes_team)
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
     """The page and its API for one session."""
     app = _new_app("/api/openapi.json")
-    app.state.context = Context(auth, site, _templates(), view_model, Results(view_model))
+    app.state.context = Context(
+        auth,
+        site,
+        _templates(),
+        view_model,
+        Results(view_model),
+        ItemList(view_model.session.ids, view_model.items),
+        Insight(view_model.session),
+    )
     return _assemble(app, auth, site, ROUTES)
 
 
@@ -54,7 +75,14 @@ def _new_app(description: str | None) -> FastAPI:
 
 
 def _templates() -> Jinja2Templates:
-    return Jinja2Templates(_here() / "templates")
+    templates = Jinja2Templates(_here() / "templates", context_processors=[_texts])
+    templates.env.globals["span"] = lambda name, text: Markup('<span class="{}">{}</span>').format(name, text)
+    return templates
+
+
+def _texts(request: Request) -> dict[str, Any]:
+    texts = texts_for(request)
+    return {"t": texts.markup, "language": texts.language, "languages": LANGUAGES}
 
 
 def _here() -> Path:

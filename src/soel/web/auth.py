@@ -106,11 +106,13 @@ class Auth:
         """End the sign-in by which this user came."""
         self._file.change(lambda state: state.sign_ins.pop(user.sign_in, None))
 
-    def revoke(self, name: str) -> None:
-        """End all sign-ins of a person, and take their keys back."""
+    def revoke(self, name: str, keep: str = "") -> None:
+        """End all sign-ins of a person but one, and take their keys back."""
 
         def remove(state: AuthState) -> None:
-            state.sign_ins = {number: held for number, held in state.sign_ins.items() if held.name != name}
+            state.sign_ins = {
+                number: held for number, held in state.sign_ins.items() if held.name != name or number == keep
+            }
             state.keys = {digest: user for digest, user in state.keys.items() if user.name != name}
 
         self._file.change(remove)

@@ -15,6 +15,7 @@ import numpy as np
 from soel.data.columns import Column, readable_time
 from soel.types import Floats
 from soel.web.ports import Strip
+from soel.web.texts import ENGLISH, Texts
 
 N_BARS, FEW = 24, 12
 Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal distribution end
@@ -32,13 +33,13 @@ class Measure(Protocol):
     def reach(self, share: float) -> float:
         """The distance that no more than this share of the reference rows exceed."""
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Any, t: Texts = ENGLISH) -> str:
         """The value as a person writes it."""
 
-    def words(self, value: Any, stands_out: bool) -> str:
+    def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """How it compares."""
 
-    def strip(self, value: Any) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
         """Where it sits."""
 
 
@@ -102,26 +103,26 @@ class Numbers:
             return None
         return Categories(dict(zip(values.tolist(), counts.tolist(), strict=True)), len(self.values))
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Any, t: Texts = ENGLISH) -> str:
         """Five figures."""
-        return "missing" if np.isnan(value) else _number(float(value))
+        return t("column.missing") if np.isnan(value) else t.number(float(value))
 
-    def words(self, value: Any, stands_out: bool) -> str:
+    def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """What is typical; of a value that stands out, the share of rows below or above it."""
         if np.isnan(value):
-            return f"missing in {_percent(self.missing)} of the rows"
+            return t("column.missing_in", share=_percent(self.missing, t))
         if not len(self.values):
             return ""
-        typical = f"typical {_number(float(np.median(self.values)), 4)}"
+        typical = t("column.typical", value=t.number(float(np.median(self.values)), 4))
         below = float(np.searchsorted(self.values, value) / len(self.values))
         above = 1 - float(np.searchsorted(self.values, value, side="right") / len(self.values))
         if stands_out:
-            share = f"higher than {_percent(below)}" if below > above else f"lower than {_percent(above)}"
-            return f"{share} of the rows, {typical}"
-        end = "upper" if below >= REMARKABLE else "lower" if above >= REMARKABLE else ""
-        return f"at the {end} end, {typical}" if end else typical
+            key, share = ("column.higher", below) if below > above else ("column.lower", above)
+            return t(key, share=_percent(share, t), typical=typical)
+        end = "upper_end" if below >= REMARKABLE else "lower_end" if above >= REMARKABLE else ""
+        return t(f"column.{end}", typical=typical) if end else typical
 
-    def strip(self, value: Any) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
         """A histogram over the usual range, widened so that the value is on it."""
         if not len(self.values):
             return None
@@ -133,7 +134,7 @@ class Numbers:
         heights = np.histogram(np.clip(self.values, low, high), N_BARS, (low, high))[0]
         bars = np.sqrt(heights / heights.max())  # the root keeps thin tails visible
         mark = None if np.isnan(value) else round((float(value) - low) / (high - low), 4)
-        return Strip(tuple(round(float(b), 3) for b in bars), mark, _number(low, 3), _number(high, 3))
+        return Strip(tuple(round(float(b), 3) for b in bars), mark, t.number(low, 3), t.number(high, 3))
 
 
 @dataclass(frozen=True)
@@ -150,20 +151,20 @@ class Times:
         """As of numbers."""
         return self.seconds.reach(share)
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Any, t: Texts = ENGLISH) -> str:
         """The day, and the time of day where there is one."""
-        return "missing" if np.isnat(value) else readable_time(value)
+        return t("column.missing") if np.isnat(value) else readable_time(value)
 
-    def words(self, value: Any, stands_out: bool) -> str:
+    def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """Only what is rare is said."""
-        return "earlier or later than usual" if stands_out else ""
+        return t("column.time_out") if stands_out else ""
 
-    def strip(self, value: Any) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
         """Where it sits."""
-        strip = self.seconds.strip(_seconds(value))
+        strip = self.seconds.strip(_seconds(value), t)
         if strip is None:
             return None
-        return replace(strip, low="earlier", high="later")
+        return replace(strip, low=t("column.earlier"), high=t("column.later"))
 
 
 def _seconds(value: Any) -> Any:
@@ -193,26 +194,27 @@ class Categories:
         rare = [n for n in self._n_rarer.values() if n / self.n_rows <= share]
         return _rarity(max(rare, default=0) / self.n_rows, self.n_rows) if rare else _rarity(share, self.n_rows)
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Any, t: Texts = ENGLISH) -> str:
         """The category itself."""
-        return "missing" if value is None else str(value)
+        return t("column.missing") if value is None else str(value)
 
-    def words(self, value: Any, stands_out: bool) -> str:
+    def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """The share of rows that have it, and the most frequent one."""
         known = {category: count for category, count in self.counts.items() if category is not None}
         share = self.counts.get(value, 0) / self.n_rows
         often = max(known, key=lambda category: known[category], default=None)
-        typical = "" if often in (None, value) else f", typical {often}"
-        return f"in {_percent(share)} of the rows{typical}"
+        if often in (None, value):
+            return t("column.in", share=_percent(share, t))
+        return t("column.in_typical", share=_percent(share, t), value=str(often))
 
-    def strip(self, value: Any) -> Strip | None:
+    def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
         """One bar per frequent category; no mark for one that is not among them."""
         kept = sorted(self.counts, key=lambda c: (-self.counts[c], str(c)))[:N_CATEGORIES]
         if value not in kept:
             kept = [*kept[: N_CATEGORIES - 1], value]
         highest = max((self.counts.get(c, 0) for c in kept), default=0) or 1
         bars = tuple(round((self.counts.get(c, 0) / highest) ** 0.5, 3) for c in kept)
-        return Strip(bars, (kept.index(value) + 0.5) / len(kept), "frequent", "rare")
+        return Strip(bars, (kept.index(value) + 0.5) / len(kept), t("column.frequent"), t("column.rare"))
 
 
 def _rarity(share: float, n_rows: int) -> float:
@@ -220,19 +222,12 @@ def _rarity(share: float, n_rows: int) -> float:
     return float(np.sqrt(2 * np.log(1 / max(share, 1 / (2 * n_rows + 2)))))
 
 
-def _number(value: float, n_figures: int = 6) -> str:
-    """With its thousands told apart; a whole number keeps all its figures."""
-    if (value.is_integer() or abs(value) >= 10**n_figures) and abs(value) < 1e15:
-        return f"{round(value):,}"
-    return f"{value:,.{n_figures}g}"
-
-
-def _percent(share: float) -> str:
+def _percent(share: float, t: Texts) -> str:
     percent = 100 * share
     if 0 < percent < 0.1:
-        return "less than 0.1 %"
+        return t("percent.tiny")
     if 99.9 < percent < 100:
-        return "more than 99.9 %"
+        return t("percent.nearly")
     if percent in (0, 100):
-        return "none" if not percent else "all"
-    return f"{percent:.1f} %" if percent < 1 or percent > 99 else f"{percent:.0f} %"
+        return t("percent.none" if not percent else "percent.all")
+    return f"{t.number(round(percent, 1)) if percent < 1 or percent > 99 else t.number(round(percent))} %"

@@ -10,10 +10,13 @@ from starlette.templating import Jinja2Templates
 
 from soel.errors import SoelError
 from soel.web.auth import Auth, User
+from soel.web.insight import Insight
+from soel.web.item_list import ItemList
 from soel.web.rate_limit import RateLimit
 from soel.web.results import Results
 from soel.web.schemas import ErrorOut
 from soel.web.site import Site
+from soel.web.texts import Texts, texts_for
 from soel.web.view_model import ViewModel
 
 Documented = dict[int | str, dict[str, Any]]
@@ -50,6 +53,8 @@ class Context(BaseContext):
 
     view_model: ViewModel
     results: Results
+    items: ItemList
+    insight: Insight
 
 
 def base_context(request: Request) -> BaseContext:
@@ -91,3 +96,4 @@ ViewModelDep = Annotated[ViewModel, Depends(view_model)]
 ResultsDep = Annotated[Results, Depends(results)]
 UserDep = Annotated[User, Depends(user)]
 OwnerDep = Annotated[User, Depends(owner)]
+TextsDep = Annotated[Texts, Depends(texts_for)]

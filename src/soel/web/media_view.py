@@ -9,6 +9,7 @@ from typing import Literal
 from soel.data.columns import Column
 from soel.media.session_media import SessionMedia
 from soel.web.ports import Card, Frame, Kind, Picture
+from soel.web.texts import ENGLISH, Texts
 
 SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
 N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7
@@ -28,7 +29,9 @@ class MediaView:
         """The name of its file, or its clip and time."""
         return self._names[item]
 
-    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30) -> Card:
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+    ) -> Card:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()

@@ -19,7 +19,7 @@ from soel.web.site import Site
 MOST_BYTES, BODY_SECONDS = 256 * 1024, 30.0
 TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."
 READING = ("GET", "HEAD")
-OPEN_PATHS = ("/enter", "/welcome", "/health")
+OPEN_PATHS = ("/enter", "/welcome", "/health", "/texts.js")
 SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.templating import Jinja2Templates
+
+from soel.web.texts import texts_for
 
 
 def wants_page(request: Request) -> bool:
@@ -16,5 +16,6 @@ def wants_page(request: Request) -> bool:
 
 def error_page(templates: Jinja2Templates, request: Request, status: int, message: str) -> Response:
     """What was wrong, and the way back."""
-    values = {"title": HTTPStatus(status).phrase, "message": message, "user": getattr(request.state, "user", None)}
+    title = texts_for(request)("error.missing" if status == 404 else "error.other")
+    values = {"title": title, "message": message, "user": getattr(request.state, "user", None)}
     return templates.TemplateResponse(request, "error.html", values, status_code=status)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from soel.data.columns import Column
+from soel.web.texts import ENGLISH, Texts
 
 Kind = Literal["table", "image", "video"]
 
@@ -73,7 +74,9 @@ class ItemView(Protocol):
     def title(self, item: str) -> str:
         """What people call it."""
 
-    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30) -> Card:
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+    ) -> Card:
         """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
 
         search: only values whose names hold this text. most: no more values than this.

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from soel.api.scores import name_items
 from soel.errors import SessionError
-from soel.report.outcome import Outcome, read_outcome
+from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
 from soel.types import Estimate, Floats
-from soel.web.ports import Card
+from soel.web.downloads import written
 from soel.web.view_model import ViewModel
-
-N_TOP, N_FIELDS = 20, 3
-
-
-@dataclass(frozen=True)
-class TopItem:
-    """One of the most anomalous items, with the values that stand out most."""
-
-    item: str
-    rank: int
-    score: float
-    probability: float
-    card: Card
 
 
 @dataclass(frozen=True)
@@ -38,7 +23,6 @@ class FitResults:
     state: SessionState
     outcome: Outcome
     estimate: Estimate
-    top: tuple[TopItem, ...]
 
 
 class Results:
@@ -53,9 +37,7 @@ class Results:
         state = self._view_model.session.state
         outcome = self.outcome(state)
         assert state.estimate is not None  # every fit stores its estimate first
-        rows = np.argsort(-outcome.scores, kind="stable")[:N_TOP]
-        top = [self._top(state, outcome, int(row), rank) for rank, row in enumerate(rows, start=1)]
-        return FitResults(state, outcome, state.estimate, tuple(top))
+        return FitResults(state, outcome, state.estimate)
 
     def outcome(self, state: SessionState | None = None) -> Outcome:
         """What was kept of the last fit."""
@@ -68,6 +50,11 @@ class Results:
                 raise SessionError("The results of the last training are still being prepared; try again in a moment.")
             self._held = (state.fit.model.fingerprint, outcome)
         return self._held[1]
+
+    def latest(self) -> Outcome | None:
+        """What was kept of the last fit, where there is anything."""
+        state = self._view_model.session.state
+        return self.outcome(state) if state.fit is not None and has_outcome(self._view_model.session) else None
 
     def arrays(self) -> bytes:
         """x, y, score and probability of every item, one after the other, as little-endian float32."""
@@ -82,12 +69,4 @@ class Results:
         session = self._view_model.session
         scored = outcome.scored(session.ids, cut)
         table = build_score_table(scored, name_items(session), session.state, outcome.probabilities)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"scores{suffix}"
-            table.write(path)
-            return path.read_bytes()
-
-    def _top(self, state: SessionState, outcome: Outcome, row: int, rank: int) -> TopItem:
-        item = self._view_model.session.ids[row]
-        score, probability = float(outcome.scores[row]), float(outcome.probabilities[row])
-        return TopItem(item, rank, score, probability, self._view_model.card(item, state))
+        return written(suffix, table.write)

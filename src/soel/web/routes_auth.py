@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from urllib.parse import parse_qs
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from soel.web.auth import LASTS
-from soel.web.dependencies import BaseContext, BaseContextDep, UserDep
+from soel.web.dependencies import BaseContext, BaseContextDep, TextsDep, UserDep
 
 router = APIRouter(include_in_schema=False)
 FORM, LONGEST_KEY = "application/x-www-form-urlencoded", 100
@@ -51,6 +52,14 @@ def sign_out(request: Request, context: BaseContextDep, user: UserDep) -> Respon
 def show_welcome(request: Request, context: BaseContextDep) -> HTMLResponse:
     """What a user without a cookie sees."""
     return context.templates.TemplateResponse(request, "welcome.html", {}, status_code=401)
+
+
+@router.get("/texts.js")
+def read_texts(texts: TextsDep) -> Response:
+    """The texts of the page in the user's language, as a module."""
+    entries = json.dumps(texts.entries, ensure_ascii=False)
+    module = f"export const language = {json.dumps(texts.language)};\nexport const entries = {entries};\n"
+    return Response(module, media_type="text/javascript")
 
 
 @router.get("/health")

@@ -14,7 +14,8 @@ from soel.errors import UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.web.auth import User
-from soel.web.dependencies import REFUSALS, Documented, OwnerDep, UserDep, ViewModelDep
+from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
+from soel.web.insight import insight_words
 from soel.web.markdown import render
 from soel.web.schemas import (
     AnswerIn,
@@ -22,11 +23,13 @@ from soel.web.schemas import (
     FieldsOut,
     GuidelineIn,
     GuidelineOut,
+    InsightOut,
     ItemId,
     ItemOut,
     MoreIn,
     NoteIn,
     NoteOut,
+    PointOut,
     PreparationOut,
     StatusOut,
     TrainIn,
@@ -62,9 +65,9 @@ def take_turn(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> Statu
 
 
 @router.get("/item")
-def read_item(view_model: ViewModelDep, user: UserDep, id: Id) -> ItemOut:
+def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ItemOut:
     """One item, ready to be shown."""
-    shown = view_model.show(user, id)
+    shown = view_model.show(user, id, texts)
     mine = {
         "frames": [asdict(frame) for frame in view_model.items.frames(id)],
         "neighbours": [
@@ -79,16 +82,28 @@ def read_item(view_model: ViewModelDep, user: UserDep, id: Id) -> ItemOut:
 
 
 @router.get("/fields")
-def read_fields(view_model: ViewModelDep, user: UserDep, id: Id, search: Search = "", most: Most = 30) -> FieldsOut:
+def read_fields(
+    view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id, search: Search = "", most: Most = 30
+) -> FieldsOut:
     """The values of a wide row: those that stand out first, and only those whose names hold a text."""
-    card = view_model.card(id, view_model.seen_by(user), search, most)
+    card = view_model.card(id, view_model.seen_by(user), search, most, texts)
     return FieldsOut.model_validate(asdict(card))
 
 
 @router.get("/why")
-def read_why(view_model: ViewModelDep, _user: UserDep, id: Id) -> list[str]:
+def read_why(view_model: ViewModelDep, _user: UserDep, texts: TextsDep, id: Id) -> list[str]:
     """Why an item was asked about, in sentences."""
-    return list(view_model.why(view_model.check(id)))
+    return list(view_model.why(view_model.check(id), texts))
+
+
+@router.get("/insight")
+def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> InsightOut:
+    """What was found so far, how the estimate moves, whether to go on."""
+    state, seen = context.view_model.session.state, context.view_model.seen_by(user)
+    knows_all = seen.labels_digest == state.labels_digest  # else the estimate would tell what others said
+    points = context.insight.points(state) if knows_all else ()
+    words = insight_words(points, seen, texts)
+    return InsightOut(words=words, history=[PointOut.model_validate(asdict(point)) for point in points])
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
@@ -202,6 +217,9 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         has_results=state.fit is not None,
         results_ready=has_outcome(view_model.session),
         n_disputes=len(state.disagreements),
+        answers_per_item=state.answers_per_item,
+        n_waiting=overview.n_waiting,
+        n_in=overview.n_in,
         fit_is_current=state.fit_is_current,
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),

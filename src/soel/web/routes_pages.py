@@ -7,25 +7,29 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from soel.web.dependencies import ContextDep, UserDep
+from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
 router = APIRouter(include_in_schema=False)
-PAGES = {"/": "label.html", "/review": "review.html", "/results": "results.html", "/team": "team.html"}
+PAGES = {
+    "/": "label.html",
+    "/items": "items.html",
+    "/review": "review.html",
+    "/results": "results.html",
+    "/team": "team.html",
+}
 ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 
 
-def show_page(request: Request, page: ContextDep, user: UserDep) -> HTMLResponse:
+def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
     context: dict[str, Any] = {"user": user, "here": path, "source": session.config.source.removesuffix(ITEMS)}
     if path == "/":
         text = session.guidelines
-        context |= {"guideline_text": text, "guideline": render(text or NO_GUIDELINE)}
+        context |= {"guideline_text": text, "guideline": render(text or texts("label.no_guideline"))}
     return page.templates.TemplateResponse(request, PAGES[path], context)
 
 
 for path in PAGES:
     router.add_api_route(path, show_page, response_class=HTMLResponse)
-
-NO_GUIDELINE = "*The session's owner has not written a guideline yet.*"

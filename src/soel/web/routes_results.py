@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, cast
 
 from fastapi import APIRouter, Query, Response
 
 from soel.errors import UnknownItemError
+from soel.exchange.label_files import export_labels
 from soel.types import Verdict
-from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
-from soel.web.results import N_FIELDS, TopItem
-from soel.web.schemas import FieldOut, LabelledOut, ResultsOut, RowOut, ShareOut, TopOut
+from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
+from soel.web.downloads import CSV, as_download, written
+from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
 from soel.web.words import advice_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
 BYTES: Documented = {200: {"content": {"application/octet-stream": {}}}}
-CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
+PARQUET = "application/vnd.apache.parquet"
 TEXT: Documented = {200: {"content": {CSV: {}}}}
 COLUMNS: Documented = {200: {"content": {PARQUET: {}}}}
 
 
 @router.get("/results")
-def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep) -> ResultsOut:
+def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, texts: TextsDep) -> ResultsOut:
     """What the last fit says about the pool."""
     findings, seen = results.findings(), view_model.seen_by(user)
     state, estimate = findings.state, findings.estimate
@@ -36,8 +36,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep) -
         n_labels=len(seen.labels),
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
-        top=[_top_out(top, words.get(top.item)) for top in findings.top],
-        worth=list(advice_words(view_model.session.stopping_advice())),
+        worth=list(advice_words(view_model.session.stopping_advice(), texts)),
     )
 
 
@@ -58,28 +57,17 @@ def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query
 @router.get("/scores.csv", response_class=Response, responses=TEXT)
 def download_csv(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as CSV; cells that a spreadsheet would run are made harmless."""
-    return _file(results.file(".csv", threshold), CSV, "scores.csv")
+    return as_download("scores.csv", CSV, results.file(".csv", threshold))
 
 
 @router.get("/scores.parquet", response_class=Response, responses=COLUMNS)
 def download_parquet(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
     """Scores, ranks and alarms as Parquet."""
-    return _file(results.file(".parquet", threshold), PARQUET, "scores.parquet")
+    return as_download("scores.parquet", PARQUET, results.file(".parquet", threshold))
 
 
-def _top_out(top: TopItem, verdict: str | None) -> TopOut:
-    fields = [FieldOut.model_validate(asdict(field)) for field in top.card.fields[:N_FIELDS] if field.stands_out]
-    return TopOut(
-        item=top.item,
-        title=top.card.title,
-        rank=top.rank,
-        score=top.score,
-        probability=top.probability,
-        kind=top.card.kind,
-        verdict=verdict,
-        fields=fields,
-    )
-
-
-def _file(content: bytes, media_type: str, name: str) -> Response:
-    return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
+@router.get("/labels.csv", response_class=Response, responses=TEXT)
+def download_labels(view_model: ViewModelDep, _owner: OwnerDep) -> Response:
+    """Every answer that stands, with notes, names and times, as CSV."""
+    session = view_model.session
+    return as_download("labels.csv", CSV, written(".csv", lambda path: export_labels(session, "csv", path)))

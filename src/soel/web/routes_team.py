@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import pairwise
+from statistics import median
 
 from fastapi import APIRouter
 
@@ -13,11 +16,13 @@ from soel.session.agreement import measure_agreement
 from soel.types import Verdict
 from soel.validation import check_distinct
 from soel.web.auth import Auth, User
-from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, UserDep, ViewModelDep
+from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, TextsDep, UserDep, ViewModelDep
+from soel.web.ports import Card
 from soel.web.schemas import (
     AnnotatorOut,
     DecideIn,
     DisagreementOut,
+    FieldOut,
     InvitationIn,
     InvitationOut,
     NoteOut,
@@ -26,24 +31,26 @@ from soel.web.schemas import (
     SignInsOut,
     TeamOut,
 )
+from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words
 
 OWNERS = ("owner", "admin")
+N_FIELDS, BREAK = 6, 300.0  # values of a disputed item; seconds from which two answers are of two sittings
 router = APIRouter(prefix="/api", tags=["team"], responses=REFUSALS)
 
 
 @router.get("/team")
-def read_team(view_model: ViewModelDep, user: UserDep) -> TeamOut:
+def read_team(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> TeamOut:
     """The annotators, how far they agree, and where they do not."""
-    return _team_out(view_model, user)
+    return _team_out(view_model, user, texts)
 
 
 @router.post("/decisions")
-def decide(message: DecideIn, view_model: ViewModelDep, owner: OwnerDep) -> TeamOut:
+def decide(message: DecideIn, view_model: ViewModelDep, owner: OwnerDep, texts: TextsDep) -> TeamOut:
     """The owner's word on an item, above all votes."""
     view_model.decide(owner, message.item, message.verdict)
-    return _team_out(view_model, owner)
+    return _team_out(view_model, owner, texts)
 
 
 @router.post("/invitations")
@@ -66,11 +73,11 @@ def read_sign_ins(context: ContextDep, owner: OwnerDep) -> SignInsOut:
 
 @router.post("/revocations")
 def revoke(message: RevocationIn, context: ContextDep, owner: OwnerDep) -> SignInsOut:
-    """Sign one person out everywhere, or everybody but this browser; their invitations end as well."""
+    """Sign one person out, or everybody, on all browsers but this one; their invitations end as well."""
     if message.name is None:
         context.auth.revoke_others(owner)
     else:
-        context.auth.revoke(message.name)
+        context.auth.revoke(message.name, owner.sign_in)
     return _sign_ins_out(context.auth, owner)
 
 
@@ -87,8 +94,8 @@ def _sign_ins_out(auth: Auth, owner: User) -> SignInsOut:
     return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.invited()}))
 
 
-def _team_out(view_model: ViewModel, user: User) -> TeamOut:
-    state = view_model.seen_by(user)
+def _team_out(view_model: ViewModel, user: User, texts: Texts) -> TeamOut:
+    state, whole = view_model.seen_by(user), view_model.session.state
     differing = [
         DisagreementOut(
             item=item,
@@ -96,24 +103,44 @@ def _team_out(view_model: ViewModel, user: User) -> TeamOut:
             kind=view_model.items.kind(item),
             votes={vote.who: vote.verdict for vote in state.answers[item].votes},
             notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
+            fields=_fields(view_model.card(item, state, most=N_FIELDS, texts=texts)),
         )
         for item in state.disagreements
     ]
     return TeamOut(
-        annotators=_annotators(state),
-        agreement=agreement_words(measure_agreement(state)),
+        annotators=_annotators(state, whole),
+        agreement=agreement_words(measure_agreement(state), texts),
         disagreements=differing,
     )
 
 
-def _annotators(state: SessionState) -> list[AnnotatorOut]:
+def _fields(card: Card) -> list[FieldOut]:
+    return [FieldOut.model_validate(asdict(field)) for field in card.fields]
+
+
+def _annotators(state: SessionState, whole: SessionState) -> list[AnnotatorOut]:
+    """What each one answered, of what the user may know; how many answers and how fast is no secret."""
     votes = Counter((vote.who, vote.verdict) for answered in state.answers.values() for vote in answered.votes)
+    times = defaultdict[str, list[datetime]](list)
+    for answered in whole.answers.values():
+        for vote in answered.votes:
+            times[vote.who].append(datetime.fromisoformat(vote.at))
     return [
         AnnotatorOut(
             name=name,
+            n_answers=len(times[name]),
+            seconds=_pace(times[name]),
             n_anomaly=votes[name, Verdict.ANOMALY],
             n_normal=votes[name, Verdict.NORMAL],
             n_aside=votes[name, Verdict.SKIP] + votes[name, Verdict.UNSURE],
         )
-        for name in sorted({who for who, _ in votes})
+        for name in sorted(times)
     ]
+
+
+def _pace(times: list[datetime]) -> float | None:
+    """The median of seconds between two answers of one sitting."""
+    ordered = sorted(times)
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(ordered)]
+    sitting = [gap for gap in gaps if gap < BREAK]
+    return median(sitting) if sitting else None

@@ -128,7 +128,8 @@ class StatusOut(BaseModel):
 
     stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
     by this user, oldest first. n_labels, n_anomalies: as far as this user may know of them. storage_problem: why
-    nothing can be stored now.
+    nothing can be stored now. n_waiting: items that this user labelled and that want more opinions; n_in: those
+    that have them all.
     """
 
     who: str
@@ -145,6 +146,9 @@ class StatusOut(BaseModel):
     has_results: bool
     results_ready: bool
     n_disputes: int
+    answers_per_item: int
+    n_waiting: int
+    n_in: int
     fit_is_current: bool
     storage_problem: str
     work: WorkOut | None
@@ -243,17 +247,45 @@ class LabelledOut(BaseModel):
     verdict: Verdict
 
 
-class TopOut(BaseModel):
-    """One of the most anomalous items."""
+class ListedOut(BaseModel):
+    """An item in a list, with its most unusual values. rank, score, probability: null before a training."""
 
     item: str
     title: str
-    rank: int
-    score: float
-    probability: float
     kind: Kind
+    rank: int | None
+    score: float | None
+    probability: float | None
     verdict: str | None
     fields: list[FieldOut]
+
+
+class ItemsOut(BaseModel):
+    """A page of the items that fit. columns, people: what can be filtered by."""
+
+    total: int
+    page: int
+    size: int
+    n_pages: int
+    columns: list[str]
+    people: list[str]
+    items: list[ListedOut]
+
+
+class PointOut(BaseModel):
+    """The estimated share of anomalies after so many labels."""
+
+    n_labels: int
+    value: float
+    low: float
+    high: float
+
+
+class InsightOut(BaseModel):
+    """What was found so far and whether to go on, in sentences; how the estimate moved."""
+
+    words: list[str]
+    history: list[PointOut]
 
 
 class ShareOut(BaseModel):
@@ -279,14 +311,15 @@ class ResultsOut(BaseModel):
     n_labels: int
     fit_is_current: bool
     labelled: list[LabelledOut]
-    top: list[TopOut]
     worth: list[str]
 
 
 class AnnotatorOut(BaseModel):
-    """What one annotator answered."""
+    """What one annotator answered, as far as the user may know. seconds: the usual time from answer to answer."""
 
     name: str
+    n_answers: int
+    seconds: float | None
     n_anomaly: int
     n_normal: int
     n_aside: int
@@ -300,6 +333,7 @@ class DisagreementOut(BaseModel):
     kind: Kind
     votes: dict[str, str]
     notes: list[NoteOut]
+    fields: list[FieldOut]
 
 
 class TeamOut(BaseModel):

@@ -15,6 +15,7 @@ from soel.data.frame import Frame as TableFrame
 from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, measure
 from soel.web.ports import Card, Field, Frame, Kind, Picture
+from soel.web.texts import ENGLISH, Texts
 
 N_REFERENCE = 4000  # rows that say what is usual; more would only be slower
 STANDS_OUT = 2.5  # in units of the usual spread, at the least
@@ -48,7 +49,9 @@ class TableView:
         """A row is called by its id."""
         return item
 
-    def card(self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN) -> Card:
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
+    ) -> Card:
         """The row's values, the most unusual first; among the usual ones the table's own order holds.
 
         A value stands out when it is farther from usual than chance makes one in eight rows show in any of its columns.
@@ -64,7 +67,7 @@ class TableView:
             name for name in (*ordered, *(name for name in columns if name not in far)) if wanted in name.casefold()
         ]
         shown = names[:most]
-        fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far) for name in shown)
+        fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far, texts) for name in shown)
         return Card(item, "table", item, fields, sum(name in far for name in shown), n_fields=len(names))
 
     def columns(self) -> Mapping[str, Column]:
@@ -116,5 +119,5 @@ def _usual_of(column: Column, n_columns: int) -> _Usual:
     return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
 
 
-def _field(usual: Measure, name: str, value: object, stands_out: bool) -> Field:
-    return Field(name, usual.text(value), usual.words(value, stands_out), stands_out, usual.strip(value))
+def _field(usual: Measure, name: str, value: object, stands_out: bool, t: Texts) -> Field:
+    return Field(name, usual.text(value, t), usual.words(value, stands_out, t), stands_out, usual.strip(value, t))

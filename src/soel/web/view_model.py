@@ -19,6 +19,7 @@ from soel.web.auth import User
 from soel.web.blind import seen_by
 from soel.web.ports import Card, ItemView
 from soel.web.storage import Storage
+from soel.web.texts import ENGLISH, Texts
 from soel.web.words import why_words
 
 N_FIELDS = 30  # values of a wide row that are shown unless more are asked for
@@ -43,7 +44,8 @@ class Overview:
     """Where the session stands for one user.
 
     seen: as far as they may know what others said. last: the newest answer of theirs, as item and verdict.
-    storage_problem: why nothing can be stored now; empty when all is well.
+    storage_problem: why nothing can be stored now; empty when all is well. n_waiting, n_in: items they labelled that
+    want more opinions, and that have them all.
     """
 
     stage: Stage
@@ -54,6 +56,8 @@ class Overview:
     last: tuple[str, str] | None
     progress: JobStatus | None
     storage_problem: str = ""
+    n_waiting: int = 0
+    n_in: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ class ViewModel:
         own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
         last = (own[-1][1], own[-1][2]) if own else None
         stage, mine = _stage(state, turn, progress), tuple(item for _, item, _ in own)
-        return Overview(stage, state, self.seen_by(user), turn, mine, last, progress, self._storage.problem())
+        waiting = _opinions(state, user.name)
+        return Overview(stage, state, self.seen_by(user), turn, mine, last, progress, self._storage.problem(), *waiting)
 
     def seen_by(self, user: User) -> SessionState:
         """The session as far as this user may know it."""
@@ -115,15 +120,17 @@ class ViewModel:
         """Reserve the next item for this window."""
         self.session.next_items(user.name, 1, tab=tab)
 
-    def card(self, item: str, state: SessionState, search: str = "", most: int = N_FIELDS) -> Card:
+    def card(
+        self, item: str, state: SessionState, search: str = "", most: int = N_FIELDS, texts: Texts = ENGLISH
+    ) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
-        return self.items.card(self.check(item), labels, search, most)
+        return self.items.card(self.check(item), labels, search, most, texts)
 
-    def show(self, user: User, item: str) -> ItemPage:
+    def show(self, user: User, item: str, texts: Texts = ENGLISH) -> ItemPage:
         """An item as this user sees it."""
         state = self.seen_by(user)
-        card, vote = self.card(item, state), state.vote_of(item, user.name)
+        card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
         written = {note.who: note.text for note in state.notes_of(item)}
         own = written.pop(user.name, "")
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
@@ -193,14 +200,23 @@ class ViewModel:
         if progress is not None and progress.running:
             raise SessionError("The machine is at work on this session already; wait until it is done.")
 
-    def why(self, item: str) -> tuple[str, ...]:
+    def why(self, item: str, texts: Texts = ENGLISH) -> tuple[str, ...]:
         """Why an item was asked about, in sentences. Apart from the item: it takes a look at the whole pool."""
         try:
-            return why_words(self.session.why(item), self.session.config.n_items, self.items.title)
+            return why_words(self.session.why(item), self.session.config.n_items, self.items.title, texts)
         except UnknownItemError:
             raise
         except SessionError:
-            return ("It was not asked for by the session; you chose to look at it.",)
+            return (texts("why.chosen"),)
+
+
+def _opinions(state: SessionState, who: str) -> tuple[int, int]:
+    """Of the items that this user labelled in the round: how many want more opinions, and how many have them all."""
+    asked = {draw.item for draw in state.round.draws} if state.round is not None else set()
+    votes = {item: state.vote_of(item, who) for item in asked}
+    own = [item for item, vote in votes.items() if vote is not None and vote.is_label]
+    n_waiting = len(set(own) & set(state.open))
+    return n_waiting, len(own) - n_waiting
 
 
 def _stage(state: SessionState, turn: tuple[str, ...], progress: JobStatus | None) -> Stage:

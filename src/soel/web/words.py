@@ -1,4 +1,4 @@
-"""Numbers of a session in plain words."""
+"""What a session knows, in sentences a domain expert reads."""
 
 from __future__ import annotations
 
@@ -7,91 +7,70 @@ from collections.abc import Callable
 from soel.session.agreement import Agreement
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
+from soel.web.texts import ENGLISH, Texts
+
+STRONG, FAIR = 0.6, 0.2  # agreement beyond chance from which we call it so
 
 
-def percent(share: float) -> str:
-    """A share as a person reads it; never a round 0 or 100 that is not exact."""
-    if 0 < share < 0.01:
-        return "less than 1 %"
-    if 0.99 < share < 1:
-        return "more than 99 %"
-    return f"{100 * share:.0f} %"
-
-
-def why_words(why: Why, n_items: int, title: Callable[[str], str] = str) -> tuple[str, ...]:
+def why_words(why: Why, n_items: int, title: Callable[[str], str] = str, t: Texts = ENGLISH) -> tuple[str, ...]:
     """Why an item was asked about. title: what people call an item."""
-    return (_far(why, title), _unusual(why), _speaks(why, n_items))
+    return (_far(why, title, t), _unusual(why, t), _speaks(why, n_items, t))
 
 
-def advice_words(measured: StoppingAdvice | None) -> tuple[str, ...]:
+def advice_words(measured: StoppingAdvice | None, t: Texts = ENGLISH) -> tuple[str, ...]:
     """Whether more labels are worth it, the advice first."""
     if measured is None:
-        return ("Unknown yet: nothing was measured at the last training.",)
-    advice = {
-        "yes": "Yes: the newest labels still changed the picture.",
-        "little": "Little: the newest labels changed almost nothing.",
-        "unknown": f"Too early to say with {measured.n_labels} labels.",
-    }
-    return (advice[measured.go_on], *_moved(measured), *_held_back(measured))
+        return (t("advice.unknown"),)
+    early = measured.go_on not in ("yes", "little")
+    advice = t("advice.early", n=measured.n_labels) if early else t(f"advice.{measured.go_on}")
+    return (advice, *_moved(measured, t), *_held_back(measured, t))
 
 
-def agreement_words(agreement: Agreement) -> str:
+def agreement_words(agreement: Agreement, t: Texts = ENGLISH) -> str:
     """How far annotators agree."""
     if not agreement.n_items:
-        return "No item was labelled by two people yet, so there is no agreement to measure."
-    same = f"Annotators agree on {agreement.n_same} of {agreement.n_items} items that several of them labelled"
+        return t("agreement.none")
+    same = t("agreement.same", same=agreement.n_same, n=agreement.n_items)
     if agreement.kappa is None:
-        return f"{same}."
-    name = {"cohen": "Cohen's", "fleiss": "Fleiss'"}[agreement.method]
-    return f"{same} ({name} kappa {agreement.kappa:.2f}; 1 is full agreement, 0 is chance)."
+        return same
+    level = "strong" if agreement.kappa >= STRONG else "fair" if agreement.kappa >= FAIR else "weak"
+    return f"{same} {t(f'agreement.{level}')}"
 
 
-def _far(why: Why, title: Callable[[str], str]) -> str:
+def _far(why: Why, title: Callable[[str], str], t: Texts) -> str:
     if why.nearest is None or why.distance_share is None:
-        return "Nothing is labelled yet, so every label teaches something new."
-    closer = f"{percent(why.distance_share)} of the items are closer to a labelled one"
-    if why.distance_share > 0.9:
-        return f"It is unlike everything labelled so far: {closer}."
+        return t("why.nothing")
     if why.distance_share > 0.5:
-        return f"It is rather unlike what is labelled so far: {closer}."
-    return f"It is much like an item that is labelled already: {title(why.nearest)}."
+        key = "why.unlike" if why.distance_share > 0.9 else "why.rather_unlike"
+        return t(key, share=t.percent(why.distance_share))
+    return t("why.alike", title=title(why.nearest))
 
 
-def _unusual(why: Why) -> str:
-    if why.score_share > 0.9:
-        return f"To the detector it looks very unusual: more so than {percent(why.score_share)} of the items."
+def _unusual(why: Why, t: Texts) -> str:
     if why.score_share > 0.6:
-        return f"To the detector it looks somewhat unusual: more so than {percent(why.score_share)} of the items."
-    return f"To the detector it looks ordinary: {percent(1 - why.score_share)} of the items look as unusual or more."
+        key = "why.very_unusual" if why.score_share > 0.9 else "why.unusual"
+        return t(key, share=t.percent(why.score_share))
+    return t("why.ordinary", share=t.percent(1 - why.score_share))
 
 
-def _speaks(why: Why, n_items: int) -> str:
-    if why.n_near <= 1:
-        return "It speaks for itself alone: every other item is more like something else that was asked."
-    return f"It speaks for {why.n_near:,} of {n_items:,} items: they are more like it than like anything else asked."
+def _speaks(why: Why, n_items: int, t: Texts) -> str:
+    return t("why.alone") if why.n_near <= 1 else t("why.speaks", n=why.n_near, total=n_items)
 
 
-def _moved(measured: StoppingAdvice) -> list[str]:
-    told = []
+def _moved(measured: StoppingAdvice, t: Texts) -> list[str]:
+    found = []
     if measured.radius_drop is not None:
-        told.append(
-            f"Cover: the item least like any labelled one came {percent(max(0.0, measured.radius_drop))} closer to a "
-            f"label by the newest {measured.n_newest} of {measured.n_labels} labels."
-        )
+        found.append(t("advice.closer", n=measured.n_newest, share=t.percent(max(0.0, measured.radius_drop))))
     if measured.rank_agreement is not None:
-        told.append(
-            f"Ranking: the order of the items before and after this training agrees to {measured.rank_agreement:.2f} "
-            "(1 is the same order, 0 is no relation)."
-        )
-    return told
+        key = "advice.order" if measured.rank_agreement >= 0.95 else "advice.order_changed"
+        found.append(t(key, share=t.percent(max(0.0, measured.rank_agreement))))
+    return found
 
 
-def _held_back(measured: StoppingAdvice) -> list[str]:
-    scored = [each for each in measured.held_back if each.auroc is not None]
+def _held_back(measured: StoppingAdvice, t: Texts) -> list[str]:
+    """An AUROC is the share of pairs of an anomaly and a normal item that are in the right order."""
+    scored = [(each.round, each.auroc) for each in measured.held_back if each.auroc is not None]
     if not scored:
         return []
-    rounds = ", ".join(f"{each.auroc:.2f} in round {each.round}" for each in scored)
-    return [
-        "Held-back labels: before you answered, the detector told anomalies from normals with "
-        f"{rounds} (1 is perfect, 0.5 is chance)."
-    ]
+    rounds = [t("advice.round", share=t.percent(value), round=number) for number, value in scored]
+    return [t("advice.tested", rounds=", ".join(rounds))]

@@ -1,5 +1,7 @@
 // Requests to this server: JSON in, JSON out, errors as sentences.
 
+import { t } from "./text.js";
+
 export class ApiError extends Error {
   constructor(status, message) {
     super(message);
@@ -20,11 +22,11 @@ async function send(path, options) {
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
   } catch {
-    throw new ApiError(0, "The server cannot be reached.");
+    throw new ApiError(0, t("server.away"));
   }
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
-  throw new ApiError(response.status, body.error || `The server answered ${response.status}.`);
+  throw new ApiError(response.status, body.error || t("server.answered", { status: String(response.status) }));
 }
 
 export async function get(path, parameters = {}) {

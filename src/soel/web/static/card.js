@@ -1,18 +1,21 @@
 // One item, big and clear: a row of a table, a picture, or a frame with the seconds around it.
 
+import { get } from "./api.js";
 import { apart, draw, imageAddress, make } from "./dom.js";
+import { figures, t } from "./text.js";
 import { Zoom } from "./zoom.js";
 
 const WIDTH = 200;
 const HEIGHT = 30;
 
 export function strip(shape, name) {
-  const place = shape.mark === null ? "missing" : `at ${Math.round(100 * shape.mark)} %`;
-  const range = `from ${shape.low} to ${shape.high}`;
+  const { low, high } = shape;
+  const place = shape.mark === null ? "" : `${Math.round(100 * shape.mark)} %`;
+  const words = t(shape.mark === null ? "card.strip_missing" : "card.strip", { name, place, low, high });
   const picture = draw("svg", {
     class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
-    "aria-label": `${name}: ${place} of the range ${range}`,
-  }, draw("title", {}, `How ${name} is spread, ${range}`));
+    "aria-label": words,
+  }, draw("title", {}, t("card.strip_title", { name, low, high })));
   const width = WIDTH / shape.bars.length;
   shape.bars.forEach((height, at) => {
     const tall = height * (HEIGHT - 8);
@@ -44,18 +47,27 @@ export function fieldList(fields) {
   return list;
 }
 
-function row(item) {
-  const n = item.n_standing_out;
+function groups({ fields, n_standing_out: n }) {
   const parts = [];
-  if (n > 0) {
-    parts.push(make("h3", { class: "group-title" }, n === 1 ? "This value stands out" : `These ${n} values stand out`));
-    parts.push(fieldList(item.fields.slice(0, n)));
-  }
-  if (n < item.fields.length) {
-    parts.push(make("h3", { class: "group-title" }, n > 0 ? "The others are as usual" : "All values are as usual"));
-    parts.push(fieldList(item.fields.slice(n)));
-  }
+  if (n > 0) parts.push(make("h3", { class: "group-title" }, t("card.out", { n })), fieldList(fields.slice(0, n)));
+  if (n < fields.length) parts.push(make("h3", { class: "group-title" }, t(n > 0 ? "card.others" : "card.usual")), fieldList(fields.slice(n)));
   return parts;
+}
+
+// A row; a wide one is folded, and its values are found by name.
+function row(item) {
+  const place = make("div", {}, ...groups(item));
+  if (item.n_fields <= item.fields.length) return [place];
+  const count = make("p", { class: "muted small", role: "status" }, t("card.found", { n: item.fields.length, total: item.n_fields }));
+  const find = async (search, most) => {
+    const found = await get("/api/fields", { id: item.item, search, most });
+    place.replaceChildren(...groups(found));
+    count.textContent = t("card.found", { n: found.fields.length, total: item.n_fields });
+  };
+  const input = make("input", { type: "search", class: "field-search", placeholder: t("card.search"), "aria-label": t("card.search"), maxlength: 200 });
+  input.addEventListener("input", () => find(input.value, 30));
+  const all = make("button", { type: "button", onclick: () => find(input.value, 5000) }, t("card.more", { n: item.n_fields }));
+  return [make("p", { class: "buttons" }, input, all), count, place];
 }
 
 // Small pictures; one that is chosen takes the place of the large one until it is chosen again.
@@ -64,7 +76,7 @@ function thumbs(title, entries) {
   const list = make("ul", { class: "thumbs" });
   for (const { item, caption, kind, words } of entries) {
     const image = make("img", { src: imageAddress(item, 256), alt: "", loading: "lazy" });
-    const button = make("button", { type: "button", class: "thumb-button", title: words, "aria-pressed": "false", "aria-label": `Look at ${words}` }, image, caption);
+    const button = make("button", { type: "button", class: "thumb-button", title: words, "aria-pressed": "false", "aria-label": t("card.look", { what: words }) }, image, caption);
     button.addEventListener("click", () => look(button, item, words));
     list.append(make("li", { class: kind }, button));
   }
@@ -78,10 +90,10 @@ function look(button, item, words) {
 }
 
 function frameEntry({ item, seconds }) {
-  const away = `${Math.abs(seconds).toFixed(1)} s`;
-  if (seconds === 0) return { item, caption: "now", kind: "now", words: "this frame" };
-  const [sign, when] = seconds > 0 ? ["+", "later"] : ["−", "earlier"];
-  return { item, caption: `${sign}${away}`, kind: "", words: `the frame ${away} ${when}` };
+  if (seconds === 0) return { item, caption: t("card.now"), kind: "now", words: t("card.this_frame") };
+  const away = figures(Math.abs(seconds), 2);
+  const [sign, key] = seconds > 0 ? ["+", "card.later"] : ["−", "card.earlier"];
+  return { item, caption: `${sign}${away} s`, kind: "", words: t(key, { seconds: away }) };
 }
 
 let zoom = null; // of the picture on the page
@@ -90,10 +102,10 @@ let zoom = null; // of the picture on the page
 export const zoomKey = (key) => zoom !== null && zoom.key(key);
 
 function media(item) {
-  zoom = new Zoom(item.item, `Picture ${item.title}`);
-  const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: verdict, kind: verdict, words: `${title}, labelled ${verdict}` }));
-  const alike = make("div", { class: "alike" }, ...thumbs("Most alike among the labelled", near));
-  return [make("div", { class: "look" }, zoom.frame, zoom.tools, alike), ...thumbs("The seconds around it", item.frames.map(frameEntry))];
+  zoom = new Zoom(item.item, t("card.picture", { title: item.title }));
+  const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: t(`said.${verdict}`), kind: verdict, words: t("card.labelled", { title, verdict: t(`said.${verdict}`) }) }));
+  const alike = make("div", { class: "alike" }, ...thumbs(t("card.alike"), near));
+  return [make("div", { class: "look" }, zoom.frame, zoom.tools, alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];
 }
 
 export const body = (item) => (item.kind === "table" ? row(item) : media(item));
@@ -101,5 +113,5 @@ export const body = (item) => (item.kind === "table" ? row(item) : media(item));
 export function summary(item) {
   if (item.kind !== "table") return `${item.title}.`;
   const out = item.fields.slice(0, item.n_standing_out).map((field) => `${field.name} ${field.value}`);
-  return out.length ? `${item.title}. Stands out: ${out.join(", ")}.` : `${item.title}. All values are as usual.`;
+  return out.length ? t("card.summary_out", { title: item.title, values: out.join(", ") }) : t("card.summary_usual", { title: item.title });
 }

@@ -1,5 +1,7 @@
 // Small helpers. Text from data is only ever set as text.
 
+import { t } from "./text.js";
+
 export const find = (id) => document.getElementById(id);
 
 export function make(name, attributes = {}, ...children) {
@@ -43,7 +45,7 @@ export function tell(error) {
   say(error.message);
 }
 
-export const retrying = (error) => status(`${error.message} Trying again …`, "trouble");
+export const retrying = (error) => status(t("server.again", { error: error.message }), "trouble");
 
 export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };
 
@@ -60,14 +62,14 @@ export function itemLink({ item, title, kind }) {
 
 // Buttons for anomaly and normal; `given` is the answer that holds.
 export function choices(title, given, onChoose, verdicts = ["anomaly", "normal"]) {
-  const group = make("span", { class: "choices", role: "group", "aria-label": `Answer for ${title}` });
+  const group = make("span", { class: "choices", role: "group", "aria-label": t("review.answer_for", { title }) });
   for (const verdict of verdicts) {
     const kind = verdict in { anomaly: 1, normal: 1 } ? verdict : "aside";
     const button = make(
       "button",
       { type: "button", class: `answer ${kind}`, "data-verdict": verdict, "aria-pressed": String(verdict === given) },
       make("span", { "aria-hidden": "true" }, SIGNS[verdict]),
-      verdict[0].toUpperCase() + verdict.slice(1),
+      t(`verdict.${verdict}`),
     );
     button.addEventListener("click", () => onChoose(verdict, group));
     group.append(button);
@@ -77,12 +79,10 @@ export function choices(title, given, onChoose, verdicts = ["anomaly", "normal"]
 
 // Tells of an answer that is stored, seen and heard.
 export function stored(title, verdict) {
-  const words = { skip: "is skipped", disagreement: "is open again" }[verdict] ?? `is ${verdict}`;
-  status(`✓ Saved: ${title} ${words}`, "saved");
-  say(`Saved: ${title} ${words}.`);
+  const said = { title, verdict: t(`said.${verdict}`) };
+  status(t("saved.item", said), "saved");
+  say(t("saved.spoken", said));
 }
-
-export const many = (n, noun, nouns = `${noun}s`) => `${n.toLocaleString("en")} ${n === 1 ? noun : nouns}`;
 
 export function press(group, verdict) {
   for (const button of group.querySelectorAll("button")) {

@@ -1,6 +1,7 @@
 // The scores as bars with a threshold to drag, by mouse, finger or arrow keys.
 
 import { draw } from "./dom.js";
+import { figures, t } from "./text.js";
 
 const HEIGHT = 240;
 const FLOOR = 190; // where the bars stand; ticks of labelled items below
@@ -68,7 +69,7 @@ export class Histogram {
     this.handle.setAttribute("aria-valuenow", this.threshold.toPrecision(4));
     this.handle.setAttribute("aria-valuemin", this.low.toPrecision(4));
     this.handle.setAttribute("aria-valuemax", this.high.toPrecision(4));
-    this.handle.setAttribute("aria-valuetext", `score ${this.threshold.toPrecision(4)}, ${this.alarmsAbove(this.threshold)} alarms`);
+    this.handle.setAttribute("aria-valuetext", t("histogram.value", { score: figures(this.threshold), n: this.alarmsAbove(this.threshold) }));
   }
 
   #bars() {
@@ -102,9 +103,9 @@ export class Histogram {
     const text = (x, anchor, words) => draw("text", { x, y: HEIGHT - 6, "text-anchor": anchor }, words);
     return [
       draw("line", { class: "axis", x1: 8, x2: this.width - 8, y1: FLOOR, y2: FLOOR }),
-      text(8, "start", this.low.toPrecision(3)),
-      text(this.width / 2, "middle", this.isLog ? "score (bars on a log scale)" : "score"),
-      text(this.width - 8, "end", this.high < this.sorted.at(-1) ? `${this.high.toPrecision(3)} and more` : this.high.toPrecision(3)),
+      text(8, "start", figures(this.low, 3)),
+      text(this.width / 2, "middle", t(this.isLog ? "histogram.log" : "histogram.score")),
+      text(this.width - 8, "end", this.high < this.sorted.at(-1) ? t("histogram.and_more", { score: figures(this.high, 3) }) : figures(this.high, 3)),
     ];
   }
 
@@ -113,7 +114,7 @@ export class Histogram {
     this.bars = draw("g", { "aria-hidden": "true" });
     this.handle = draw(
       "g",
-      { class: "handle", role: "slider", tabindex: "0", "aria-label": "Threshold", "aria-orientation": "horizontal" },
+      { class: "handle", role: "slider", tabindex: "0", "aria-label": t("histogram.threshold"), "aria-orientation": "horizontal" },
       draw("rect", { class: "catch", x: -16, y: 0, width: 32, height: FLOOR + 10 }),
       draw("line", { x1: 0, x2: 0, y1: 12, y2: FLOOR + 4 }),
       draw("rect", { class: "grip", x: -7, y: 0, width: 14, height: 24, rx: 4 }),

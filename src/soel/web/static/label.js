@@ -2,11 +2,11 @@
 
 import { get, persist, post, tab, wait } from "./api.js";
 import { body, summary, zoomKey } from "./card.js";
-import { apart, find, make, many, retrying, say, status, tell } from "./dom.js";
+import { apart, draw, find, make, retrying, say, status, tell } from "./dom.js";
+import { t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
 const KEYS = { a: "anomaly", n: "normal", u: "unsure", s: "skip" };
-const DONE = { anomaly: "anomaly", normal: "normal", unsure: "unsure", skip: "skipped" };
 let session = null; // where the session stands
 let current = null; // the item on the page
 let chosen = null; // an item the expert went back to; null follows the open ones
@@ -22,11 +22,11 @@ function showProgress() {
   meter.setAttribute("aria-valuemax", session.budget);
   meter.setAttribute("aria-valuenow", n_given);
   find("meter-fill").style.setProperty("width", `${(100 * n_given) / session.budget}%`);
-  const left = session.n_left === 0 ? "none left" : `${session.n_left} left`;
-  find("progress-words").textContent = `${n_given} of ${many(session.budget, "label")} · ${left} · ${many(session.n_anomalies, "anomaly", "anomalies")} so far`;
+  const left = session.n_left === 0 ? t("label.none_left") : t("label.left", { n: session.n_left });
+  find("progress-words").textContent = t("label.progress", { n: n_given, budget: session.budget, left });
   find("storage").hidden = !session.storage_problem;
-  find("storage").textContent = `You can look, but nothing can be stored now. ${session.storage_problem}`;
-  meter.setAttribute("aria-valuetext", `${n_given} of ${session.budget} labels given`);
+  find("storage").textContent = t("storage.problem", { why: session.storage_problem });
+  meter.setAttribute("aria-valuetext", t("label.given", { n: n_given, budget: session.budget }));
 }
 
 async function refresh(next) {
@@ -46,6 +46,7 @@ async function refresh(next) {
 function turnTo(place) {
   find("waiting").hidden = place !== "waiting";
   find("labelling").hidden = place !== "labelling";
+  find("hint").hidden = place !== "labelling" || localStorage.getItem("hint") === "seen";
   find("waiting").classList.remove("early");
 }
 
@@ -56,7 +57,7 @@ async function show(id) {
   find("item-body").replaceChildren(...body(item));
   const ids = order();
   const place = ids.indexOf(id);
-  find("item-place").textContent = item.verdict ? `You said: ${DONE[item.verdict]}` : "";
+  find("item-place").textContent = item.verdict ? t("label.you_said", { verdict: t(`said.${item.verdict}`) }) : "";
   find("back").disabled = place <= 0;
   find("forth").disabled = place < 0 || place >= ids.length - 1;
   find("undo").disabled = !session.can_undo;
@@ -65,10 +66,10 @@ async function show(id) {
     button.disabled = session.storage_problem !== "";
   }
   find("note").value = item.note;
-  const others = item.verdict ? item.notes : []; // what others wrote must not sway an answer
-  find("notes").replaceChildren(...others.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
+  find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
   showWhy(id);
+  showInsight();
 }
 
 // Comes after the item: on a large pool it takes a moment, and nobody has to wait for it.
@@ -82,21 +83,41 @@ async function showWhy(id) {
   }
 }
 
+// Found so far, how the estimate moves, whether to go on; comes after the item too.
+async function showInsight() {
+  try {
+    const insight = await get("/api/insight");
+    const line = insight.history.length > 1 ? [estimates(insight.history)] : [];
+    find("insight").replaceChildren(...insight.words.map((words) => make("li", {}, words)), ...line);
+  } catch {
+    // an item can be labelled without it
+  }
+}
+
+// The estimates so far as a small line; the words beside it say the same.
+function estimates(history) {
+  const highest = Math.max(...history.map(({ high }) => high), 1e-9);
+  const x = (at) => (at / (history.length - 1)) * 200;
+  const y = (share) => 40 - (share / highest) * 36;
+  const path = (values) => values.map((share, at) => `${at ? "L" : "M"} ${x(at).toFixed(1)} ${y(share).toFixed(1)}`).join(" ");
+  const band = `${path(history.map(({ high }) => high))} ${history.map(({ low }, at) => `L ${x(at).toFixed(1)} ${y(low).toFixed(1)}`).reverse().join(" ")} Z`;
+  const picture = draw("svg", { class: "estimates", viewBox: "0 0 200 42", preserveAspectRatio: "none", "aria-hidden": "true" });
+  picture.append(draw("path", { class: "band", d: band }), draw("path", { class: "line", d: path(history.map(({ value }) => value)) }));
+  return make("li", {}, picture);
+}
+
 async function waitForWork() {
   const { stage, work } = session;
   if (stage === "training") trained = true;
   if (stage === "done" && trained && session.has_results && session.fit_is_current) return location.assign("/results");
   if (work?.error) {
-    showWork(work, session.is_owner ? [["Try again", () => act(() => post("/api/go-on"))]] : []);
+    showWork(work, session.is_owner ? [[t("button.again"), () => act(() => post("/api/go-on"))]] : []);
   } else if (stage === "done") {
-    const look = session.has_results ? [["Look at the results", "/results"]] : [];
-    const train = session.is_owner && !session.fit_is_current ? [["Train now", () => act(() => post("/api/train"))]] : [];
-    const more = session.is_owner ? [["Ask for ten more", () => act(() => post("/api/more", { n: 10 }))]] : [];
-    showWords("All open items are answered", "Thank you. You can review your decisions, or go on.", [...train, ...look, ...more, ["Review", "/review"]]);
+    showDone();
   } else if (stage === "waiting") {
-    showWords("Others are busy with the last open items", "This page goes on by itself as soon as one is free.", [["Review", "/review"]]);
+    showOthers();
   } else {
-    showWork(work, stage === "training" ? [["Review my decisions", "/review"]] : []);
+    showWork(work, stage === "training" ? [[t("button.review_mine"), "/review"]] : []);
   }
   busy = false;
   if (stage === "done" || work?.error) return;
@@ -104,19 +125,39 @@ async function waitForWork() {
   if (current === null && !busy) await act(() => post("/api/turn", { tab }), { quietly: true });
 }
 
+function showDone() {
+  const { is_owner: isOwner, n_disputes: n } = session;
+  const look = session.has_results ? [[t("button.results"), "/results"]] : [];
+  const review = [[t("button.review"), "/review"]];
+  const more = isOwner ? [[t("button.more"), () => act(() => post("/api/more", { n: 10 }))]] : [];
+  if (n > 0 && !session.fit_is_current) {
+    const own = [[t("button.decide"), "/team"], [t("button.without"), () => act(() => post("/api/train", { despite_disputes: true }))]];
+    return showWords(t("done.disputes", { n }), t(isOwner ? "done.disputes_owner" : "done.disputes_others"), [...(isOwner ? own : []), ...look, ...review]);
+  }
+  const train = isOwner && !session.fit_is_current ? [[t("button.train"), () => act(() => post("/api/train"))]] : [];
+  showWords(t("done.title"), t(isOwner ? "done.words" : "done.words_annotator"), [...train, ...look, ...more, ...review]);
+}
+
+function showOthers() {
+  const { n_waiting: n, n_in: given, answers_per_item: wanted } = session;
+  const title = n > 0 ? t(wanted === 2 ? "waiting.second" : "waiting.more", { n }) : t("waiting.title");
+  const words = n > 0 ? `${t("waiting.given", { given, total: n + given })} ` : "";
+  showWords(title, words + t("waiting.words"), [[t("button.review"), "/review"]]);
+}
+
 // Runs one request; keys are ignored until it is through, so that nothing is answered unseen. Says if it went well.
 async function act(task, { quietly = false, done = "" } = {}) {
   if (busy) return false;
   busy = true;
-  if (!quietly) status("Saving …", "saving");
+  if (!quietly) status(t("saving"), "saving");
   try {
     const next = await persist(task, retrying);
-    if (!quietly) status(done || "Saved", "saved");
+    if (!quietly) status(done || t("saved"), "saved");
     await refresh(next);
     return true;
   } catch (error) {
     tell(error);
-    if (session === null) showWords("The session cannot be opened", error.message, [["Try again", () => location.reload()]]);
+    if (session === null) showWords(t("label.cannot_open"), error.message, [[t("button.again"), () => location.reload()]]);
     return false;
   } finally {
     busy = false;
@@ -131,7 +172,7 @@ async function answer(verdict) {
   const later = chosen === null ? [] : order().slice(order().indexOf(item) + 1);
   chosen = later.find((id) => !session.open.includes(id)) ?? null;
   current = { ...shown, item: null }; // the same item may come back, and is then shown anew
-  const stored = await act(() => post("/api/answers", { item, verdict, note, tab }), { done: `✓ Saved: ${DONE[verdict]}` });
+  const stored = await act(() => post("/api/answers", { item, verdict, note, tab }), { done: t("saved.verdict", { verdict: t(`said.${verdict}`) }) });
   if (!stored && current?.item === null) current = shown;
 }
 
@@ -139,7 +180,7 @@ function undo() {
   if (busy || !session?.can_undo) return;
   const last = session.mine.at(-1);
   chosen = last;
-  act(() => post("/api/undo", { tab }), { done: "✓ Taken back" });
+  act(() => post("/api/undo", { tab }), { done: t("saved.back") });
 }
 
 function move(step) {
@@ -159,7 +200,7 @@ async function saveNote() {
   try {
     await persist(() => post("/api/notes", { item, note }), retrying);
     if (current?.item === item) current.note = note.trim();
-    status("✓ Note saved", "saved");
+    status(t("saved.note"), "saved");
   } catch (error) {
     tell(error);
   }
@@ -170,7 +211,7 @@ async function saveGuideline() {
     const saved = await persist(() => post("/api/guideline", { text: find("guideline-text").value }, "PUT"), retrying);
     find("guideline").innerHTML = saved.html; // escaped by the server; no script of it could run here
     find("guideline-edit").open = false;
-    status("✓ Guideline saved", "saved");
+    status(t("saved.guideline"), "saved");
   } catch (error) {
     tell(error);
   }
@@ -181,12 +222,13 @@ function isTyping(target) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping(event.target) || find("help").open) return;
   const key = event.key.toLowerCase();
   const moves = { arrowleft: -1, arrowright: 1 };
   if (key in KEYS) answer(KEYS[key]);
   else if (key === "z") undo();
   else if (key in moves) move(moves[key]);
+  else if (key === "?") find("help").showModal();
   else if (!zoomKey(key)) return;
   event.preventDefault();
 });
@@ -199,6 +241,11 @@ find("forth").addEventListener("click", () => move(1));
 find("note").addEventListener("change", saveNote);
 find("note").addEventListener("keydown", (event) => {
   if (event.key === "Escape") find("note").blur();
+});
+find("help-open").addEventListener("click", () => find("help").showModal());
+find("hint-close").addEventListener("click", () => {
+  localStorage.setItem("hint", "seen");
+  find("hint").hidden = true;
 });
 find("guideline-save")?.addEventListener("click", saveGuideline);
 

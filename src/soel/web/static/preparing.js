@@ -2,38 +2,29 @@
 
 import { get, persist, post, wait } from "./api.js";
 import { find, say } from "./dom.js";
+import { t } from "./text.js";
 import { setButtons, showBar } from "./waiting.js";
 
 const PAUSE = 500;
 const SPEAK = 10000; // a reader of the screen hears of it this often
-const TITLES = {
-  create: "Reading the data",
-  scan: "Looking through the files",
-  open: "Getting the network ready",
-  extract: "Computing what the pictures look like",
-  write: "Writing the session",
-};
-const WORDS = "This happens once. Labelling begins by itself; what is computed is kept, even if the server stops.";
-const FAILED = "The session could not be prepared";
+const KNOWN = ["create", "scan", "open", "extract", "write"];
 let spoken = { title: "", at: 0 };
 
-const number = (n) => n.toLocaleString("en");
-
-function timeLeft(seconds) {
-  if (seconds === null) return "";
-  if (seconds < 90) return `, about ${Math.max(1, seconds)} s left`;
-  return seconds < 5400 ? `, about ${Math.round(seconds / 60)} min left` : `, about ${(seconds / 3600).toFixed(1)} h left`;
+function withTime(count, seconds) {
+  if (seconds === null) return count;
+  if (seconds < 90) return t("preparing.seconds", { count, n: Math.max(1, seconds) });
+  return seconds < 5400 ? t("preparing.minutes", { count, n: Math.round(seconds / 60) }) : t("preparing.hours", { count, n: Number((seconds / 3600).toFixed(1)) });
 }
 
 function show(now) {
   const failed = now.stage === "failed";
-  const title = failed ? FAILED : TITLES[now.what] || "Preparing the session";
-  const count = !failed && now.total > 0 ? `${number(now.done)} of ${number(now.total)}${timeLeft(now.seconds_left)}` : "";
+  const title = t(failed ? "preparing.failed" : KNOWN.includes(now.what) ? `preparing.${now.what}` : "preparing.head");
+  const count = !failed && now.total > 0 ? withTime(t("preparing.count", { done: now.done, total: now.total }), now.seconds_left) : "";
   find("waiting-title").textContent = title;
-  find("waiting-words").textContent = failed ? now.error : WORDS;
+  find("waiting-words").textContent = failed ? now.error : t("preparing.words");
   find("waiting-count").textContent = count;
   showBar(failed ? null : now);
-  setButtons(failed ? [["Try again", again]] : []);
+  setButtons(failed ? [[t("button.again"), again]] : []);
   speak(title, failed ? now.error : count);
 }
 
@@ -44,7 +35,7 @@ function speak(title, more) {
   spoken = { title, at: Date.now() };
 }
 
-const trouble = () => (find("waiting-count").textContent = "The server cannot be reached; trying again.");
+const trouble = () => (find("waiting-count").textContent = t("preparing.away"));
 
 async function again() {
   try {
@@ -61,7 +52,7 @@ async function watch() {
     show(now);
     await wait(PAUSE);
   }
-  say("The session is ready.");
+  say(t("preparing.ready"));
   location.reload(); // the same address now shows the session
 }
 

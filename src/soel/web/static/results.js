@@ -1,18 +1,19 @@
-// The results: the share, the threshold, the map, the most anomalous items, and whether to go on.
+// The results: the share, the threshold, the map, the alarms one by one, and whether to go on.
 
 import { bytes, get, persist, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
-import { apart, choices, find, imageAddress, itemLink, make, many, press, retrying, say, stored, tell } from "./dom.js";
+import { choices, find, imageAddress, itemLink, make, press, retrying, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
+import { ItemList, scored } from "./list.js";
 import { PointMap } from "./map.js";
+import { figures, percent, t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
-let results, arrays, histogram, map;
-
-const percent = (share) => (share > 0 && share < 0.01 ? `${(100 * share).toFixed(1)} %` : `${Math.round(100 * share)} %`);
-// A chance is never certain.
-const chance = (share) => (share > 0.99 ? "more than 99 %" : share < 0.01 ? "less than 1 %" : `${Math.round(100 * share)} %`);
-const scored = (score, share) => make("p", { class: "muted small" }, `${chance(share)} likely an anomaly`, make("br"), `score ${score.toPrecision(4)}`);
+const SIZE = 20;
+let results, arrays, histogram, map, session;
+let shown = { threshold: null, page: 1 };
+let pause = 0;
+const list = new ItemList(find("top"), (page) => act(() => showAlarms(page)), () => refresh());
 
 function split(buffer) {
   const values = new Float32Array(buffer);
@@ -23,9 +24,8 @@ function split(buffer) {
 
 function showHeadline() {
   const { value, low, high } = results.share;
-  find("headline").textContent =
-    `About ${percent(value)} of ${many(results.n_items, "item")} look anomalous (80 % sure: between ${percent(low)} and ` +
-    `${percent(high)}), learned from ${many(results.n_labels, "label")}.`;
+  const items = t("count.items", { n: results.n_items });
+  find("headline").textContent = t("results.headline", { share: percent(value), items, low: percent(low), high: percent(high), n: results.n_labels });
   find("stale").hidden = results.fit_is_current;
   find("worth").replaceChildren(...results.worth.map((words) => make("li", {}, words)));
 }
@@ -35,11 +35,31 @@ function showThreshold(threshold) {
   let expected = 0;
   arrays.score.forEach((score, row) => (expected += score > threshold ? arrays.probability[row] : 0));
   find("alarms").value = n;
-  const real = n === 0 ? "" : ` About ${Math.round(expected)} of them are expected to be real anomalies.`;
-  find("threshold-words").textContent = `${many(n, "alarm")}: every item with a score above ${threshold.toPrecision(4)}.${real}`;
+  const real = n === 0 ? "" : ` ${t("results.expected", { n: Math.round(expected) })}`;
+  find("threshold-words").textContent = t("results.threshold", { n, threshold: figures(threshold) }) + real;
   for (const kind of find("download-csv") ? ["csv", "parquet"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
   }
+  find("browse").href = `/items?${new URLSearchParams(query(threshold))}`;
+  if (shown.threshold === threshold) return;
+  shown.threshold = threshold;
+  clearTimeout(pause); // a line that is dragged passes by many thresholds
+  pause = setTimeout(() => act(() => showAlarms(1)), 250);
+}
+
+const query = (threshold) => ({ alarms: "true", threshold, sort: "unlabelled" });
+
+async function showAlarms(page) {
+  shown.page = page;
+  await list.load({ ...query(shown.threshold), page, size: SIZE });
+}
+
+async function refresh() {
+  results = await get("/api/results");
+  histogram.labelled = map.labelled = results.labelled;
+  histogram.render();
+  map.render();
+  showHeadline();
 }
 
 async function answer({ item, title }, verdict, group) {
@@ -47,39 +67,22 @@ async function answer({ item, title }, verdict, group) {
     await persist(() => post("/api/answers", { item, verdict }), retrying);
     press(group, verdict);
     stored(title, verdict);
-    results = await get("/api/results");
-    histogram.labelled = map.labelled = results.labelled;
-    histogram.render();
-    map.render();
-    showHeadline();
+    await refresh();
   } catch (error) {
     tell(error);
   }
 }
 
-function fieldLine(field) {
-  return make("p", { class: "small" }, apart(field.name), " ", make("b", {}, apart(field.value)), make("span", { class: "muted" }, ` ${field.words}`));
-}
-
-function topItem(top) {
-  const values = top.fields.length ? top.fields.map(fieldLine) : [make("p", { class: "small muted" }, "No single value stands out.")];
-  const rank = make("span", { class: "rank" }, `${top.rank}.`);
-  const score = scored(top.score, top.probability);
-  const seen = top.kind === "table" ? [make("div", {}, itemLink(top), score), make("div", {}, ...values)] : [itemLink(top), score];
-  const group = choices(top.title, top.verdict, (verdict, own) => answer(top, verdict, own));
-  return make("li", { class: top.kind === "table" ? "" : "media" }, rank, ...seen, group);
-}
-
 async function showPicked(row) {
   const { item } = await get("/api/row", { row });
-  const shown = await get("/api/item", { id: item });
-  const look = shown.kind === "table" ? fieldList(shown.fields.slice(0, Math.max(3, Math.min(6, shown.n_standing_out)))) : make("img", { class: "picture", src: imageAddress(item, 512), alt: "" });
+  const picked = await get("/api/item", { id: item });
+  const look = picked.kind === "table" ? fieldList(picked.fields.slice(0, Math.max(3, Math.min(6, picked.n_standing_out)))) : make("img", { class: "map-picture", src: imageAddress(item, 512), alt: "" });
   const held = results.labelled.find((each) => each.row === row)?.verdict ?? null;
   find("map-item").replaceChildren(
-    make("h3", {}, itemLink({ item, title: shown.title, kind: "table" })),
-    scored(arrays.score[row], arrays.probability[row]),
+    make("h3", {}, itemLink({ item, title: picked.title, kind: "table" })),
+    scored({ score: arrays.score[row], probability: arrays.probability[row] }),
     look,
-    choices(shown.title, held, (verdict, group) => answer(shown, verdict, group)),
+    choices(picked.title, held, (verdict, group) => answer(picked, verdict, group)),
   );
 }
 
@@ -88,7 +91,7 @@ async function load() {
   find("waiting").hidden = true;
   find("results").hidden = false;
   showHeadline();
-  find("top").replaceChildren(...results.top.map(topItem));
+  shown = { threshold: results.threshold, page: 1 };
   histogram = new Histogram(find("histogram"), arrays.score, results.labelled, showThreshold);
   map = new PointMap(find("map"), arrays, results.labelled, (row) => act(() => showPicked(row)));
   const reset = () => {
@@ -103,25 +106,28 @@ async function load() {
     histogram.set(threshold);
     showThreshold(threshold);
   };
-  say("The results are shown.");
+  await showAlarms(1);
+  say(t("results.shown"));
 }
 
 // Waits for a training that runs, then shows the results; says what to do where there are none.
 async function begin() {
   for (;;) {
-    const session = await persist(() => get("/api/status"), away);
-    const isAtWork = session.work?.running ?? false;
+    session = await persist(() => get("/api/status"), away);
+    const { work } = session;
+    const isAtWork = work?.running ?? false;
     find("waiting").hidden = false;
-    if (isAtWork && session.work.what === "fit") {
+    if (isAtWork && work.what !== "ask") {
       find("results").hidden = true;
-      showWork(session.work, [["Review my decisions", "/review"]]);
-    } else if (session.work?.error) {
-      return showWork(session.work, [...(session.is_owner ? [["Try again", async () => (await post("/api/go-on"), begin())]] : []), ["Label", "/"]]);
+      showWork(work, [[t("button.review_mine"), "/review"]]);
+    } else if (work?.error) {
+      const again = session.is_owner ? [[t("button.again"), async () => (await post("/api/go-on"), begin())]] : [];
+      return showWork(work, [...again, [t("button.label"), "/"]]);
     } else if (!session.has_results) {
-      return showWords("There are no results yet", "Answer the open items first; then the detector learns from them.", [["Label", "/"]]);
+      return showWords(t("results.none"), t("results.none_words"), [[t("button.label"), "/"]]);
     } else if (!session.results_ready) {
       find("results").hidden = true;
-      showWork(session.work ?? { what: "look", running: true, done: 0, total: 0 });
+      showWork({ what: "look", running: true, done: 0, total: 0 });
       if (!isAtWork) await post("/api/look");
     } else {
       return load();
@@ -130,18 +136,29 @@ async function begin() {
   }
 }
 
-const away = (error) => showWords("Reading the results", `${error.message} Trying again …`);
+const away = (error) => showWords(t("results.reading"), t("server.again", { error: error.message }));
 
 async function act(task) {
   try {
     await task();
   } catch (error) {
     tell(error);
-    if (!results) showWords("The results cannot be read", error.message, [["Try again", () => location.reload()]]);
+    if (!results) showWords(t("results.cannot"), error.message, [[t("button.again"), () => location.reload()]]);
   }
 }
 
-find("train")?.addEventListener("click", () => act(async () => (await post("/api/train"), begin())));
+async function train() {
+  if (session.n_disputes > 0 && !results.asked) {
+    results.asked = true; // a second click means it
+    find("stale-words").textContent = `${t("done.disputes", { n: session.n_disputes })}. ${t("done.disputes_owner")}`;
+    find("train").textContent = t("button.without");
+    return;
+  }
+  await post("/api/train", { despite_disputes: session.n_disputes > 0 });
+  await begin();
+}
+
+find("train")?.addEventListener("click", () => act(train));
 find("more")?.addEventListener("click", () => act(async () => (await post("/api/more", { n: 10 }), location.assign("/"))));
 find("zoom-in").addEventListener("click", () => map.zoom(1.4));
 find("zoom-out").addEventListener("click", () => map.zoom(1 / 1.4));

@@ -1,7 +1,8 @@
 // All decisions, to look through and to change.
 
 import { get, persist, post } from "./api.js";
-import { SIGNS, apart, choices, find, itemLink, make, many, press, retrying, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
+import { t } from "./text.js";
 
 const VERDICTS = ["anomaly", "normal", "unsure", "skip"];
 const KINDS = { aside: ["unsure", "skip"] };
@@ -10,7 +11,7 @@ let decisions = [];
 
 function entry(decision) {
   const group = choices(decision.title, decision.mine, (verdict, own) => change(decision, verdict, own), VERDICTS);
-  const by = make("p", { class: "muted small" }, "by ", apart(decision.who.join(", ")));
+  const by = make("p", { class: "muted small" }, `${t("review.by")} `, apart(decision.who.join(", ")));
   const notes = decision.notes.map((note) => make("p", { class: "small" }, apart(note.text), make("span", { class: "muted" }, " – ", apart(note.who))));
   return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...notes));
 }
@@ -18,8 +19,9 @@ function entry(decision) {
 // What counts, where it is not simply the user's own answer.
 function counted({ item, title, verdict, mine, decided }) {
   if (mine === verdict && !decided) return [];
-  const words = verdict === "disagreement" ? "people disagree, so it does not count yet" : `counts as ${verdict}${decided ? ": the owner decided" : ""}`;
-  const back = decided && isOwner ? [make("button", { type: "button", class: "plain-button", onclick: () => takeBack(item, title) }, "Take the decision back")] : [];
+  const key = verdict === "disagreement" ? "review.disagree" : decided ? "review.decided" : "review.counts";
+  const words = t(key, { verdict: t(`said.${verdict}`) });
+  const back = decided && isOwner ? [make("button", { type: "button", class: "plain-button", onclick: () => takeBack(item, title) }, t("review.take_back"))] : [];
   return [make("p", { class: `small ${verdict}` }, `${SIGNS[verdict]} ${words} `, ...back)];
 }
 
@@ -67,8 +69,8 @@ const isShown = (decision, filter) => filter === "" || (KINDS[filter] ?? [filter
 
 function summarise() {
   const count = (filter) => decisions.filter((decision) => isShown(decision, filter)).length;
-  const parts = [many(count("anomaly"), "anomaly", "anomalies"), many(count("normal"), "normal"), `${count("aside")} unsure or skipped`];
-  if (count("disagreement")) parts.push(many(count("disagreement"), "disagreement"));
+  const parts = [t("count.anomalies", { n: count("anomaly") }), t("count.normals", { n: count("normal") }), t("count.aside", { n: count("aside") })];
+  if (count("disagreement")) parts.push(t("count.disagreements", { n: count("disagreement") }));
   find("summary").textContent = parts.join(" · ");
 }
 

@@ -1,22 +1,26 @@
-// Who labelled what, where people differ, the owner's word, invitations.
+// Who labelled what, where people differ, the owner's word, invitations, and who is signed in.
 
 import { get, persist, post } from "./api.js";
-import { SIGNS, apart, choices, find, itemLink, make, retrying, status, stored, tell } from "./dom.js";
+import { fieldList } from "./card.js";
+import { SIGNS, apart, choices, find, imageAddress, itemLink, make, retrying, status, stored, tell } from "./dom.js";
+import { language, number, t } from "./text.js";
 
 const isOwner = find("invite") !== null;
 
 function annotator(person) {
-  const cells = [person.n_anomaly, person.n_normal, person.n_aside].map((n) => make("td", { class: "number" }, String(n)));
-  return make("tr", {}, make("th", { scope: "row" }, apart(person.name)), ...cells);
+  const time = person.seconds === null ? t("team.no_time") : t("team.seconds", { n: Math.max(1, Math.round(person.seconds)) });
+  const cells = [number(person.n_answers), time, ...[person.n_anomaly, person.n_normal, person.n_aside].map(number)];
+  return make("tr", {}, make("th", { scope: "row" }, apart(person.name)), ...cells.map((text) => make("td", { class: "number" }, text)));
 }
 
 function disagreement(entry) {
   const said = Object.fromEntries(entry.notes.map(({ who, text }) => [who, text]));
   const votes = Object.entries(entry.votes).map(([who, verdict]) =>
-    make("p", {}, apart(who), ": ", make("span", { class: verdict }, `${SIGNS[verdict]} ${verdict}`), ...(who in said ? [make("span", { class: "muted small" }, " – ", apart(said[who]))] : [])),
+    make("p", {}, apart(who), ": ", make("span", { class: verdict }, `${SIGNS[verdict]} ${t(`said.${verdict}`)}`), ...(who in said ? [make("span", { class: "muted small" }, " – ", apart(said[who]))] : [])),
   );
   const decision = isOwner ? [choices(entry.title, null, (verdict) => decide(entry, verdict))] : [];
-  return make("li", {}, itemLink(entry), make("div", {}, ...votes), ...decision);
+  const look = entry.kind === "table" ? fieldList(entry.fields) : make("img", { class: "dispute-picture", src: imageAddress(entry.item, 512), alt: "" });
+  return make("li", {}, make("div", {}, itemLink({ ...entry, kind: "table" }), ...votes, ...decision), look);
 }
 
 function show(team) {
@@ -37,20 +41,20 @@ async function decide({ item, title }, verdict) {
 
 function showSignIns({ signed_in: people, invited }) {
   find("sign-ins").replaceChildren(...people.map(signIn));
-  find("invited-people").textContent = invited.length ? `Invited, and not here yet: ${invited.join(", ")}.` : "";
+  find("invited-people").textContent = invited.length ? t("team.invited", { names: invited.join(", ") }) : "";
 }
 
 function signIn(person) {
-  const since = make("p", { class: "muted small" }, `since ${new Date(person.since).toLocaleString()}`);
-  const name = make("div", {}, apart(person.name), person.is_owner ? " (owner)" : "");
-  const end = person.is_this_browser ? make("p", { class: "muted small" }, "this browser") : make("button", { type: "button", onclick: () => revoke(person.name) }, "Sign out");
+  const since = make("p", { class: "muted small" }, t("team.since", { time: new Date(person.since).toLocaleString(language) }));
+  const name = make("div", {}, apart(person.name), person.is_owner ? ` (${t("team.owner")})` : "");
+  const end = person.is_this_browser ? make("p", { class: "muted small" }, t("team.this_browser")) : make("button", { type: "button", onclick: () => revoke(person.name) }, t("team.out"));
   return make("li", {}, name, since, end);
 }
 
 async function revoke(name) {
   try {
     showSignIns(await persist(() => post("/api/revocations", { name }), retrying));
-    status(name === null ? "✓ Everybody else is signed out" : `✓ ${name} is signed out`, "saved");
+    status(name === null ? t("team.all_out") : t("team.is_out", { name }), "saved");
   } catch (error) {
     tell(error);
   }
@@ -62,7 +66,7 @@ find("invite")?.addEventListener("submit", async (event) => {
   try {
     const made = await post("/api/invitations", { name: find("invite-name").value });
     find("invitation").hidden = false;
-    find("invited").textContent = made.name;
+    find("invited").textContent = t("team.give_link", { name: made.name });
     find("invite-link").value = location.origin + made.path;
     find("invite-link").select();
     showSignIns(await get("/api/sign-ins"));

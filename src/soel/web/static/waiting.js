@@ -1,18 +1,15 @@
 // The panel that shows what the machine is doing while nobody can label.
 
 import { find, make } from "./dom.js";
+import { t } from "./text.js";
 
-const TITLES = { ask: "Preparing the items", fit: "Learning from your answers", look: "Looking at the data with the last model" };
-const WORDS = {
-  ask: "The detector looks at the data and chooses what to ask you about. You can close this page meanwhile.",
-  fit: "The results open by themselves. You can review your decisions meanwhile, or close this page: nothing is lost.",
-  look: "The results open by themselves.",
-};
+const KNOWN = ["ask", "fit", "look"];
 
 export function showWork(work, buttons = []) {
   const running = work !== null && work.running;
-  find("waiting-title").textContent = work?.error ? "The work stopped early" : (TITLES[work?.what] ?? "One moment");
-  find("waiting-words").textContent = work?.error || (WORDS[work?.what] ?? "");
+  const known = KNOWN.includes(work?.what);
+  find("waiting-title").textContent = t(work?.error ? "work.stopped" : known ? `work.${work.what}` : "work.other");
+  find("waiting-words").textContent = work?.error || (known ? t(`work.${work.what}_words`) : "");
   showBar(running ? work : null);
   setButtons(buttons);
 }

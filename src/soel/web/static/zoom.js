@@ -1,6 +1,7 @@
 // A picture to look into: click, pinch, drag, or the keys + and −; another picture can take its place for a moment.
 
 import { imageAddress, make } from "./dom.js";
+import { t } from "./text.js";
 
 const MOST = 12;
 const STEP = 1.6;
@@ -13,9 +14,9 @@ export class Zoom {
     this.item = item;
     this.image = make("img", { class: "picture", draggable: "false" });
     this.caption = make("p", { class: "caption", hidden: true });
-    this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": "Picture, zoom with plus and minus" }, this.image, this.caption);
+    this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": t("zoom.frame") }, this.image, this.caption);
     const tool = (text, name, key) => make("button", { type: "button", "aria-label": name, "aria-keyshortcuts": key, onclick: () => this.key(key) }, text);
-    this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": "Zoom" }, tool("+", "Zoom in", "+"), tool("−", "Zoom out", "-"), tool("Whole", "Whole picture", "0"));
+    this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": t("zoom.tools") }, tool("+", t("zoom.in"), "+"), tool("−", t("zoom.out"), "-"), tool(t("zoom.fit"), t("zoom.fit_picture"), "0"));
     this.words = words;
     this.#listen();
     this.show(null);
@@ -29,10 +30,10 @@ export class Zoom {
     this.caption.hidden = other === null;
     this.sharp = false;
     this.image.src = imageAddress(this.shown, 1024);
-    this.whole();
+    this.fit();
   }
 
-  whole() {
+  fit() {
     [this.scale, this.x, this.y] = [1, 0, 0];
     this.#place();
   }
@@ -88,7 +89,7 @@ export class Zoom {
     });
     this.frame.addEventListener("pointerup", (event) => {
       if (!held.delete(event.pointerId) || held.size || moved > 5) return;
-      if (this.scale > 1) this.whole();
+      if (this.scale > 1) this.fit();
       else this.zoom(CLICK, ...at(event));
     });
     this.frame.addEventListener("pointercancel", (event) => held.delete(event.pointerId));
@@ -104,7 +105,7 @@ export class Zoom {
   key(key) {
     const keys = { "+": STEP, "=": STEP, "-": 1 / STEP };
     if (key in keys) this.zoom(keys[key]);
-    else if (key === "0") this.whole();
+    else if (key === "0") this.fit();
     else return false;
     return true;
   }

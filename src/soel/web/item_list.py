@@ -1,0 +1,167 @@
+"""All items, searched, filtered and sorted: what the list of items and the gallery of alarms show a page of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.data.columns import Column
+from soel.errors import DataError
+from soel.report.outcome import Outcome
+from soel.session import SessionState
+from soel.types import Rows
+from soel.web.ports import ItemView
+
+LabelFilter = Literal["", "unlabelled", "labelled", "anomaly", "normal", "aside", "disagreement"]
+Sort = Literal["score", "low_score", "unlabelled", "name", "row"]
+Op = Literal["is", "has", "above", "below", "missing"]
+ASIDE = ("skip", "unsure")
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which items, in which order. low, high: of the score. threshold: where alarms start, None for the model's own."""
+
+    search: str = ""
+    label: LabelFilter = ""
+    person: str = ""
+    alarms: bool = False
+    threshold: float | None = None
+    low: float | None = None
+    high: float | None = None
+    column: str = ""
+    op: Op = "is"
+    value: str = ""
+    sort: Sort = "score"
+
+
+class ItemList:
+    """The items of a session by row. What is the same for all requests is computed once."""
+
+    def __init__(self, ids: Sequence[str], items: ItemView) -> None:
+        self.ids, self.items = ids, items
+        self._ranked: tuple[int, Rows] | None = None
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each item."""
+        return {item: row for row, item in enumerate(self.ids)}
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [self.items.title(item).casefold() for item in self.ids]
+
+    @cached_property
+    def _by_name(self) -> Rows:
+        return np.array(sorted(range(len(self.ids)), key=self._names.__getitem__), np.int64)
+
+    def rows(self, wanted: Selection, seen: SessionState, outcome: Outcome | None) -> Rows:
+        """The rows of a selection, in its order. seen: the session as far as the user may know it."""
+        keep = np.ones(len(self.ids), bool)
+        if outcome is not None:
+            keep &= _by_score(wanted, outcome)
+        if wanted.search.strip():
+            text = wanted.search.strip().casefold()
+            keep &= np.fromiter((text in name for name in self._names), bool, len(self.ids))
+        if wanted.column:
+            keep &= self._by_column(wanted)
+        labelled = self._labelled(seen)
+        if wanted.label or wanted.person:
+            keep &= self._by_answer(wanted, seen, labelled)
+        order = self._order(wanted.sort, outcome, labelled)
+        return order[keep[order]]
+
+    def ranks(self, outcome: Outcome) -> Rows:
+        """Rank of each row, 1 for the most anomalous."""
+        ranks = np.empty(len(self.ids), np.int64)
+        ranks[self._by_rank(outcome)] = np.arange(1, len(self.ids) + 1)
+        return ranks
+
+    def _by_rank(self, outcome: Outcome) -> Rows:
+        if self._ranked is None or self._ranked[0] != id(outcome):
+            self._ranked = (id(outcome), np.argsort(-outcome.scores, kind="stable"))
+        return self._ranked[1]
+
+    def _order(self, sort: Sort, outcome: Outcome | None, labelled: Bools) -> Rows:
+        if sort == "name":
+            return self._by_name
+        if sort == "row" or outcome is None:
+            return np.arange(len(self.ids))
+        order = self._by_rank(outcome)
+        if sort == "low_score":
+            return order[::-1]
+        return order[np.argsort(labelled[order], kind="stable")] if sort == "unlabelled" else order
+
+    def _labelled(self, seen: SessionState) -> Bools:
+        labelled = np.zeros(len(self.ids), bool)
+        labelled[[self.row_of[item] for item in seen.labels]] = True
+        return labelled
+
+    def _by_answer(self, wanted: Selection, seen: SessionState, labelled: Bools) -> Bools:
+        keep = np.ones(len(self.ids), bool)
+        if wanted.label in ("labelled", "unlabelled"):
+            keep = labelled if wanted.label == "labelled" else ~labelled
+        elif wanted.label:
+            verdicts = ASIDE if wanted.label == "aside" else (wanted.label,)
+            keep = self._mask([item for item, answered in seen.answers.items() if answered.verdict in verdicts])
+        if wanted.person:
+            keep = keep & self._mask([item for item in seen.answers if seen.vote_of(item, wanted.person) is not None])
+        return keep
+
+    def _mask(self, items: Sequence[str]) -> Bools:
+        mask = np.zeros(len(self.ids), bool)
+        mask[[self.row_of[item] for item in items]] = True
+        return mask
+
+    def _by_column(self, wanted: Selection) -> Bools:
+        column = self.items.columns().get(wanted.column)
+        if column is None:
+            raise DataError(f"There is no column {wanted.column[:80]!r}. Choose one of the table's.")
+        return _compare(column, wanted.op, wanted.value)
+
+
+def _by_score(wanted: Selection, outcome: Outcome) -> Bools:
+    keep = np.ones(len(outcome.scores), bool)
+    if wanted.alarms:
+        keep &= outcome.scores > (outcome.threshold if wanted.threshold is None else wanted.threshold)
+    if wanted.low is not None:
+        keep &= outcome.scores >= wanted.low
+    if wanted.high is not None:
+        keep &= outcome.scores <= wanted.high
+    return keep
+
+
+def _compare(column: Column, op: Op, value: str) -> Bools:
+    if column.dtype == object:
+        return _compare_words(column, op, value)
+    if op == "missing":
+        return np.asarray(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column), bool)
+    try:
+        limit = np.datetime64(value) if column.dtype.kind == "M" else np.float64(value.replace(",", ""))
+    except ValueError:
+        raise DataError(f"{value[:80]!r} is no number or time to compare this column with; write one.") from None
+    with np.errstate(invalid="ignore"):
+        if op in ("above", "below"):
+            return np.asarray(column > limit if op == "above" else column < limit, bool)
+        return np.asarray(column == limit, bool)
+
+
+def _compare_words(column: Column, op: Op, value: str) -> Bools:
+    """Each word is compared once, however many rows have it."""
+    text = value.strip().casefold()
+    tests: dict[str, Callable[[str], bool]] = {
+        "is": lambda word: word == text,
+        "has": lambda word: text in word,
+        "above": lambda word: word > text,
+        "below": lambda word: word < text,
+    }
+    if op == "missing":
+        return np.fromiter((cell is None for cell in column), bool, len(column))
+    fits = {cell for cell in set(column.tolist()) if cell is not None and tests[op](str(cell).casefold())}
+    return np.fromiter((cell in fits for cell in column), bool, len(column))

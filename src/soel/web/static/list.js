@@ -1,0 +1,75 @@
+// A list of items with pages: to look through by mouse, finger or key, and to answer one by one.
+
+import { get, persist, post } from "./api.js";
+import { apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
+import { chance, figures, t } from "./text.js";
+
+const KEYS = { a: "anomaly", n: "normal" };
+
+export const scored = ({ score, probability }) =>
+  score === null ? make("p", {}) : make("p", { class: "muted small" }, t("results.likely", { share: chance(probability) }), make("br"), t("results.score", { score: figures(score) }));
+
+function fieldLine(field) {
+  return make("p", { class: "small" }, apart(field.name), " ", make("b", {}, apart(field.value)), make("span", { class: "muted" }, ` ${field.words}`));
+}
+
+export class ItemList {
+  // place: the list; onPage(page): another page is wanted; onAnswer(): an answer was stored
+  constructor(place, onPage, onAnswer = () => {}) {
+    Object.assign(this, { place, onPage, onAnswer });
+    place.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  async load(query) {
+    const found = await persist(() => get("/api/items", query), retrying);
+    this.place.start = (found.page - 1) * found.size + 1;
+    const held = [...this.place.children].indexOf(document.activeElement);
+    this.place.replaceChildren(...found.items.map((item) => this.#entry(item)));
+    this.place.children[held]?.focus({ preventScroll: true }); // the keyboard stays where it was
+    this.#pager(found);
+    return found;
+  }
+
+  #entry(item) {
+    const isTable = item.kind === "table";
+    const rank = make("span", { class: "rank" }, item.rank === null ? "" : `${item.rank}.`);
+    const values = item.fields.length ? item.fields.map(fieldLine) : [make("p", { class: "small muted" }, t("card.no_single"))];
+    const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values)] : [itemLink(item), scored(item)];
+    const group = choices(item.title, item.verdict, (verdict, own) => this.#answer(item, verdict, own));
+    const node = make("li", { class: isTable ? "" : "media", tabindex: "-1" }, rank, ...seen, group);
+    node.addEventListener("answer", (event) => this.#answer(item, event.detail, group));
+    return node;
+  }
+
+  async #answer(item, verdict, group) {
+    try {
+      await persist(() => post("/api/answers", { item: item.item, verdict }), retrying);
+      press(group, verdict);
+      stored(item.title, verdict);
+      await this.onAnswer();
+    } catch (error) {
+      tell(error);
+    }
+  }
+
+  #pager({ page, n_pages: pages }) {
+    const turn = (to, key) => make("button", { type: "button", disabled: to < 1 || to > pages, onclick: () => this.onPage(to) }, t(key));
+    const words = make("span", {}, t("items.page", { page, pages }));
+    find("pager").replaceChildren(...(pages > 1 ? [turn(page - 1, "items.previous"), words, turn(page + 1, "items.next")] : []));
+  }
+
+  // Up and down go through the list; a and n answer and go on.
+  #key(event) {
+    const own = event.target.closest("li");
+    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    const verdict = KEYS[event.key.toLowerCase()];
+    if (own === null || event.ctrlKey || event.metaKey || event.altKey || (!step && !verdict)) return;
+    event.preventDefault();
+    if (verdict) own.dispatchEvent(new CustomEvent("answer", { detail: verdict }));
+    own[step ?? "nextElementSibling"]?.focus();
+  }
+
+  focus() {
+    this.place.firstElementChild?.focus({ preventScroll: true });
+  }
+}

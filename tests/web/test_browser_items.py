@@ -1,0 +1,212 @@
+"""New stories in a real browser: the alarms by key, the list by link, help, languages, leaving, wide rows, disputes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.api import sessions
+from soel.data.csv_cells import read_rows, write_rows
+from soel.media import picture_pool
+from tests.session.fake_engine import FakeEngine
+from tests.web.accessibility import violations
+from tests.web.conftest import build_page
+from tests.web.live_server import Live, serving
+from tests.web.pictures import Brightness
+from tests.web.test_media import build_pictures
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fake() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        yield
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    with serving(build_page(tmp_path)) as live:
+        yield live
+
+
+@pytest.fixture
+def trained(live: Live) -> Live:
+    live.page.label_all()
+    return live
+
+
+def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/results")
+    page.locator("#alarms").fill("30")
+    with page.expect_response(re.compile("/api/items")):
+        page.locator("#alarms").press("Tab")
+    expect(page.locator("#pager")).to_contain_text("page 1 of 2")
+    rows = page.locator("#top > li")
+    expect(rows).to_have_count(20)
+    expect(rows.first.locator("[aria-pressed=true]")).to_have_count(0)
+    rows.first.focus()
+    page.keyboard.press("a")
+    expect(rows.first.get_by_role("button", name="Anomaly")).to_have_attribute("aria-pressed", "true")
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("n")
+    expect(rows.nth(1).get_by_role("button", name="Normal")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("ArrowUp")
+    expect(rows.nth(1)).to_be_focused()
+    expect(page.locator("#stale")).to_be_visible()
+    page.get_by_role("button", name="Next page").click()
+    expect(page.locator("#pager")).to_contain_text("page 2 of 2")
+    expect(rows).to_have_count(10)
+    page.locator("#browse").click()
+    expect(page.locator("#total")).to_have_text("30 items")
+    expect(page.locator("[name=alarms]")).to_be_checked()
+
+
+def test_every_view_of_the_list_has_a_link_and_a_file(browser: Browser, trained: Live, tmp_path: Path) -> None:
+    page = trained.open(browser, accept_downloads=True)
+    page.goto(f"{trained.address}/items")
+    expect(page.locator("#total")).to_have_text("80 items")
+    page.locator("#column").select_option("site")
+    page.locator("[name=value]").fill("Yard")
+    page.locator("[name=label]").select_option("unlabelled")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url(re.compile("column=site"))
+    expect(page.locator("#total")).not_to_have_text("80 items")
+    shown = page.locator("#total").inner_text()
+    with page.expect_download() as download:
+        page.locator("#export").click()
+    download.value.save_as(tmp_path / "items.csv")
+    assert {row["site"] for row in read_rows(tmp_path / "items.csv")} == {"Yard"}
+    address = page.url
+    page.goto(f"{trained.address}/items?label=anomaly")
+    expect(page.locator("#top > li [aria-pressed=true]").first).to_be_visible()
+    page.goto(address)
+    expect(page.locator("#total")).to_have_text(shown)
+    expect(page.locator("[name=value]")).to_have_value("Yard")
+    page.locator("[name=search]").fill("nobody")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("#none")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#total")).to_have_text(shown)
+    assert violations(page) == []
+
+
+def test_help_hint_and_what_was_found_so_far(browser: Browser, live: Live) -> None:
+    page = live.open(browser)
+    expect(page.locator("#hint")).to_be_visible()
+    page.get_by_role("button", name="Got it").click()
+    page.reload()
+    expect(page.locator("#labelling")).to_be_visible()
+    expect(page.locator("#hint")).to_be_hidden()
+    expect(page.locator("#insight")).to_contain_text("Nothing is labelled yet")
+    title = page.locator("#item-title").inner_text()
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("a")
+    expect(page.locator("#item-title")).to_have_text(title)
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    expect(page.locator("#insight")).to_contain_text("1 anomaly found in 1 label")
+    expect(page.locator("#insight")).to_contain_text("Go on")
+
+
+def test_the_language_is_chosen_and_kept(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.locator("#language").select_option("de")
+    expect(page.locator("nav")).to_contain_text("Ergebnisse")
+    for path, text in (("/results", "Die Alarme"), ("/items", "Einträge"), ("/team", "Wer urteilt")):
+        page.goto(trained.address + path)
+        expect(page.locator("main")).to_contain_text(text)
+        assert violations(page) == []
+    page.locator("#language").select_option("fr")
+    expect(page.locator("nav")).to_contain_text("Résultats")
+    expect(page.locator("html")).to_have_attribute("lang", "fr")
+
+
+def test_leaving_and_being_sent_away(browser: Browser, live: Live) -> None:
+    owner, ann = live.open(browser), live.open(browser, "ann", "annotator")
+    owner.goto(f"{live.address}/team")
+    row = owner.locator("#sign-ins li", has_text="ann")
+    row.get_by_role("button", name="Sign out").click()
+    expect(row).to_have_count(0)
+    ann.reload()
+    expect(ann.locator("h1")).to_have_text("You are not signed in")
+    owner.get_by_role("button", name="Sign out", exact=True).first.click()
+    expect(owner.locator("h1")).to_have_text("You are not signed in")
+
+
+def test_an_unknown_address_leads_back(browser: Browser, live: Live) -> None:
+    page = live.open(browser)
+    page.goto(f"{live.address}/nothing/here")
+    expect(page.locator("h1")).to_have_text("There is nothing here")
+    assert violations(page) == []
+    page.get_by_role("link", name="Go to the labelling page").click()
+    expect(page.locator("#labelling")).to_be_visible()
+
+
+def test_a_wide_row_is_folded_and_searched(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[f"r{row}", *rng.normal(size=200).round(3).tolist()] for row in range(30)]
+    write_rows(tmp_path / "wide.csv", ["pump", *(f"sensor {at}" for at in range(200))], rows)
+    with serving(build_page(tmp_path, table=tmp_path / "wide.csv")) as live:
+        page = live.open(browser)
+        expect(page.locator("#item-body .field")).to_have_count(30)
+        page.locator(".field-search").fill("sensor 19")
+        expect(page.locator("#item-body .field")).to_have_count(11)
+        page.locator(".field-search").fill("")
+        page.get_by_role("button", name="Show all 200 values").click()
+        expect(page.locator("#item-body .field")).to_have_count(200)
+        assert violations(page) == []
+
+
+def test_a_session_fitted_elsewhere_has_results(browser: Browser, live: Live) -> None:
+    session = live.page.view_model.session
+    session.tell(dict.fromkeys(session.state.open, "normal"))
+    session.fit()
+    page = live.open(browser, "ann", "annotator")
+    page.goto(f"{live.address}/results")
+    expect(page.locator("#headline")).to_contain_text("learned from 6 labels")
+    expect(page.locator("#download-csv")).to_have_count(0)
+
+
+def test_a_second_opinion_is_waited_for_and_disputes_before_training(browser: Browser, tmp_path: Path) -> None:
+    with serving(build_page(tmp_path, answers_per_item=2)) as live:
+        items, ann = live.page.get("/api/status")["open"], live.page.user("ann")
+        for item in items:
+            live.page.post("/api/answers", item=item, verdict="normal")
+        page = live.open(browser)
+        expect(page.locator("#waiting-title")).to_have_text("Waiting for a second opinion on 6 items")
+        for item in items:
+            ann.post("/api/answers", json={"item": item, "verdict": "anomaly" if item == items[0] else "normal"})
+        expect(page.locator("#waiting-title")).to_have_text("People disagree on 1 item")
+        assert violations(page) == []
+        page.get_by_role("link", name="Decide them").click()
+        expect(page.locator("#disagreements .field")).to_have_count(6)
+        page.get_by_role("button", name="Normal").click()
+        expect(page.locator("#agreed")).to_be_visible()
+        assert live.page.work.steps == ["ask", "fit"], "the last decision starts the training"
+
+
+def test_the_picture_of_the_map_leaves_room_for_its_words(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    with serving(build_pictures(tmp_path, "image")) as live:
+        live.page.label_all()
+        page = live.open(browser)
+        page.goto(f"{live.address}/results")
+        page.locator("#map").press("Enter")
+        picture = page.locator("#map-item img").bounding_box()
+        words, buttons = page.locator("#map-item p").bounding_box(), page.locator("#map-item .choices").bounding_box()
+        assert picture is not None
+        assert words is not None
+        assert buttons is not None
+        assert words["y"] + words["height"] <= picture["y"] + 1
+        assert picture["y"] + picture["height"] <= buttons["y"] + 1
