@@ -13,19 +13,20 @@ from soel.objectives.refinement import Refinement
 from soel.queries.diverse import Diverse
 from soel_reproduction import versions
 from soel_reproduction.cells import Cell, Setting
-from soel_reproduction.methods import FIXMATCH, NINE, PEERS, SOEL, knn
+from soel_reproduction.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, knn
 from soel_reproduction.page import Section, write_page
 from soel_reproduction.reproduce import Plan
 from soel_reproduction.runner import pending, run
 from soel_reproduction.sources import Source
 from soel_reproduction.store import CellStore
 from soel_reproduction.variants import VARIANTS, Variant
-from soel_reproduction.versions import versions_of
+from soel_reproduction.versions import ROLES, versions_of
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
 OURS = replace(CELL, variant=VARIANTS["default"])
 KINDS = {
     "soel": CELL,
+    "in rounds": replace(CELL, method=SEQUENTIAL),
     "refinement": replace(CELL, method=NINE[7]),
     "ours": OURS,
     "ours on features": replace(OURS, dataset="cifar10"),
@@ -35,7 +36,7 @@ KINDS = {
     "augmented": replace(CELL, method=FIXMATCH[0]),
     "assumptions": replace(CELL, setting=Setting(stage="assumptions")),
 }
-ASKING = {"soel", "a peer that asks", "assumptions"}
+ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ ASKING = {"soel", "a peer that asks", "assumptions"}
         (Neighbours, "version", {"ours", "ours on a file"}),
         (TableNTL, "version", {*KINDS} - {"ours on features", "a peer"}),
         (versions, "EXPERIMENT", {*KINDS}),
+        (versions, "SEVERAL_ROUNDS", {"in rounds"}),
         (versions, "PEERS", {"a peer", "a peer that asks"}),
         (versions, "AUGMENTED", {"augmented"}),
         (versions, "ASSUMPTIONS", {"assumptions"}),
@@ -57,6 +59,11 @@ def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(
     before = {kind: versions_of(cell) for kind, cell in KINDS.items()}
     monkeypatch.setattr(part, name, 99)
     assert {kind for kind, cell in KINDS.items() if versions_of(cell) != before[kind]} == outdated
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_part_has_a_version(role: str) -> None:
+    assert all(ROLES[role].get(name).version >= 1 for name in ROLES[role])
 
 
 def test_a_peer_that_asks_nobody_depends_on_no_part_of_ours() -> None:
