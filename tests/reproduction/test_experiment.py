@@ -50,6 +50,15 @@ def test_every_method_detects_something(source: Source, quick: Variant, method: 
     assert found["f1"] > 0.6  # by chance 0.5
 
 
+def test_it_is_training_that_detects(source: Source, quick: Variant) -> None:
+    found = []
+    for epochs in (0, 40):
+        schedule = Schedule(epochs=epochs, learning_rate=1e-3)
+        variant = replace(quick, profile=replace(quick.profile, tables=schedule, vectors=schedule))
+        found.append(measured(source, [cell(variant, budget=20)])[0]["auroc"] or 0)
+    assert found[1] > found[0] + 0.1
+
+
 def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
     cells = [cell(quick, seed=seed) for seed in (40, 41, 42)]
     alone = [measured(source, [one])[0] for one in cells]

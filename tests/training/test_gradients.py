@@ -6,7 +6,7 @@ import torch
 from scipy.spatial.distance import pdist
 
 from soel.profiles import PAPER
-from soel.training.gradients import gradient_embeddings
+from soel.training.gradients import _Fold, gradient_embeddings
 from tests.conftest import make_learner, make_toy
 
 
@@ -35,3 +35,17 @@ def test_long_gradients_are_folded_and_keep_distances_roughly(monkeypatch: pytes
     assert (folded.shape, whole.shape) == ((6, 2048), (6, 512 * 128))
     apart, as_far = (pdist(points) for points in (whole, folded))
     np.testing.assert_allclose(as_far, apart, rtol=0.2)  # the error of a distance is about sqrt(2 / 2048), 3 %
+
+
+def test_folding_keeps_lengths_of_gradients_that_lean_one_way() -> None:
+    leaning = torch.ones(3, 40_000) * torch.tensor([[1.0], [2.0], [-5.0]])
+    folded = _Fold(40_000, seed=0)(leaning)
+    assert folded.shape == (3, 2048)
+    torch.testing.assert_close(folded.norm(dim=1), leaning.norm(dim=1), rtol=0.1, atol=0.0)
+    torch.testing.assert_close(folded[1], 2 * folded[0])
+    assert not torch.equal(_Fold(40_000, seed=1)(leaning), folded)
+
+
+def test_short_gradients_are_left_as_they_are() -> None:
+    short = torch.randn(2, 2048, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(_Fold(2048, seed=0)(short), short)
