@@ -37,3 +37,8 @@ def test_mutated_files_are_read_or_refused(name: str) -> None:
     found = run(name, 1_000_000, N_FUZZ)
     assert found["defects"] == []
     assert found["read"] + found["refused"] == N_FUZZ
+
+
+@pytest.mark.parametrize(("name", "seed"), [("t.csv", 171), ("t.jsonl", 43), ("t.parquet", 580), ("t.sqlite", 1362)])
+def test_defects_that_were_found_stay_mended(name: str, seed: int) -> None:
+    assert run(name, seed, 1)["defects"] == []

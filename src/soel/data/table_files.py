@@ -84,7 +84,9 @@ def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
             cursor = connection.execute(_query(path.name, tables, options.query))
             names = [each[0] for each in cursor.description or ()]
             return _from_rows(names, cursor), Layout("sqlite")
-    except sqlite3.Error as error:
+    except DataError:
+        raise
+    except (sqlite3.Error, *FAULTS) as error:
         raise DataError(
             f"{path.name} cannot be read as a SQLite file: {reason(error)}. Check the file and --query."
         ) from error
