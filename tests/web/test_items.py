@@ -11,7 +11,7 @@ import pytest
 
 from soel.data.csv_cells import read_rows
 from soel.data.frame import Frame
-from soel.errors import DataError
+from soel.errors import UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.web.item_list import ItemList, Selection
@@ -70,7 +70,7 @@ def test_names_and_columns_are_searched(still: Page) -> None:
     assert len(items(still, column="bearing temperature (°C)", op="above", value="66")) == int(hot.sum()) > 0
     assert items(still, column="site", op="missing", value="") == []
     refused = still.client.get("/api/items", params={"column": "sight", "value": "x"})
-    assert (refused.status_code, "no column 'sight'" in refused.json()["error"]) == (422, True)
+    assert (refused.status_code, "no column 'sight'" in refused.json()["error"]) == (404, True)
     refused = still.client.get("/api/items", params={"column": "flow (l/min)", "op": "above", "value": "much"})
     assert "no number" in refused.json()["error"]
 
@@ -144,5 +144,5 @@ def test_a_page_of_100000_alarms_takes_less_than_a_tenth_of_a_second(
 
 
 def test_an_unknown_column_is_named(many: tuple[ItemList, Outcome]) -> None:
-    with pytest.raises(DataError, match="no column 'y'"):
+    with pytest.raises(UnknownItemError, match="no column 'y'"):
         many[0].rows(Selection(column="y", value="1"), SessionState(10), many[1])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.data.columns import Column
-from soel.errors import DataError
+from soel.errors import DataError, UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.types import Rows
@@ -122,7 +122,7 @@ class ItemList:
     def _by_column(self, wanted: Selection) -> Bools:
         column = self.items.columns().get(wanted.column)
         if column is None:
-            raise DataError(f"There is no column {wanted.column[:80]!r}. Choose one of the table's.")
+            raise UnknownItemError(f"There is no column {wanted.column[:80]!r}. Choose one of the table's.")
         return _compare(column, wanted.op, wanted.value)
 
 
