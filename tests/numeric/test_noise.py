@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import gumbel_r, kstest
 
-from soel.numeric.noise import gumbel, luck
+from soel.numeric.noise import MOST, gumbel, luck, noise, uniform
 
 
 def test_it_belongs_to_the_row_however_rows_are_sharded() -> None:
@@ -27,3 +27,23 @@ def test_it_is_gumbel_s_and_rows_and_draws_are_independent() -> None:
     assert kstest(one, gumbel_r.cdf).pvalue > 0.001
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / np.sqrt(n)
     assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / np.sqrt(n)
+
+
+def test_uniform_numbers_never_reach_their_ends() -> None:
+    assert 0 < float(uniform(np.uint64(0))) < 2**-52
+    assert 1 - 2**-52 < float(uniform(MOST)) < 1
+    assert np.isfinite(noise(np.array([0, MOST], np.uint64))).all()
+
+
+def test_noise_is_the_double_logarithm_of_a_uniform_number() -> None:
+    bits = luck(5, 1, np.arange(50))
+    np.testing.assert_allclose(noise(bits), -np.log(-np.log((bits.astype(float) + 0.5) / 2**52)))
+    np.testing.assert_array_equal(gumbel(5, 1, np.arange(50)), noise(bits))
+
+
+def test_every_bit_of_a_row_counts() -> None:
+    bits = luck(0, 0, np.array([2**k for k in range(40)]))
+    assert len(np.unique(bits)) == 40
+    assert bits.max() <= MOST
+    shares = [float(((bits >> np.uint64(at)) & np.uint64(1)).mean()) for at in range(0, 52, 4)]
+    assert 0.4 < np.mean(shares) < 0.6
