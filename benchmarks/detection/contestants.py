@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +16,7 @@ from soel import SOEL
 from soel.types import UNLABELLED, Floats
 from soel_reproduction.peers import fit_peer, missing_package
 
+CLASSIFIERS, EVEN = ("labelled-forest", "supervised"), 0.5  # these give probabilities, with a threshold of their own
 USUAL_SHARE = 0.1  # alarms of a detector without a rule of its own: what scores above this share of the pool
 
 
@@ -64,7 +65,8 @@ def peer(
     detector = SOEL(random_state=seed)
     labels = expert.ask(range(len(pool))) if all_labels else _ask(detector, pool, expert, budget)
     fitted = fit_peer(name, scaled, labels, seed)
-    return _usual_alarms(fitted.pool, fitted.score(scaled_test))
+    found = _usual_alarms(fitted.pool, fitted.score(scaled_test))
+    return replace(found, alarms=found.test > EVEN) if name in CLASSIFIERS else found
 
 
 def asking_forest(pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, kind: str) -> Scores:

@@ -31,15 +31,18 @@ def _table(by_method: Mapping[str, Mapping[tuple[str, int], Cell]], budget: int,
         if cells:
             words = [method, str(len(cells)), *_means(list(cells.values()), budget)]
             words += [_difference(at.get(reference, {}), cells, name) for name in ("auroc", "average_precision")]
-            words.append(_harm(by_method[method], cells) if budget and _at_budget(by_method[method], 0) else "")
+            words.append(_harm(by_method[method], cells) if budget and _asks(by_method[method]) else "")
             lines.append("| " + " | ".join(words) + " |")
     return "\n".join(lines)
 
 
 def _at_budget(cells: Mapping[tuple[str, int], Cell], budget: int) -> dict[str, Cell]:
     """By table; one that asks nobody is the same at every budget."""
-    asks = any(at for _, at in cells)
-    return {table: cell for (table, at), cell in cells.items() if at == (budget if asks else 0)}
+    return {table: cell for (table, at), cell in cells.items() if at == (budget if _asks(cells) else 0)}
+
+
+def _asks(cells: Mapping[tuple[str, int], Cell]) -> bool:
+    return any(budget for _, budget in cells)
 
 
 def _means(cells: Sequence[Cell], budget: int) -> list[str]:
