@@ -21,7 +21,7 @@ from soel.session import SessionFolder, SessionOptions, lay_out
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    *("export", "import", "decide", "replay"),
+    *("export", "import", "decide", "replay", "check"),
 )
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 
