@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,20 +65,14 @@ def test_a_whole_session_is_whole(run: Run, fitted: Path) -> None:
         ("ids.json", "go to other items", True),
         ("encoder.json", "New rows cannot be scored", False),
         ("source.csv", "Items cannot be shown", False),
-        ("config.json", "Nothing else can be compared", False),
     ],
 )
-@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("harm", [damage, Path.unlink])
 def test_each_file_that_is_damaged_or_lost_is_named_with_what_it_means(
-    run: Run, fitted: Path, name: str, means: str, can_rebuild: bool, lost: bool
+    run: Run, fitted: Path, name: str, means: str, can_rebuild: bool, harm: Callable[[Path], object]
 ) -> None:
     whole = hashlib.sha256((fitted / name).read_bytes()).hexdigest()
-    if lost and name == "config.json":
-        pytest.skip("without a config it is no session")
-    if lost:
-        (fitted / name).unlink()
-    else:
-        damage(fitted / name)
+    harm(fitted / name)
     damaged = found(run, fitted)
     assert list(damaged) == [name]
     assert means in damaged[name]["means"]
@@ -89,6 +84,14 @@ def test_each_file_that_is_damaged_or_lost_is_named_with_what_it_means(
     if can_rebuild:
         assert hashlib.sha256((fitted / name).read_bytes()).hexdigest() == whole
         assert run("status", fitted).code == 0
+
+
+def test_a_damaged_config_is_named(run: Run, fitted: Path) -> None:
+    damage(fitted / "config.json")
+    damaged = found(run, fitted)
+    assert list(damaged) == ["config.json"]
+    assert "Nothing else can be compared" in damaged["config.json"]["means"]
+    assert damaged["config.json"]["can_rebuild"] is False
 
 
 def test_what_cannot_be_made_as_it_was_is_left_as_it_is(run: Run, fitted: Path) -> None:
