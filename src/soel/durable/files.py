@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -92,7 +92,9 @@ def _drafted(path: Path, lasting: bool = True, make_parent: bool = True) -> Iter
         try:
             yield draft
             disk.rename(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        except BaseException:
+            with suppress(OSError):  # why it failed matters more than a draft that stays
+                draft.unlink()
+            raise
         if lasting:
             disk.sync_folder(path.parent)

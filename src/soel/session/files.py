@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +38,10 @@ def save_record(folder: Path, number: int, record: PoolRecord) -> tuple[str, str
         digest = digest_of(draft)
         name = f"{number:04d}-{digest[:12]}.npz"
         move(draft, folder / name)
-    finally:
-        draft.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            draft.unlink()
+        raise
     return name, digest
 
 
