@@ -49,7 +49,7 @@ pytestmark = [
     pytest.mark.xdist_group("ray"),  # one story is told, by one process
     pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),  # Ray warns of settings of its own
 ]
-PHASES = {"drawing", "features", "warm-up", "query", "training", "scoring"}
+PHASES = {"drawing", "features", "query", "training", "scoring"}
 
 
 @dataclass
@@ -162,7 +162,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     with harm.at_gate("drawing", cluster_drawing, "DrawPart", GatedDrawPart):
         session = create(place / "session", data, cluster)
     with harm.at_gate("features", clusters, "FeatureFile", GatedFeatureFile), harm.between_draws():
-        asked = session.ask(N_ASKED, harm.after_an_epoch("warm-up")).items
+        asked = session.ask(N_ASKED).items
     tell(session, asked)
     session.fit(harm.after_an_epoch("training"))
     with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets[1:]):
@@ -209,13 +209,15 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
     content = shard.read_bytes()
     shard.write_bytes(content[: len(content) // 2])
     session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
+    engine: Any = session.engine
+    compute, model = engine.loop.compute, engine.load(session.folder.path / session.fitted()[0].folder)
     with pytest.raises(DataError, match=f"{shard} cannot be read: .*Remove it"):
-        session.score()
-    session.engine.loop.compute.dismiss()  # type: ignore[attr-defined]
+        compute.score(model.blend, session.pool)
+    compute.dismiss()
     shard.unlink()
-    assert len(session.score().scores) == POOL_ROWS
+    np.testing.assert_allclose(compute.score(model.blend, session.pool), model.pool_scores, atol=1e-5)
     assert shard.read_bytes() == content
-    session.engine.loop.compute.close()  # type: ignore[attr-defined]
+    compute.close()
 
 
 def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
