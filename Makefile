@@ -6,7 +6,7 @@ STAMPS := $(VENV)/.stamps
 DEMO := $(STAMPS)/demo
 TEST := $(STAMPS)/test
 AUDIT := $(VENV)-audit
-INSTALL := $(BIN)/pip install --quiet --no-compile --require-hashes --no-deps
+INSTALL := $(BIN)/pip install --quiet --require-hashes --no-deps
 
 .PHONY: demo test lint types contract tests minimum docs bench lock licences bom audit clean
 
