@@ -1,0 +1,138 @@
+"""What a spot check proves: the share of anomalies, precision and recall of the alarms, false alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from soel.quality.bounds import COVERAGE, Bounds, highest_count, lowest_count
+
+TO_ALARMS = 0.4  # of a spot check; chosen by the widths that docs/contamination.md shows
+PER = 1000  # rows that false alarms are counted in
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows on one side of the threshold: those asked before, and of the rest those drawn by chance and answered.
+
+    n_rows: all of them. n_known, n_known_anomalies: labelled before the draw. n_checked, n_found: drawn uniformly from
+    the others.
+    """
+
+    n_rows: int
+    n_known: int = 0
+    n_known_anomalies: int = 0
+    n_checked: int = 0
+    n_found: int = 0
+
+    @property
+    def n_open(self) -> int:
+        """Rows that could have been drawn."""
+        return self.n_rows - self.n_known
+
+    @property
+    def count(self) -> float:
+        """The anomalies that are to be expected; half of what nobody looked at."""
+        rate = self.n_found / self.n_checked if self.n_checked else 0.5
+        return self.n_known_anomalies + self.n_open * rate
+
+    def low(self, risk: float) -> int:
+        """A number of anomalies that the truth falls below with a chance of `risk` at most."""
+        return self.n_known_anomalies + lowest_count(self.n_open, self.n_checked, self.n_found, risk)
+
+    def high(self, risk: float) -> int:
+        """A number of anomalies that the truth exceeds with a chance of `risk` at most."""
+        return self.n_known_anomalies + highest_count(self.n_open, self.n_checked, self.n_found, risk)
+
+
+@dataclass(frozen=True)
+class SpotCheck:
+    """The two sides of a threshold, each with its own sample: alarms are few, so they are drawn more often."""
+
+    alarms: Stratum
+    others: Stratum
+
+    def quality(self, coverage: float = COVERAGE) -> Quality:
+        """Every figure with an interval that holds with at least this chance, without any assumption.
+
+        Each risk is split before the labels are seen: between the two ends, and between the strata where a figure
+        needs both. What is known of rows asked earlier is counted, not estimated.
+        """
+        risk = (1 - coverage) / 2
+        alarms, others = self.alarms, self.others
+        n_rows, n_alarms = alarms.n_rows + others.n_rows, alarms.n_rows
+        of_alarms = self._part_of_alarms()
+        low = alarms.low(risk * of_alarms) + others.low(risk * (1 - of_alarms))
+        high = alarms.high(risk * of_alarms) + others.high(risk * (1 - of_alarms))
+        both = risk / 2
+        found = Bounds(alarms.count, alarms.low(risk), alarms.high(risk))
+        return Quality(
+            share=_scaled(alarms.count + others.count, low, high, n_rows),
+            real_alarms=found,
+            precision=_scaled(found.value, found.low, found.high, n_alarms) if n_alarms else None,
+            recall=Bounds(
+                _part(alarms.count, others.count),
+                _part(alarms.low(both), others.high(both)),
+                _part(alarms.high(both), others.low(both)),
+            ),
+            false_alarms=_scaled(n_alarms - found.value, n_alarms - found.high, n_alarms - found.low, n_rows / PER),
+            n_checked=alarms.n_checked + others.n_checked,
+            n_rows=n_rows,
+            n_alarms=n_alarms,
+            coverage=coverage,
+        )
+
+    def _part_of_alarms(self) -> float:
+        """How much of the risk the alarms get: as much as they add to the spread of the sum, by design alone."""
+        spreads = [each.n_open / np.sqrt(max(each.n_checked, 1)) for each in (self.alarms, self.others)]
+        return float(spreads[0] / sum(spreads)) if sum(spreads) else 0.5
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a spot check says of the pool and of the alarms of the model that stood when it was drawn.
+
+    share: of anomalies in the pool. real_alarms: how many alarms are anomalies. precision: None without alarms.
+    false_alarms: in 1,000 rows. coverage: how often, at least, each interval holds.
+    """
+
+    share: Bounds
+    real_alarms: Bounds
+    precision: Bounds | None
+    recall: Bounds
+    false_alarms: Bounds
+    n_checked: int
+    n_rows: int
+    n_alarms: int
+    coverage: float = COVERAGE
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Quality:
+        """Back from plain JSON values."""
+        read: dict[str, Any] = {
+            name: Bounds(**value) if isinstance(value, Mapping) else value for name, value in values.items()
+        }
+        return cls(**read)
+
+
+def allocate(n: int, n_alarms: int, n_others: int) -> tuple[int, int]:
+    """How many of `n` checks go to the alarms and to the others, of which so many can be drawn."""
+    n = min(n, n_alarms + n_others)
+    to_alarms = min(n_alarms, max(round(TO_ALARMS * n), n - n_others))
+    return to_alarms, n - to_alarms
+
+
+def _scaled(value: float, low: float, high: float, by: float) -> Bounds:
+    return Bounds(value / by, low / by, high / by)
+
+
+def _part(count: float, rest: float) -> float:
+    """The share of a count in the sum with the rest; all of nothing."""
+    return count / (count + rest) if count + rest else 1.0

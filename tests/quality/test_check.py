@@ -1,0 +1,89 @@
+"""Figures of a spot check, worked by hand and by drawing many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soel.quality import Bounds, Quality, SpotCheck, Stratum, allocate
+
+
+def test_figures_by_hand() -> None:
+    # 8 alarms, of which 2 were asked and are anomalies, and 3 of the other 6 were drawn: 3 anomalies.
+    # 12 others, of which 2 were asked and are normal, and 5 of the other 10 were drawn: none.
+    check = SpotCheck(Stratum(8, 2, 2, 3, 3), Stratum(12, 2, 0, 5, 0))
+    quality = check.quality(0.8)
+    # 3 of 3 among 6 at a risk of a tenth: with 3 anomalies C(3,3)/20 = 5 %, with 4: 4/20 = 20 %: at least 4.
+    assert quality.real_alarms == Bounds(8, 2 + 4, 8)
+    assert quality.precision == Bounds(1, 6 / 8, 1)
+    assert quality.false_alarms == Bounds(0, 0, 100)  # at most 2 in 20 rows
+    # Recall shares its risk: a twentieth each. Alarms: with 3 anomalies exactly 5 %, so no fewer than 4 hold; others:
+    # none of 5 among 10 with 3 anomalies 21/252 = 8 %, with 4: C(6,5)/252 = 2 %: at most 3.
+    assert quality.recall == Bounds(1, 6 / (6 + 3), 1)
+    # Share: spreads 6/sqrt(3) = 3.46 and 10/sqrt(5) = 4.47, so 44 and 56 % of the tenth. Alarms: at least 4 (5 % is
+    # above 4.4 %, so even 3: C(3,3)/20 = 5 % > 4.4 %). Others: 8 % above 5.6 %: at most 3.
+    assert quality.share.value == pytest.approx(8 / 20)
+    assert quality.share.low == pytest.approx((2 + 3) / 20)
+    assert quality.share.high == pytest.approx((8 + 3) / 20)
+    assert (quality.n_checked, quality.n_rows, quality.n_alarms) == (8, 20, 8)
+
+
+def test_nothing_checked_says_nothing_but_what_is_known() -> None:
+    quality = SpotCheck(Stratum(10, 4, 3), Stratum(90, 6, 1)).quality()
+    assert (quality.share.low, quality.share.high) == pytest.approx((0.04, 0.94))
+    assert quality.precision is not None
+    assert (quality.precision.low, quality.precision.high) == pytest.approx((0.3, 0.9))
+
+
+def test_without_alarms_there_is_no_precision() -> None:
+    quality = SpotCheck(Stratum(0), Stratum(50, 0, 0, 10, 0)).quality()
+    assert quality.precision is None
+    assert quality.false_alarms == Bounds(0, 0, 0)
+
+
+def test_a_quality_survives_json() -> None:
+    quality = SpotCheck(Stratum(10, 0, 0, 4, 3), Stratum(90, 0, 0, 6, 1)).quality()
+    assert Quality.from_json(quality.to_json()) == quality
+
+
+@pytest.mark.parametrize(
+    ("n", "n_alarms", "n_others", "expected"),
+    [(10, 50, 450, (4, 6)), (10, 2, 450, (2, 8)), (10, 50, 3, (7, 3)), (10, 0, 450, (0, 10)), (10, 2, 3, (2, 3))],
+)
+def test_where_checks_go(n: int, n_alarms: int, n_others: int, expected: tuple[int, int]) -> None:
+    assert allocate(n, n_alarms, n_others) == expected
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40))
+def test_every_interval_holds_as_often_as_is_said(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_alarms = int(rng.integers(1, 40))
+    truth = rng.random(200) < np.where(np.arange(200) < n_alarms, rng.random(), 0.1 * rng.random())
+    asked = rng.random(200) < 0.1
+    held = np.mean([_held(truth, asked, n_alarms, n, rng) for _ in range(200)], axis=0)
+    assert (held >= 0.8 - 0.12).all(), held  # four standard errors of 200 draws
+
+
+def _held(truth: np.ndarray, asked: np.ndarray, n_alarms: int, n: int, rng: np.random.Generator) -> list[bool]:
+    is_alarm = np.arange(len(truth)) < n_alarms
+    open_rows = [np.flatnonzero(side & ~asked) for side in (is_alarm, ~is_alarm)]
+    sizes = allocate(n, *map(len, open_rows))
+    drawn = [rng.choice(rows, size, replace=False) for rows, size in zip(open_rows, sizes, strict=True)]
+    sides = zip((is_alarm, ~is_alarm), drawn, strict=True)
+    strata = [
+        Stratum(int(s.sum()), int((s & asked).sum()), int((s & asked & truth).sum()), len(d), int(truth[d].sum()))
+        for s, d in sides
+    ]
+    quality = SpotCheck(*strata).quality()
+    hits, total = int((truth & is_alarm).sum()), int(truth.sum())
+    assert quality.precision is not None
+    return [
+        truth.mean() in quality.share,
+        hits in quality.real_alarms,
+        hits / n_alarms in quality.precision,
+        (hits / total if total else 1.0) in quality.recall,
+        1000 * (n_alarms - hits) / len(truth) in quality.false_alarms,
+    ]
