@@ -29,6 +29,7 @@ class Schedule:
     or full float32 ('highest').
     detector: stands beside the network; its space is then the one in which rows are compared, and the network's
     score counts `deep_weight` in the sum.
+    patch_detector: of the patches of pictures, where a pool has them; it adds to the score what labels trust it with.
     backbone, strategy, strategy_options: what a profile's 'auto' means for this kind.
     """
 
@@ -42,6 +43,7 @@ class Schedule:
     detector: str | None = None
     detector_options: Mapping[str, Any] = field(default_factory=dict)
     deep_weight: float = 1.0
+    patch_detector: str | None = None
     rows_per_epoch: int = MANY_ROWS
     backbone: str = "ntl"
     strategy: str = "diverse"

@@ -80,11 +80,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Encoded rows (N, d) of one kind. identity: the same for the same rows, whatever object holds them."""
+    """Encoded rows (N, d) of one kind. identity: the same for the same rows, whatever object holds them.
+
+    patches: (N, P, D) of the pictures whose features the rows are: D values at each of P places, mapped from disk
+    where they are many. None where the rows are no pictures, or only the whole picture matters.
+    """
 
     rows: Floats
     kind: Kind
     identity: str
+    patches: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -95,12 +100,13 @@ class Pool:
         return int(self.rows.shape[1])
 
     @classmethod
-    def of(cls, rows: Floats, kind: Kind) -> Pool:
-        """A pool known by its content: one pass over the rows."""
-        digest = hashlib.blake2b(f"{kind} {rows.shape} {rows.dtype}".encode(), digest_size=16)
+    def of(cls, rows: Floats, kind: Kind, patches: Floats | None = None) -> Pool:
+        """A pool known by its content: one pass over the rows. Patches come from the same pictures as their rows."""
+        said = f"{kind} {rows.shape} {rows.dtype}" + ("" if patches is None else f" {patches.shape}")
+        digest = hashlib.blake2b(said.encode(), digest_size=16)
         for start in range(0, len(rows), _BLOCK_ROWS):
             digest.update(np.ascontiguousarray(rows[start : start + _BLOCK_ROWS]).data)
-        return cls(rows, kind, digest.hexdigest())
+        return cls(rows, kind, digest.hexdigest(), patches)
 
 
 @dataclass(frozen=True)

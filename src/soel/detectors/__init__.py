@@ -7,6 +7,7 @@ DETECTORS = Registry(
     {
         "neighbours": "soel.detectors.neighbours:Neighbours",
         "angular": "soel.detectors.angular:Angular",
+        "patches": "soel.detectors.patches:Patches",
         "pretrained": "soel.detectors.pretrained.pretrained:Pretrained",
     },
     former={"surroundings": "neighbours", "angles": "angular"},

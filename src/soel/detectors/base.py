@@ -56,6 +56,15 @@ class Detector(ABC):
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
 
+    def score_pool(self, pool: Floats) -> Floats:
+        """Scores (N,) of the pool it was fitted on, each row as if it had not been there, where it can tell."""
+        return self.score(pool)
+
+    @property
+    def trust(self) -> float:
+        """How much its score should count beside another's, from 0 on, by what labels that it had not heard said."""
+        return 1.0
+
     @abstractmethod
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances mean something."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.models import Blend, Fitted, Network, Warm
+from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.objectives import OBJECTIVES
@@ -139,12 +139,12 @@ class Learner:
         by_detector = None if detector is None else self.compute.score(Blend(detector), pool)
         if model is None:
             assert by_detector is not None  # a blend has one of them at least
-            return self._decide(Blend(detector), by_detector, labels, estimate)
+            return self._decide(Blend(detector), by_detector, pool, labels, estimate)
         raw = self.compute.losses(model, pool)
         network = Network.measured(model, raw)
         deep = network.combine(raw)
         scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
-        return self._decide(Blend(detector, network, weight), scores, labels, estimate)
+        return self._decide(Blend(detector, network, weight), scores, pool, labels, estimate)
 
     def with_rule(self, fitted: Fitted, pool: Pool, rule: ThresholdRule) -> Fitted:
         """The same model with its threshold set by another rule over the pool."""
@@ -167,8 +167,10 @@ class Learner:
 
     def warm(self, pool: Pool, network: Network | None) -> Warm:
         """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
-        detector = self._fit_detector(pool, np.full(len(pool), UNLABELLED, np.int8), None)
-        return Warm(Blend(detector, network, 1.0 if detector is None else 0.0))
+        unlabelled = np.full(len(pool), UNLABELLED, np.int8)
+        detector = self._fit_detector(pool, unlabelled, None)
+        patches = self._fit_patches(pool, unlabelled, None, 1.0)  # before any label both have a spread near 1
+        return Warm(Blend(detector, network, 1.0 if detector is None else 0.0, patches))
 
     @property
     def starts_with_network(self) -> bool:
@@ -230,7 +232,10 @@ class Learner:
     def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
         """Scores (N,) of the pool: those that a fit has kept, or computed."""
         kept = model.pool_scores if isinstance(model, Fitted) else np.zeros(0)
-        return kept if len(kept) else self.compute.score(model.blend, pool)
+        if len(kept):
+            return kept
+        blend = model.blend
+        return _add_patches(blend, self.compute.score(replace(blend, patches=None), pool), pool)
 
     def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector | None:
         schedule = self.profile.schedule
@@ -239,7 +244,20 @@ class Learner:
         part: type[Detector] = DETECTORS.get(schedule.detector)
         return part.fit(pool.rows, labels, self.seed, share, schedule.detector_options)
 
-    def _decide(self, blend: Blend, scores: Floats, labels: Labels, estimate: Estimate) -> Fitted:
+    def _fit_patches(self, pool: Pool, labels: Labels, share: float | None, unit: float) -> PatchPart | None:
+        """What patches add, where the pool has them. unit: the spread of the scores that they are added to."""
+        name = self.profile.schedule.patch_detector
+        if name is None or pool.patches is None:
+            return None
+        part: type[Detector] = DETECTORS.get(name)
+        detector = part.fit(pool.patches, labels, self.seed, share)
+        return PatchPart(detector, unit * detector.trust)
+
+    def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+        """The fitted model. scores: (N,) of the pool by its rows; what patches add comes here."""
+        patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()))
+        blend = replace(blend, patches=patches)
+        scores = _add_patches(blend, scores, pool)
         calibration = calibrate(scores, labels, estimate.value)
         cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores))
         return Fitted(blend, estimate, cut, calibration, scores)
@@ -249,6 +267,13 @@ class Learner:
             return Members(n_features, rngs, self.backbone)
         options = dict(self.profile.backbone_options)
         return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
+
+
+def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
+    """The pool's scores (N,) by rows, with what its patches add."""
+    if blend.patches is None or pool.patches is None:
+        return scores
+    return blend.patches.add(scores, blend.patches.detector.score_pool(pool.patches))
 
 
 def _shown(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None:

@@ -11,12 +11,14 @@ import torch
 
 from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
+from soel.errors import DataError
 from soel.metrics.calibration import Calibration
 from soel.training import Model, embed, losses, standardise
 from soel.types import Estimate, Floats
 
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."
+PATCHES = "patches."
 POOL_SCORES = "pool_scores"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], Model]
@@ -52,18 +54,40 @@ class Network:
 
 
 @dataclass(frozen=True)
+class PatchPart:
+    """What the patches of pictures add to a score: `weight` times that of a detector fitted on them."""
+
+    detector: Detector
+    weight: float
+
+    def add(self, whole: Floats, by_patches: Floats) -> Floats:
+        """Scores (n,) of whole pictures and of their patches together."""
+        return np.asarray(whole + self.weight * by_patches)
+
+
+@dataclass(frozen=True)
 class Blend:
     """A detector's score plus `deep_weight` times a network's; one of them may be missing, not both.
 
-    The space in which rows are compared is the detector's, and the network's embeddings without one.
+    The space in which rows are compared is the detector's, and the network's embeddings without one. patches: what
+    the patches of pictures add, where a pool has them.
     """
 
     detector: Detector | None
     network: Network | None = None
     deep_weight: float = 1.0
+    patches: PatchPart | None = None
 
-    def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
+        whole = self._score_rows(x)
+        if self.patches is None:
+            return whole
+        if patches is None:
+            raise DataError("This model looks at patches of pictures, and none were given. Score the pictures.")
+        return self.patches.add(whole, self.patches.detector.score(patches))
+
+    def _score_rows(self, x: Floats) -> Floats:
         if self.detector is None:
             return self.trained.score(x)
         if not self.listens:
@@ -111,9 +135,9 @@ class Fitted:
     calibration: Calibration
     pool_scores: Floats
 
-    def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
-        return self.blend.score(x)
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
+        return self.blend.score(x, patches)
 
     def alarms(self, scores: Floats) -> np.ndarray:
         """Which scores (n,) lie above the threshold."""
@@ -148,7 +172,12 @@ def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], ne
         tensors = {name: torch.from_numpy(array) for name, array in _within(arrays, NETWORK).items()}
         model.restore(tensors, kept["model"])
         network = Network(model, np.asarray(kept["centre"], np.float64), np.asarray(kept["spread"], np.float64))
-    return Blend(detector, network, notes["deep_weight"])
+    kept = notes.get("patches")
+    patches = None
+    if kept is not None:
+        part = DETECTORS.get(kept["detector"]).from_arrays(_within(arrays, PATCHES))
+        patches = PatchPart(part, float(kept["weight"]))
+    return Blend(detector, network, notes["deep_weight"], patches)
 
 
 def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Warm | Fitted:
@@ -176,6 +205,9 @@ def _blend_state(blend: Blend) -> State:
         arrays |= {NETWORK + name: tensor.numpy() for name, tensor in model.tensors().items()}
         centre, spread = blend.network.centre.tolist(), blend.network.spread.tolist()
         notes["network"] = {"model": model.notes(), "centre": centre, "spread": spread}
+    if blend.patches is not None:
+        arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
+        notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
     return arrays, notes
 
 

@@ -1,0 +1,98 @@
+"""Gaussians side by side, one at each place of a picture. Patches are (n, P, D): D values at each of P places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soel.numeric.arrays import Floats
+
+RIDGE = 0.01  # added to every covariance, as a share of the mean variance
+OWN_SHARES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.85)  # of a place's own covariance beside that of all places
+JUDGED_PLACES = 48  # by which the share is chosen
+HIGHEST_LEVERAGE = 0.99  # that one picture can have on its own distance
+BLOCK = 64  # pictures, or places, at once
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """means: (P, D). whitenings: (P, D, D). leverage: the weight of one picture in the covariance of a place."""
+
+    means: Floats
+    whitenings: Floats
+    leverage: float
+
+
+def fit_gaussians(x: Floats, own: float) -> Gaussians:
+    """From patches. own: how far a place keeps its own covariance; the rest is that of all places."""
+    means, covariances = _moments(x)
+    lower = _factors(covariances, own)
+    whitenings = np.linalg.inv(lower).astype(np.float32)
+    return Gaussians(means.astype(np.float32), whitenings, _leverage(own, len(x), x.shape[1]))
+
+
+def choose_own_share(x: Floats) -> float:
+    """How far places should keep their own covariances: so that rows left out in turn are most likely.
+
+    Pictures of one object in one position differ in other ways at other places; those of a texture do not, and
+    covariances of all places are known much better.
+    """
+    n_places = x.shape[1]
+    if n_places < 2:
+        return 1.0
+    places = np.unique(np.linspace(0, n_places - 1, min(JUDGED_PLACES, n_places)).round().astype(int))
+    means, covariances = _moments(x[:, places])
+    arms = x[:, places].astype(np.float32).transpose(1, 0, 2) - means[:, None].astype(np.float32)  # (P, n, D)
+    likelihoods = [_likelihood(arms, _factors(covariances, own), _leverage(own, *x.shape[:2])) for own in OWN_SHARES]
+    return OWN_SHARES[int(np.argmax(likelihoods))]
+
+
+def distances(x: Floats, means: Floats, whitenings: Floats) -> Floats:
+    """Mahalanobis' distance (n, P) of each patch from the mean at its place."""
+    found = np.empty(x.shape[:2], np.float32)
+    for start in range(0, len(x), BLOCK):
+        arms = x[start : start + BLOCK].astype(np.float32).transpose(1, 0, 2) - means[:, None]  # (P, n, D)
+        found[start : start + BLOCK] = np.sqrt(((arms @ whitenings.transpose(0, 2, 1)) ** 2).sum(axis=2)).T
+    return found
+
+
+def without_itself(found: Floats, n_rows: int, leverage: float) -> Floats:
+    """Distances of fitted rows as they would be if each row had been left out of the fit."""
+    shift = n_rows / max(n_rows - 1, 1)
+    squares = found.astype(np.float64) ** 2
+    return np.asarray(np.sqrt(shift * squares / (1 - np.minimum(leverage * squares, HIGHEST_LEVERAGE))), np.float32)
+
+
+def _moments(x: Floats) -> tuple[Floats, Floats]:
+    """The means (P, D) and covariances (P, D, D) of patches."""
+    n_rows, n_places, width = x.shape
+    means, covariances = np.empty((n_places, width)), np.empty((n_places, width, width))
+    for start in range(0, n_places, BLOCK):
+        at = slice(start, start + BLOCK)
+        values = np.ascontiguousarray(x[:, at].transpose(1, 0, 2), np.float32)
+        means[at] = values.mean(axis=1, dtype=np.float64)
+        arms = values - means[at, None].astype(np.float32)
+        covariances[at] = arms.transpose(0, 2, 1) @ arms / n_rows
+    return means, covariances
+
+
+def _factors(covariances: Floats, own: float) -> Floats:
+    """Lower Cholesky factors (P, D, D) of the mixed covariances."""
+    shared = covariances.mean(axis=0)
+    width = len(shared)
+    ridge = RIDGE * np.trace(shared) / width + 1e-12
+    return np.linalg.cholesky(own * covariances + (1 - own) * shared + ridge * np.eye(width))
+
+
+def _leverage(own: float, n_rows: int, n_places: int) -> float:
+    return (own + (1 - own) / n_places) / max(n_rows - 1, 1)
+
+
+def _likelihood(arms: Floats, lower: Floats, leverage: float) -> float:
+    """The mean log-likelihood of arms (P, n, D) from the means, each left out in turn, up to a constant."""
+    whitened = arms @ np.linalg.inv(lower).transpose(0, 2, 1).astype(np.float32)
+    found = np.sqrt((whitened**2).sum(axis=2))
+    volumes = 2 * np.log(np.einsum("pii->pi", lower)).sum(axis=1)[:, None]
+    volumes = volumes + np.log1p(-np.minimum(leverage * found.astype(np.float64) ** 2, HIGHEST_LEVERAGE))
+    return float(-0.5 * (volumes + without_itself(found, arms.shape[1], leverage).astype(np.float64) ** 2).mean())

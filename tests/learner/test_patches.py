@@ -1,0 +1,88 @@
+"""What the patches of a pool add to the loop, and what stays as it was without them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soel.errors import DataError
+from soel.learner import Fitted, Learner
+from soel.learner.models import restore, state_of
+from soel.metrics import auroc
+from soel.profiles import DEFAULT
+from soel.types import Floats, Kind, Pool
+
+QUICK = replace(DEFAULT, vectors=replace(DEFAULT.vectors, deep_weight=0.0, patch_detector="patches"), narrows=False)
+TRUTH = np.arange(120) < 12
+
+
+def pool_of(with_patches: bool = True) -> Pool:
+    """Rows that say nothing, and patches of which one shows each anomaly."""
+    rng = np.random.default_rng(0)
+    rows, patches = rng.normal(size=(120, 20)).astype(np.float32), rng.normal(size=(120, 9, 4))
+    patches[:12, 3] += 6
+    return Pool.of(rows, Kind.VECTORS, patches.astype(np.float16) if with_patches else None)
+
+
+def learner_of() -> Learner:
+    return Learner(QUICK.settle(Kind.VECTORS, 20), 0)
+
+
+def labels_of(*anomalies: int, normals: tuple[int, ...] = ()) -> np.ndarray:
+    labels = np.full(120, -1, np.int8)
+    labels[list(anomalies)], labels[list(normals)] = 1, 0
+    return labels
+
+
+def fitted_of(pool: Pool, labels: np.ndarray) -> Fitted:
+    learner = learner_of()
+    warm = learner.prepare(pool)
+    return learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+
+
+def scores_of(fitted: Fitted, pool: Pool) -> Floats:
+    return fitted.score(pool.rows, pool.patches)
+
+
+def test_patches_show_what_rows_do_not() -> None:
+    learner, labels = learner_of(), labels_of(0, 1, normals=(50, 60))
+    before, without = (
+        auroc(TRUTH, learner.look(learner.prepare(pool), pool)[0]) for pool in (pool_of(), pool_of(False))
+    )
+    assert before > without + 0.2
+    after, without = (auroc(TRUTH, fitted_of(pool, labels).pool_scores) for pool in pools)
+    assert after > without + 0.2
+
+
+def test_a_pool_without_patches_scores_as_it_did() -> None:
+    pool, labels = pool_of(False), labels_of(0, 1, normals=(50, 60))
+    plain = Learner(replace(QUICK, vectors=replace(QUICK.vectors, patch_detector=None)).settle(Kind.VECTORS, 20), 0)
+    warm = plain.prepare(pool)
+    expected = plain.learn(warm, pool, plain.evidence(warm, pool, labels), labels)
+    np.testing.assert_array_equal(fitted_of(pool, labels).pool_scores, expected.pool_scores)
+
+
+def test_labels_that_contradict_patches_silence_them() -> None:
+    pool = pool_of()
+    fitted = fitted_of(pool, labels_of(50, 60, 70, 80, 90, 100, normals=(0, 1, 2, 3, 4, 5)))
+    assert fitted.blend.patches is not None
+    assert fitted.blend.patches.weight == 0
+    np.testing.assert_array_equal(scores_of(fitted, pool), fitted.blend.score(pool.rows, pool.patches))
+
+
+def test_a_model_keeps_its_patches_and_asks_for_them() -> None:
+    pool = pool_of()
+    fitted = fitted_of(pool, labels_of(0, normals=(50,)))
+    arrays, notes = state_of(fitted)
+    again = restore(arrays, notes, lambda: pytest.fail("there is no network"))
+    assert isinstance(again, Fitted)
+    np.testing.assert_array_equal(scores_of(again, pool), scores_of(fitted, pool))
+    with pytest.raises(DataError, match="patches of pictures"):
+        fitted.score(pool.rows)
+
+
+def test_pools_are_told_apart_by_having_patches() -> None:
+    assert pool_of().identity != pool_of(False).identity
+    assert pool_of().identity == pool_of().identity

@@ -1,0 +1,55 @@
+"""Gaussians at places: by hand, left out in turn, and how far places keep to themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.numeric import places
+from soel.numeric.places import choose_own_share, distances, fit_gaussians, without_itself
+
+
+def test_distances_are_those_of_each_place_alone() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3, 4)) * [[[1.0], [2.0], [5.0]]]
+    normal = fit_gaussians(x, own=1.0)
+    found = distances(x, normal.means, normal.whitenings)
+    for place in range(3):
+        arms = x[:, place] - x[:, place].mean(axis=0)
+        ridge = places.RIDGE * np.mean([np.var(x[:, p], axis=0).sum() / 4 for p in range(3)])
+        inverse = np.linalg.inv(arms.T @ arms / 200 + ridge * np.eye(4))
+        by_hand = np.sqrt(np.einsum("ni,ij,nj->n", arms, inverse, arms))
+        np.testing.assert_allclose(found[:, place], by_hand, rtol=1e-3)
+
+
+def test_places_that_share_are_measured_by_one_covariance() -> None:
+    x = np.random.default_rng(0).normal(size=(50, 3, 4))
+    normal = fit_gaussians(x, own=0.0)
+    np.testing.assert_allclose(normal.whitenings[0], normal.whitenings[2], rtol=1e-5)
+    assert not np.allclose(fit_gaussians(x, own=1.0).whitenings[0], normal.whitenings[0], rtol=0.01)
+
+
+def test_a_row_left_out_is_as_far_as_from_a_fit_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "RIDGE", 1e-9)
+    x = np.random.default_rng(0).normal(size=(30, 1, 4))
+    normal = fit_gaussians(x, own=1.0)
+    found = without_itself(distances(x, normal.means, normal.whitenings), 30, normal.leverage)
+    for row in (0, 7, 29):
+        others = fit_gaussians(np.delete(x, row, axis=0), own=1.0)
+        away = distances(x[[row]], others.means, others.whitenings)
+        np.testing.assert_allclose(found[row], away[0], rtol=1e-3)
+
+
+def test_aligned_places_keep_their_own_covariance_and_textures_share() -> None:
+    rng = np.random.default_rng(0)
+    turns = [np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(20)]
+    drawn = rng.normal(size=(150, 20, 6)) * [3, 2, 1, 0.5, 0.2, 0.1]
+    aligned = np.einsum("npi,pij->npj", drawn, np.stack(turns))
+    assert choose_own_share(aligned) >= 0.7
+    assert choose_own_share(drawn) == 0.0
+
+
+def test_the_means_of_places_are_their_own() -> None:
+    x = np.random.default_rng(0).normal(size=(100, 2, 3)) + np.array([[0.0], [50.0]])
+    normal = fit_gaussians(x.astype(np.float16), own=0.0)
+    np.testing.assert_allclose(normal.means.mean(axis=1), [0, 50], atol=0.3)
