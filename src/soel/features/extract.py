@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
+from soel.features.patches import VERSION, Patches, PatchExtractor, folded, has_patches
 from soel.features.preprocess import square
 from soel.numeric.cores import in_order, n_cores
 from soel.types import Floats, Progress, Rows
@@ -26,11 +27,15 @@ AHEAD = 2  # stretches decoded ahead, per thread
 
 @dataclass(frozen=True)
 class Features:
-    """matrix: (n, d) of the rows that could be read. rows: (n,) their positions. faulty: the others, and why."""
+    """matrix: (n, d) of the rows that could be read. rows: (n,) their positions. faulty: the others, and why.
+
+    patches: (n, P, D) of the same rows, where they were asked for and the extractor can look at places.
+    """
 
     matrix: Floats
     rows: Rows
     faulty: tuple[Skipped, ...]
+    patches: Patches | None = None
 
 
 @dataclass(frozen=True)
@@ -42,34 +47,57 @@ class Prepared:
 
 
 def extract(
-    source: Source, extractor: Extractor, cache: Path | None = None, progress: Progress | None = None
+    source: Source,
+    extractor: Extractor,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    with_patches: bool = False,
 ) -> Features:
-    """Features of all items. What is in the cache is not computed again, what was begun is gone on with."""
+    """Features of all items. What is in the cache is not computed again, what was begun is gone on with.
+
+    with_patches: from the same pass, where the extractor can look at places.
+    """
     n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
-    with _place(source, extractor, cache) as folder, _alone(folder), GrowingMatrix(folder, n_rows) as matrix:
-        for rows, faults in _computed(_batches(source, extractor.size, matrix.done), extractor):
-            matrix.append(rows, faults)
+    looks = with_patches and has_patches(extractor)
+    with _place(source, extractor, cache) as folder, _alone(folder), ExitStack() as stack:
+        stores = [stack.enter_context(GrowingMatrix(folder, n_rows))]
+        if looks:
+            stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}", n_rows, "<f2")))
+        done = min(store.done for store in stores)
+        for found, faults in _computed(_batches(source, extractor.size, done), extractor, looks):
+            done += len(found[0])
+            for store, rows in zip(stores, found, strict=True):
+                if store.done < done:  # one of them may be further than the other
+                    store.append(rows[store.done - done :], faults)
             if progress is not None:
-                progress(matrix.done, n_rows)
-        return _readable(source, matrix.finish(), matrix.faults, lasting)
+                progress(done, n_rows)
+        return _readable(source, [store.finish() for store in stores], stores[0].faults, lasting)
 
 
-def _computed(batches: Iterator[Prepared], extractor: Extractor) -> Iterator[tuple[Floats, dict[int, str]]]:
-    """The features and faults of each batch, in order; several batches at once where the extractor allows it."""
+def _computed(
+    batches: Iterator[Prepared], extractor: Extractor, looks: bool
+) -> Iterator[tuple[tuple[Floats, ...], dict[int, str]]]:
+    """Rows for each store and the faults of each batch, in order; several batches at once where the extractor can."""
 
-    def compute(batch: Prepared) -> tuple[Floats, dict[int, str]]:
-        return extractor.features(batch.pictures), batch.faults
+    def compute(batch: Prepared) -> tuple[tuple[Floats, ...], dict[int, str]]:
+        if not looks:
+            return (extractor.features(batch.pictures),), batch.faults
+        assert isinstance(extractor, PatchExtractor)
+        vectors, patches = extractor.look(batch.pictures)
+        return (vectors, patches.reshape(len(patches), -1)), batch.faults
 
     n_together: int = getattr(extractor, "n_together", 1)
     return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
-def _readable(source: Source, matrix: Floats, faults: dict[int, str], lasting: bool) -> Features:
-    rows = np.array([row for row in range(len(matrix)) if row not in faults], np.int64)
+def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], lasting: bool) -> Features:
+    n_rows = len(found[0])
+    rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
     if not len(rows):
-        raise DataError(f"None of the {len(matrix)} items of {source.name} can be decoded. Check the files.")
-    kept = matrix if lasting and not faults else matrix[rows]  # a copy, where the file does not last
-    return Features(kept, rows, tuple(Skipped(source.items[row].name, why) for row, why in faults.items()))
+        raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
+    kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
+    faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
+    return Features(kept[0], rows, faulty, folded(kept[1]) if len(kept) > 1 else None)
 
 
 def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:

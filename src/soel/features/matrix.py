@@ -21,13 +21,13 @@ SYNC_SECONDS = 5.0
 
 
 class GrowingMatrix:
-    """Rows (N, d) of float32, written in order into `folder`. Only rows on disk count as done.
+    """Rows (N, d), written in order into `folder`. Only rows on disk count as done.
 
-    faults: rows that have no features, and why. Their place is filled with zeros.
+    faults: rows that have no features, and why. Their place is filled with zeros. form: of a number, in numpy's words.
     """
 
-    def __init__(self, folder: Path, n_rows: int) -> None:
-        self.folder, self.n_rows = folder, n_rows
+    def __init__(self, folder: Path, n_rows: int, form: str = "<f4") -> None:
+        self.folder, self.n_rows, self.form = folder, n_rows, np.dtype(form)
         folder.mkdir(parents=True, exist_ok=True)
         self._state = folder / "progress.json"
         self._partial = folder / "features.partial"
@@ -51,7 +51,7 @@ class GrowingMatrix:
         if rows.shape[1] != self.width:
             raise DataError(f"The extractor gave {rows.shape[1]} features, before it gave {self.width}.")
         assert self._file is not None
-        self._file.write(np.ascontiguousarray(rows, np.float32).tobytes())
+        self._file.write(np.ascontiguousarray(rows, self.form).tobytes())
         self.done += len(rows)
         self.faults |= faults
         if time.monotonic() - self._synced > SYNC_SECONDS:
@@ -85,13 +85,13 @@ class GrowingMatrix:
             done, width, n_rows = int(state["done"]), int(state["width"]), int(state["n_rows"])
             faults = {int(row): str(why) for row, why in state["faults"].items()}
             file = self.path if self.path.exists() else self._partial
-            fits = n_rows == self.n_rows and file.stat().st_size >= len(_header(n_rows, width)) + done * width * 4
+            fits = n_rows == self.n_rows and file.stat().st_size >= self._end(done, width)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return 0, 0, {}
         return (done, width, faults) if fits and 0 <= done <= n_rows else (0, 0, {})
 
     def _open(self, width: int) -> None:
-        header = _header(self.n_rows, width)
+        header = self._header(width)
         if self.done and width != self.width:
             self.done, self.faults = 0, {}
         self.width = width
@@ -99,7 +99,7 @@ class GrowingMatrix:
         if not self.done:
             self.path.unlink(missing_ok=True)
             file.write(header)
-        file.seek(len(header) + self.done * width * 4)
+        file.seek(self._end(self.done, width))
         file.truncate()
         self._file = file
 
@@ -110,8 +110,12 @@ class GrowingMatrix:
         write_whole(self._state, json.dumps(state).encode())
         self._synced = time.monotonic()
 
+    def _end(self, n_rows: int, width: int) -> int:
+        """Where so many rows end in the file."""
+        return len(self._header(width)) + n_rows * width * self.form.itemsize
 
-def _header(n_rows: int, width: int) -> bytes:
-    buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": "<f4", "fortran_order": False, "shape": (n_rows, width)})
-    return buffer.getvalue()
+    def _header(self, width: int) -> bytes:
+        buffer = io.BytesIO()
+        shape = {"descr": self.form.str, "fortran_order": False, "shape": (self.n_rows, width)}
+        np.lib.format.write_array_header_1_0(buffer, shape)
+        return buffer.getvalue()

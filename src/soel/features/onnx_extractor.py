@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,8 @@ import numpy as np
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.features.extractors import Pictures, checked_pixels, file_digest
 from soel.features.items import reason
-from soel.features.onnx_file import Graph, feature_output, normalises, read_graph, with_output
+from soel.features.onnx_file import Graph, feature_output, middle_outputs, normalises, read_graph, with_outputs
+from soel.features.patches import Patches, make_patches
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.numeric.cores import n_cores
 from soel.types import Floats
@@ -54,18 +57,35 @@ class OnnxExtractor:
         self._output = feature_output(graph)
         self.fingerprint = f"{(weights or file_digest(path))[:16]}-{self.pixels}-{self.size}-{self._output}"
         self._on_gpu = _in_torch(path, self.size) if self.pixels == usual and has_gpu() else None
-        self._session: Any = None if self._on_gpu else _session(path, self._output, graph)
+        self._session: Any = None if self._on_gpu else _session(path, (self._output,), graph.outputs)
         self.n_together = 1 if self._on_gpu else min(n_cores(), MOST_TOGETHER)
         self._bytes = self._session is not None and self._session.get_inputs()[0].type == "tensor(uint8)"
+        self._path, self._known = path, graph.outputs
+
+    @cached_property
+    def middle(self) -> tuple[str, ...]:
+        """The middle layers that patches are made of; none for a file that has no residual sums."""
+        return middle_outputs(self._path.read_bytes(), self.size) if self._channels_first else ()
+
+    @cached_property
+    def _looking(self) -> Any:
+        """The network with its middle layers as outputs."""
+        return _session(self._path, (self._output, *self.middle), self._known)
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
         if self._on_gpu is not None:
             return self._vectors(self._on_gpu.features(pictures))
-        values = self.prepare(pictures)
-        step = self._batch or len(values)
-        parts = [self._run(values[start : start + step], step) for start in range(0, len(values), step)]
-        return np.concatenate(parts)
+        (found,) = self._run(self._session, [self._output], self.prepare(pictures))
+        return self._vectors(found)
+
+    def look(self, pictures: Pictures) -> tuple[Floats, Patches]:
+        """Features (B, d) and patches (B, P, D), from one pass."""
+        if self._on_gpu is not None:
+            found, *layers = self._on_gpu.look(pictures, self.middle)
+        else:
+            found, *layers = self._run(self._looking, [self._output, *self.middle], self.prepare(pictures))
+        return self._vectors(found), make_patches(layers)
 
     def prepare(self, pictures: Pictures) -> Any:
         """Pictures as the network wants them."""
@@ -78,15 +98,19 @@ class OnnxExtractor:
         np.subtract(values, centre, out=out, dtype=np.float32)
         return out if self.pixels == "bytes" else np.divide(out, width, out=out)
 
-    def _run(self, values: Any, step: int) -> Floats:
-        n_rows = len(values)
-        if self._batch and n_rows < step:  # a network of a fixed batch gets the last picture again
-            values = np.concatenate([values, np.repeat(values[-1:], step - n_rows, axis=0)])
-        try:
-            (output,) = self._session.run([self._output], {self._name: values})
-        except Exception as error:
-            raise ModelFileError(f"{self.name} cannot be run on pictures: {reason(error)}.") from error
-        return self._vectors(np.asarray(output[:n_rows], np.float32))
+    def _run(self, session: Any, outputs: Sequence[str], values: Any) -> list[Floats]:
+        """The outputs, each (B, ...); a network of a fixed batch gets its last picture again until it is full."""
+        step, parts = self._batch or len(values), []
+        for start in range(0, len(values), step):
+            part = values[start : start + step]
+            short = step - len(part) if self._batch else 0
+            given = np.concatenate([part, np.repeat(part[-1:], short, axis=0)]) if short else part
+            try:
+                found = session.run(list(outputs), {self._name: given})
+            except Exception as error:
+                raise ModelFileError(f"{self.name} cannot be run on pictures: {reason(error)}.") from error
+            parts.append([np.asarray(output[: len(part)], np.float32) for output in found])
+        return [np.concatenate(pieces) if len(pieces) > 1 else pieces[0] for pieces in zip(*parts, strict=True)]
 
     def _vectors(self, found: Floats) -> Floats:
         found = found.mean(axis=(2, 3)) if found.ndim == 4 else found
@@ -112,7 +136,8 @@ def _in_torch(path: Path, size: int) -> TorchResNet | None:
         return None
 
 
-def _session(path: Path, output: str, graph: Graph) -> Any:
+def _session(path: Path, outputs: Sequence[str], known: Sequence[str]) -> Any:
+    """The file's network in onnxruntime with these outputs. known: those that the file says it has."""
     try:
         import onnxruntime
     except ImportError as error:
@@ -124,7 +149,7 @@ def _session(path: Path, output: str, graph: Graph) -> Any:
     options.intra_op_num_threads = max(1, n_cores() // MOST_TOGETHER)
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     providers = [p for p in onnxruntime.get_available_providers() if p in ("CUDAExecutionProvider",)]
-    content = str(path) if output in graph.outputs else with_output(path.read_bytes(), output)
+    content = str(path) if set(outputs) <= set(known) else with_outputs(path.read_bytes(), outputs)
     try:
         return onnxruntime.InferenceSession(content, options, providers=[*providers, "CPUExecutionProvider"])
     except Exception as error:

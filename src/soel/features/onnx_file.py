@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from soel.errors import ModelFileError
 
 Array = NDArray[Any]
+FINEST, COARSEST = 6, 20  # pixels of the picture that a place of a middle layer stands for
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,35 @@ def feature_output(graph: Graph) -> str:
     return graph.outputs[0]
 
 
-def with_output(model: bytes, name: str) -> bytes:
-    """The file with one more output."""
+def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
+    """The last residual sum of each width where a place stands for 6 to 20 pixels; empty where there are none.
+
+    size: of the square pictures that go in.
+    """
+    from onnx import ModelProto, shape_inference
+
+    proto = ModelProto.FromString(model)
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    for given in (value for value in proto.graph.input if value.name not in weights):
+        axes = given.type.tensor_type.shape.dim
+        for axis in [axes[at] for at in range(2, len(axes)) if not axes[at].dim_value]:
+            axis.dim_value = size
+    graph = shape_inference.infer_shapes(proto).graph
+    shapes = {value.name: _shape(value) for value in graph.value_info}
+    last: dict[tuple[int | None, ...], str] = {}
+    for node in graph.node:
+        shape = shapes.get(node.output[0], ()) if node.op_type == "Add" else ()
+        if len(shape) == 4 and shape[2] and shape[2] == shape[3] and FINEST <= size / shape[2] <= COARSEST:
+            last[shape[1:]] = node.output[0]
+    return tuple(last.values())
+
+
+def with_outputs(model: bytes, names: Sequence[str]) -> bytes:
+    """The file with more outputs."""
     from onnx import ModelProto, ValueInfoProto
 
     proto = ModelProto.FromString(model)
-    proto.graph.output.append(ValueInfoProto(name=name))
+    known = {value.name for value in proto.graph.output}
+    proto.graph.output.extend(ValueInfoProto(name=name) for name in names if name not in known)
     content: bytes = proto.SerializeToString()
     return content

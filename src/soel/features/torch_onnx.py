@@ -37,6 +37,10 @@ class OnnxModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Images (B, 3, H, W) as the graph wants them -> the features."""
+        return self.look(x, ())[0]
+
+    def look(self, x: Tensor, middle: Sequence[str]) -> list[Tensor]:
+        """The features, and these middle layers on the way to them."""
         values: dict[str, Any] = {name: getattr(self, slot) for name, slot in self._slots.items()} | self._plain
         values[self.input] = x
         for node in self.nodes:
@@ -44,7 +48,7 @@ class OnnxModule(nn.Module):
             values[node.outputs[0]] = _OPERATIONS[node.op](given, node.attributes)
             if node.outputs[0] == self.output:
                 break
-        return values[self.output]  # type: ignore[no-any-return]
+        return [values[name] for name in (self.output, *middle)]
 
 
 def _check(path: Path, nodes: Sequence[Node]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,15 +27,20 @@ class TorchResNet:
 
     def features(self, images: Images, batch_size: int = 512) -> Floats:
         """Features (N, d) in float32 of images (N, H, W) or (N, H, W, C), C of 1 or 3."""
+        return self.look(images, (), batch_size)[0]
+
+    def look(self, images: Images, middle: Sequence[str], batch_size: int = 512) -> list[Floats]:
+        """The features and these middle layers, (N, C, H, W) each."""
         images = _checked(images)
-        parts: list[Tensor] = []
+        parts: list[list[Tensor]] = []
         with torch.inference_mode(), _exact():
             for start in range(0, len(images), batch_size):
                 block = torch.from_numpy(
                     images[start : start + batch_size].copy()
                 )  # a mapped file cannot be written to
-                parts.append(self.module(self._scaled(prepare(block.to(self.device), self.size))))
-            return torch.cat(parts).cpu().numpy()
+                prepared = self._scaled(prepare(block.to(self.device), self.size))
+                parts.append(self.module.look(prepared, middle))
+            return [torch.cat(layer).cpu().numpy() for layer in zip(*parts, strict=True)]
 
     def _scaled(self, x: Tensor) -> Tensor:
         if self.module.normalises:
