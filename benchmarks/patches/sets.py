@@ -1,0 +1,139 @@
+"""Sets of pictures with the truth about each: solar cells, generated surfaces, and sets without small defects."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS, Mask
+from benchmarks.patches.textures import FAMILIES, SIDE
+from soel.durable import replacing
+from soel.errors import ConfigError, DataError
+
+N_NORMAL, N_DEFECTIVE = 740, 200  # of a generated family
+N_WHOLE = 740  # of each kind, in sets where the whole picture is what matters
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """pixels: (N, H, W) or (N, H, W, 3) of bytes. truth: (N,), True for an anomaly. masks: (N, H, W) where known.
+
+    among: (N,) which pictures belong to the set, None for all: sets that share pictures share their features.
+    n_pool: rows of a pool drawn from it, a tenth of them anomalies. n_test: normal and anomalous ones to judge by.
+    """
+
+    pixels: NDArray[np.uint8]
+    truth: NDArray[np.bool_]
+    masks: NDArray[np.bool_] | None = None
+    n_pool: int = 600
+    n_test: tuple[int, int] = (200, 140)
+    among: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of a set: those of the pool, and those to judge by."""
+
+    pool: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def split(pictures: Pictures, draw: int) -> Split:
+    """A random split; draws of one set overlap."""
+    rng, among = np.random.default_rng(draw), True if pictures.among is None else pictures.among
+    anomalies, normals = (rng.permutation(np.flatnonzero((pictures.truth == kind) & among)) for kind in (True, False))
+    n_anomalies = pictures.n_pool // 10
+    n_normals = pictures.n_pool - n_anomalies
+    pool = rng.permutation(np.concatenate([anomalies[:n_anomalies], normals[:n_normals]]))
+    test_normals, test_anomalies = pictures.n_test
+    anomalies, normals = anomalies[n_anomalies:][:test_anomalies], normals[n_normals:][:test_normals]
+    return Split(pool, np.concatenate([anomalies, normals]))
+
+
+def solar_cells(data: Path, cells: str) -> Pictures:
+    """ELPV: cells that are surely sound or surely defective, of 300 px. cells: mono, poly or mixed."""
+    try:
+        from elpv_dataset.utils import load_dataset
+    except ImportError as error:
+        raise ConfigError("The solar cells come with a package: pip install elpv-dataset.") from error
+    pixels, chances, kinds = load_dataset()
+    sure = (chances == 0) | (chances == 1)
+    among = (kinds[sure] == cells) | (cells == "mixed")
+    n_pool = 400 if cells == "mono" else 600
+    n_test = {"mono": (228, 150), "poly": (380, 200), "mixed": (400, 200)}[cells]
+    return Pictures(pixels[sure], chances[sure] == 1, None, n_pool, n_test, among)
+
+
+def generated(data: Path, family: str) -> Pictures:
+    """A family of surfaces, one in five with one defect; made once and kept in the data's folder."""
+    path = data / "generated" / f"{family}-1.npz"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = [make_picture(family, number) for number in range(N_NORMAL + N_DEFECTIVE)]
+        with replacing(path) as file:
+            np.savez(file, pixels=np.stack([one for one, _ in made]), masks=np.stack([mask for _, mask in made]))
+    with np.load(path) as arrays:
+        masks = arrays["masks"]
+        return Pictures(arrays["pixels"], masks.any(axis=(1, 2)), masks)
+
+
+def make_picture(family: str, number: int) -> tuple[NDArray[np.uint8], Mask]:
+    """One picture (SIDE, SIDE, 3) of a family and the mask of its defect; the first are without one."""
+    rng = np.random.default_rng([crc32(family.encode()), number])
+    surface, mask = FAMILIES[family](rng), np.zeros((SIDE, SIDE), bool)
+    if number >= N_NORMAL:
+        defects = list((BOARD_DEFECTS if family == "board" else DEFECTS).values())
+        surface, mask = defects[number % len(defects)](rng, surface)
+    return (np.clip(surface, 0, 1) * 255).round().astype(np.uint8), mask
+
+
+def pneumonia(data: Path, normal: str) -> Pictures:
+    """Radiographs of 28 px; the healthy or the sick are taken for normal."""
+    with np.load(_found(data, "pneumoniamnist.npz")) as arrays:
+        pixels, classes = arrays["train_images"], arrays["train_labels"].ravel()
+    return _one_against_others(pixels, classes, 0 if normal == "healthy" else 1)
+
+
+def cifar10(data: Path, normal: int) -> Pictures:
+    """Photographs of 32 px; one class is normal, the others are not."""
+    with np.load(_found(data, "cifar10.npz")) as arrays:
+        return _one_against_others(arrays["x_train"], arrays["y_train"].ravel(), normal)
+
+
+def fashion(data: Path, normal: int) -> Pictures:
+    """Clothes of 28 px; one class is normal, the others are not."""
+    with gzip.open(_found(data, "train-images-idx3-ubyte.gz")) as file:
+        pixels = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28, 28)
+    with gzip.open(_found(data, "train-labels-idx1-ubyte.gz")) as file:
+        classes = np.frombuffer(file.read(), np.uint8, offset=8)
+    return _one_against_others(pixels, classes, normal)
+
+
+def _one_against_others(pixels: NDArray[np.uint8], classes: NDArray[np.uint8], normal: int) -> Pictures:
+    rng, is_other = np.random.default_rng(0), classes != normal
+    rows = np.concatenate([rng.permutation(np.flatnonzero(is_other == kind))[:N_WHOLE] for kind in (False, True)])
+    return Pictures(pixels[rows], is_other[rows])
+
+
+def _found(data: Path, name: str) -> Path:
+    path = next(iter(sorted(data.rglob(name))), None)
+    if path is None:
+        raise DataError(f"There is no {name} in {data}. Put it there, or leave its sets out with --sets.")
+    return path
+
+
+Read = Callable[[Path], Pictures]
+SETS: Mapping[str, Read] = {
+    **{cells: partial(solar_cells, cells=cells) for cells in ("mono", "poly", "mixed")},
+    **{family: partial(generated, family=family) for family in FAMILIES},
+    **{f"pneumonia-{normal}": partial(pneumonia, normal=normal) for normal in ("healthy", "sick")},
+    **{f"cifar10-{normal}": partial(cifar10, normal=normal) for normal in (0, 4, 6)},
+    **{f"fashion-{normal}": partial(fashion, normal=normal) for normal in (0, 3, 6)},
+}
