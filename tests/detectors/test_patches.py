@@ -20,7 +20,7 @@ def pictures(n: int, seed: int = 0, n_defective: int = 0) -> Floats:
     drawn = 0.3 * rng.normal(size=(n, PLACES, DEPTH)) * [1.5, 1, 0.7, 0.5, 0.3, 0.2]
     x = usual + np.einsum("npi,pij->npj", drawn, turns)
     x[np.arange(n_defective), np.arange(n_defective) % PLACES] += 2 * rng.choice([-1, 1], (n_defective, DEPTH))
-    return x.astype(np.float16)
+    return np.asarray(x, np.float16)
 
 
 def nothing(n: int) -> Labels:

@@ -60,7 +60,8 @@ def test_one_pass_gives_features_and_patches(tmp_path: Path, monkeypatch: pytest
     extractor = OnnxExtractor(path)
     vectors, patches = extractor.look(pictures)
     np.testing.assert_allclose(vectors, extractor.features(pictures), rtol=1e-5, atol=1e-6)
-    assert (patches.shape, patches.dtype) == ((5, 64, DEPTH), np.float16)
+    assert patches.shape == (5, 64, DEPTH)
+    assert patches.dtype == np.float16
     np.testing.assert_allclose(np.linalg.norm(patches.astype(np.float32), axis=2), 1, atol=2e-3)
     fixed = OnnxExtractor(residual_network(tmp_path / "fixed.onnx", shape=(4, 3, 16, 16)))
     np.testing.assert_allclose(fixed.look(pictures)[1], patches, atol=2e-3)
@@ -100,7 +101,8 @@ def test_patches_are_stored_beside_the_features_and_read_again(tmp_path: Path) -
     both = extract(source, extractor, cache, with_patches=True)
     assert sum(extractor.seen) == 40  # the features were there, the patches were not
     assert both.patches is not None
-    assert (both.patches.shape, both.patches.dtype) == ((40, 4, DEPTH), np.float16)
+    assert both.patches.shape == (40, 4, DEPTH)
+    assert both.patches.dtype == np.float16
     np.testing.assert_array_equal(both.matrix, plain.matrix)
     np.testing.assert_allclose(both.patches[..., 0].mean(axis=1), both.matrix[:, 0], rtol=2e-2)
     again = PlaceExtractor()

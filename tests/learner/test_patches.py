@@ -48,9 +48,8 @@ def scores_of(fitted: Fitted, pool: Pool) -> Floats:
 
 def test_patches_show_what_rows_do_not() -> None:
     learner, labels = learner_of(), labels_of(0, 1, normals=(50, 60))
-    before, without = (
-        auroc(TRUTH, learner.look(learner.prepare(pool), pool)[0]) for pool in (pool_of(), pool_of(False))
-    )
+    pools = pool_of(), pool_of(False)
+    before, without = (auroc(TRUTH, learner.look(learner.prepare(pool), pool)[0]) for pool in pools)
     assert before > without + 0.2
     after, without = (auroc(TRUTH, fitted_of(pool, labels).pool_scores) for pool in pools)
     assert after > without + 0.2
