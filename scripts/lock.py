@@ -22,6 +22,7 @@ RUN_TIME = [extra for extra in EXTRAS if extra not in NOT_RUN_TIME]
 LOCKS = {"demo": ["report"], "run": RUN_TIME, "test": ["dev"]}  # by extras; `run` is for the bill of materials
 AUDIT = "cyclonedx-bom>=7\npip-audit>=2.9"
 APART = "deepod==0.4.1"  # a peer; it pins an old torch that it does not need
+LEFT_OUT = "nvidia-nccl-cu12"  # 470 MB that xgboost, another peer, loads for several GPUs only
 CPU_TORCH = {  # files of the CPU build whose digests we have seen
     "torch==2.13.0+cpu": ["6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b"],  # Python 3.11, x86-64
 }
@@ -47,7 +48,8 @@ def main() -> int:
 
 def _uv(*arguments: str, given: str) -> str:
     command = ["uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11.5", "--generate-hashes"]
-    command += ["--no-header", "--no-annotate", "--constraint", "constraints.txt", *arguments]
+    command += ["--no-header", "--no-annotate", "--constraint", "constraints.txt"]
+    command += ["--no-emit-package", LEFT_OUT, *arguments]
     return subprocess.run(command, cwd=ROOT, input=given, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -20,9 +22,11 @@ def test_a_peer_finds_what_lies_far_away(name: str) -> None:
     assert auroc(np.arange(60) >= 50, fit_peer(name, pool, labels, 0).score(test)) > 0.9
 
 
-@pytest.mark.parametrize("name", [name for name in OWN_PACKAGE if not missing_package(name)])
+@pytest.mark.parametrize("name", OWN_PACKAGE)
 def test_a_peer_of_another_package_runs_and_repeats(name: str) -> None:
     # How well it detects is that package's affair; that its scores arrive, vary and repeat is ours.
+    if (package := missing_package(name)) and not os.environ.get("CI"):
+        pytest.skip(f"{package} is not installed")
     pool = np.random.default_rng(0).normal(size=(120, 4)).astype(np.float32)
     labels = np.where(np.arange(120) < 5, 1, -1).astype(np.int8)
     first, second = (fit_peer(name, pool, labels, 3) for _ in range(2))
