@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,26 @@ def test_equal_files_have_ids_of_their_own(tmp_path: Path) -> None:
 
 
 def test_another_picture_is_another_fingerprint(tmp_path: Path) -> None:
-    before = fingerprint(open_source(make_folder(tmp_path)).items)
-    assert fingerprint(open_source(make_folder(tmp_path)).items) == before  # the same pictures, written anew
-    Image.fromarray(noise(99)).save(tmp_path / "odd" / "picture0.png")
-    assert fingerprint(open_source(tmp_path).items) != before
+    def now() -> str:
+        return fingerprint(open_source(tmp_path).items)
+
+    make_folder(tmp_path)
+    before = now()
+    paths = sorted(tmp_path.rglob("*.png"))
+    contents = [path.read_bytes() for path in paths]
+    found = {before}
+    for path, content in zip(paths, contents, strict=True):  # each of them counts
+        Image.fromarray(noise(99)).save(path)
+        found.add(now())
+        path.write_bytes(content)
+    paths[0].write_bytes(contents[1])  # and so does their order
+    paths[1].write_bytes(contents[0])
+    found.add(now())
+    assert len(found) == 1 + 6 + 1
+    make_folder(tmp_path)
+    assert now() == before  # the same pictures, written anew
+    names = [hashlib.sha256(content).hexdigest()[:16] + "-0" for content in contents]
+    assert before == hashlib.sha256("\n".join(names).encode()).hexdigest()
 
 
 def test_pictures_come_in_the_order_of_the_items(tmp_path: Path) -> None:
