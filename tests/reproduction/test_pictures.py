@@ -136,11 +136,13 @@ def test_so_many_of_each_class() -> None:
 
 @pytest.mark.parametrize("name", ["robust-ratio", "sequential", "deep-svdd"])
 def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick: Variant, tmp_path: Path) -> None:
+    longer = Schedule(epochs=30, learning_rate=5e-3)  # after two epochs some see bright and dark the wrong way round
+    quick = replace(quick, profile=replace(quick.profile, vectors=longer))
     plan = Plan(quick, (), ("pneumoniamnist",), (4,), (0,), 1)
     outcome = reproduce(ARTEFACTS[name], plan, tmp_path / "out", pictures, 1)
     wanted = len(ARTEFACTS[name].methods) * len(ARTEFACTS[name].shares)
     assert len(outcome.results.points) == wanted
-    assert all(0 <= point.mean <= 100 for point in outcome.results.points)
+    assert min(point.mean for point in outcome.results.points) > 95  # bright pictures and dark ones
 
 
 def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Variant, tmp_path: Path) -> None:
