@@ -100,7 +100,7 @@ def _phases(session: Session, n_workers: int) -> dict[str, float]:
     detector = engine.load(session.folder.path / ref.folder)
     compute.cluster.connect()
     start = time.perf_counter() - began
-    stream = open_whole(clustered, engine.encoder)
+    stream = open_whole(clustered.folder, engine.encoder)
     numbers, rows = [part.number for part in stream.parts], draw_rows(stream.n_rows, POOL_ROWS, 0)
 
     def draw(wanted: Rows) -> None:

@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from soel.api.growth import add_data, remove_items
+    from soel.api.labels import merge_session, take_labels
+    from soel.api.listing import list_sessions
     from soel.api.sessions import create_session, open_session
     from soel.backbones.base import Backbone
     from soel.contamination.base import ContaminationEstimator
@@ -38,6 +41,9 @@ __version__ = "0.1.0"
 _NAMES = {
     "soel.estimator": ("SOEL",),
     "soel.api.sessions": ("create_session", "open_session"),
+    "soel.api.growth": ("add_data", "remove_items"),
+    "soel.api.labels": ("merge_session", "take_labels"),
+    "soel.api.listing": ("list_sessions",),
     "soel.session": ("Answer", "Session", "SessionOptions"),
     "soel.media.picture_pool": ("MediaOptions",),
     "soel.profiles": ("PROFILES", "Profile", "Schedule"),
@@ -105,8 +111,13 @@ __all__ = [
     "Strategy",
     "UnknownItemError",
     "Verdict",
+    "add_data",
     "create_session",
+    "list_sessions",
+    "merge_session",
     "open_session",
+    "remove_items",
+    "take_labels",
 ]
 
 

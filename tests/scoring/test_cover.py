@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soel.api import sessions
-from soel.api.sessions import read_encoder
+from soel.api.sources import read_encoder
 from soel.cli.main import main
 from soel.data.frame import as_frame
 from soel.metrics import cover_radius

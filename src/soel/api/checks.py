@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from soel.api.sessions import open_session, read_encoder, read_source
+from soel.api.sessions import open_session
+from soel.api.sources import read_encoder, read_items
 from soel.durable import move
 from soel.errors import DamagedError, SoelError
 from soel.media.picture_pool import MEDIA
@@ -16,6 +17,7 @@ from soel.session import SessionFolder
 from soel.session.digests import digest_of
 from soel.session.folder import write_items
 from soel.session.ledger import fold
+from soel.session.pools import ROWS
 from soel.session.state import SessionState
 from soel.stores.event_stores import open_store
 from soel.stores.models import read_manifest, read_model
@@ -27,6 +29,7 @@ _MEANS = {
     FEATURES: "What is learnt and scored would be other rows than the table's.",
     IDS: "Scores and labels would go to other items.",
     "encoder.json": "New rows cannot be scored, and the table cannot be read as it was.",
+    ROWS: "What the items are cannot be found in their tables.",
     "stream.json": "The data that the pool was drawn from cannot be found.",
     MEDIA: "The pictures cannot be found, and no new ones be read.",
     "source": "Items cannot be shown, and features not made again.",
@@ -54,7 +57,7 @@ def check_session(folder: Path, store: str | None = None) -> tuple[Finding, ...]
         config = place.config
     except DamagedError as error:
         return (Finding(CONFIG, False, f"Nothing else can be compared. {error}", RESTORE),)
-    found = [Finding(CONFIG, True), *_files(place)]
+    found = [Finding(CONFIG, True), *_files(place, config.digests)]
     if not config.digests:
         found.append(Finding("files", None, "The session is of a release that kept no digests of its files."))
     try:
@@ -63,6 +66,8 @@ def check_session(folder: Path, store: str | None = None) -> tuple[Finding, ...]
             state = fold(kept.read(), config.budget, config.answers_per_item)
     except SoelError as error:
         return (*found, Finding("events", False, f"Every answer is in there. {error}", RESTORE))
+    for number in range(2, len(state.pools) + 1):
+        found += _files(SessionFolder(place.path, state.pools[:number]), state.pools[number - 1].digests)
     return (*found, Finding("events", True), *_rounds(place, state), *_models(place, state))
 
 
@@ -71,30 +76,45 @@ def repair(folder: Path, findings: tuple[Finding, ...]) -> list[str]:
     wanted = [finding.name for finding in findings if finding.is_whole is False and finding.can_rebuild]
     if not wanted:
         return []
-    place = SessionFolder(Path(folder))
-    with (
-        closing(open_session(place.path)) as session,
-        tempfile.TemporaryDirectory(prefix=".repair-", dir=place.path) as scratch,
-    ):
-        table = read_source(session)
+    with closing(open_session(Path(folder))) as session:
+        latest = session.folder
+    pools = [latest.part(number) for number in range(1, len(latest.pools) + 1)]
+    return [name for pool in pools for name in _remake(pool, [n for n in wanted if latest.path / n in _items_of(pool)])]
+
+
+def _items_of(place: SessionFolder) -> tuple[Path, Path]:
+    return place.home / IDS, place.home / FEATURES
+
+
+def _remake(place: SessionFolder, wanted: list[str]) -> list[str]:
+    """Make these files of one pool again; returns those that came out as they were."""
+    if not wanted:
+        return []
+    digests = place.pools[-1].digests or place.config.digests
+    with tempfile.TemporaryDirectory(prefix=".repair-", dir=place.path) as scratch:
+        table = read_items(place)
         write_items(Path(scratch), table.ids.tolist(), read_encoder(place).encode(table.frame))
-        same = [name for name in wanted if digest_of(Path(scratch) / name) == place.config.digests[name]]
-        for name in same:
-            move(Path(scratch) / name, place.path / name)
-    return same
+        made = [Path(scratch) / Path(name).name for name in wanted]
+        same = [path for path in made if digest_of(path) == digests[path.name]]
+        for path in same:
+            move(path, place.home / path.name)
+        return [name for name, path in zip(wanted, made, strict=True) if path in same]
 
 
-def _files(place: SessionFolder) -> Iterator[Finding]:
-    damaged = [name for name, digest in place.config.digests.items() if not _is_same(place.path / name, digest)]
-    source_is_whole = not any(name.startswith(("source", "encoder")) for name in damaged)
-    for name in place.config.digests:
+def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Finding]:
+    """The files of one pool."""
+    damaged = [name for name, digest in digests.items() if not _is_same(place.home / name, digest)]
+    source_is_whole = not any(name.startswith(("source", "encoder", ROWS)) for name in damaged)
+    for name in digests:
+        shown = (place.home / name).relative_to(place.path).as_posix()
         if name not in damaged:
-            yield Finding(name, True)
+            yield Finding(shown, True)
             continue
         is_features = name == FEATURES and not (place.path / MEDIA).exists()
-        can_rebuild = source_is_whole and (name == IDS or is_features)
+        is_ids = name == IDS and (len(place.pools) == 1 or place.config.id_column is not None)
+        can_rebuild = source_is_whole and (is_ids or is_features)
         means = _MEANS.get(name) or _MEANS.get(Path(name).stem, "")
-        yield Finding(name, False, means, REBUILD if can_rebuild else RESTORE, can_rebuild)
+        yield Finding(shown, False, means, REBUILD if can_rebuild else RESTORE, can_rebuild)
 
 
 def _rounds(place: SessionFolder, state: SessionState) -> Iterator[Finding]:

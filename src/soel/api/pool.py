@@ -71,7 +71,7 @@ def read_pool(
 ) -> Iterator[PoolSource]:
     """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context."""
     media, sampling = media or MediaOptions(), sampling or Sampling()
-    if _needs_copy(data, columns):
+    if needs_copy(data, columns):
         with tempfile.TemporaryDirectory(prefix="soel-table-") as folder:
             copy = copy_as_parquet(data, Path(folder), columns)
             with read_pool(copy, id_column, label_column, media, sampling, columns) as pool:
@@ -94,7 +94,7 @@ def read_pool(
         yield PoolSource(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
 
 
-def _needs_copy(data: str | Path, columns: ReadOptions) -> bool:
+def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
     """Whether a table is kept as a copy: what is packed, a database, a sheet, or text in an encoding that was named."""
     if is_address(data):
         return columns.query is not None
@@ -122,4 +122,4 @@ def _stream(
 def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> PoolSource:
     path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
     table = read_table(path, id_column, stream.exclude, stream.options)
-    return PoolSource(path, table, id_column, whole.label_column, beside={STREAM: as_note(whole)})
+    return PoolSource(path, table, id_column, whole.label_column, beside={STREAM: as_note([whole])})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.api import sessions
+from soel.api.sources import read_encoder, read_items
 from soel.data.tables import Table
 from soel.errors import SoelError
 from soel.media.picture_pool import MEDIA
-from soel.session import Session
+from soel.session import Session, SessionFolder
 from soel.session.replay import Step, replay
 from soel.types import Progress
 
@@ -18,23 +18,31 @@ def replay_session(session: Session, progress: Progress | None = None) -> tuple[
 
     Pictures may lie elsewhere by now: of them the list is compared, and their stored features are taken as they are.
     """
-    of_pictures = (session.folder.path / MEDIA).exists()
-    what = "list of pictures" if of_pictures else "data"
-    return (Step(0, what, _compare_data(session, of_pictures)), *replay(session, progress))
+    place = session.folder
+    pools = [place.part(number) for number in range(1, len(place.pools) + 1)]
+    return (
+        *(Step(pool.pools[-1].since, _what(pool), _compare_data(pool)) for pool in pools),
+        *replay(session, progress),
+    )
 
 
-def _compare_data(session: Session, of_pictures: bool) -> str:
+def _what(place: SessionFolder) -> str:
+    what = "list of pictures" if (place.path / MEDIA).exists() else "data"
+    return what if len(place.pools) == 1 else f"{what} of pool {len(place.pools)}"
+
+
+def _compare_data(place: SessionFolder) -> str:
     try:
-        table = sessions.read_source(session)
-        if table.ids.tolist() != list(session.ids):
+        table = read_items(place)
+        if table.ids.tolist() != list(place.ids):
             return "the table gives other item ids"
-        return "" if of_pictures else _compare_features(session, table)
+        return "" if (place.path / MEDIA).exists() else _compare_features(place, table)
     except SoelError as error:
         return str(error)
 
 
-def _compare_features(session: Session, table: Table) -> str:
-    again, pool = sessions.read_encoder(session.folder).encode(table.frame), session.folder.pool
+def _compare_features(place: SessionFolder, table: Table) -> str:
+    again, pool = read_encoder(place).encode(table.frame), place.pool
     if again.shape != pool.shape:
         return f"the features had shape {pool.shape} and have {again.shape}"
     gap = float(np.abs(np.asarray(again, np.float32) - pool).max(initial=0))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soel.api.sessions import read_encoder
+from soel.api.sources import read_encoder
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.streams import Stream
@@ -96,7 +96,8 @@ def _probabilities(model: Any, scores: Floats) -> Floats | None:
 def _find_stream(session: Session, data: str | Path | None) -> Stream | None:
     """What is to be scored as a stream; None where it fits into memory."""
     if data is None:
-        return None if session.folder.whole is None else open_whole(session, read_encoder(session.folder))
+        place = session.folder
+        return open_whole(place, read_encoder(place)) if place.wholes else None
     if (session.folder.path / MEDIA).exists():
         return None
     return open_other(session, data, read_encoder(session.folder))

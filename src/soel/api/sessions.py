@@ -15,15 +15,16 @@ import numpy as np
 
 from soel.api.machine import has_gpu
 from soel.api.pool import PoolSource, Sampling, read_pool
+from soel.api.sources import read_encoder, read_items
 from soel.data.columns import readable_time
 from soel.data.encoder import Encoder
 from soel.data.reading.options import ReadOptions, as_options
-from soel.data.tables import Table, read_table
+from soel.data.tables import Table
 from soel.data.thinning import write_sample
-from soel.durable import building, copy_whole, explain, write_whole
+from soel.durable import building, copy_whole, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
-from soel.errors import ConfigError, DamagedError, SessionError
-from soel.media.picture_pool import MEDIA, MediaOptions
+from soel.errors import ConfigError, SessionError
+from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
 from soel.session import Answer, Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
@@ -80,8 +81,10 @@ def open_session(folder: Path, store: str | None = None, cluster: ClusterOptions
     """
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    make = engine_maker(place) if cluster is None else engine_maker_on(cluster, place)
-    return Session(place, open_store(place, store), make)
+    if cluster is None:
+        return Session(place, open_store(place, store), engine_maker(place))
+    session = Session(place, open_store(place, store), engine_maker_on(cluster, lambda: session.folder))
+    return session
 
 
 def find_model(folder: Path) -> Path:
@@ -106,12 +109,13 @@ def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
     return make
 
 
-def engine_maker_on(cluster: ClusterOptions, place: SessionFolder) -> Callable[[], Engine]:
-    """What makes the engine of a session that computes on a cluster."""
+def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFolder]) -> Callable[[], Engine]:
+    """What makes the engine of a session that computes on a cluster. find_place: its folder with the pool of now."""
 
     def make() -> Engine:
         from soel.api.engine import make_engine
 
+        place = find_place()
         engine = make_engine(place.config, read_encoder(place))
         compute = compute_on(cluster, place, engine.loop.profile)
         return replace(engine, loop=replace(engine.loop, compute=compute))
@@ -119,44 +123,28 @@ def engine_maker_on(cluster: ClusterOptions, place: SessionFolder) -> Callable[[
     return make
 
 
-def read_encoder(place: SessionFolder) -> Encoder:
-    """How the session turns rows into features."""
-    try:
-        return Encoder.from_json(json.loads(place.checked(place.encoder.name).read_text(encoding="utf-8")))
-    except OSError as error:
-        raise explain(error, place.encoder, "read") from error
-    except ValueError as error:
-        raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
-
-
 def read_source(session: Session) -> Table:
-    """The session's own copy of its table; one that changed is refused."""
-    config, place = session.config, session.folder
-    exclude = [config.label_column] if config.label_column else []
-    reading = None if (place.path / MEDIA).exists() else read_encoder(place).how
-    dropped = reading is not None and reading.drop_duplicates
-    source = place.checked(place.source.name)
-    table = read_table(source, config.id_column, exclude, reading=reading, drop_duplicates=dropped)
-    if table.fingerprint != config.fingerprint:
-        raise DamagedError(f"{place.source} was changed after the session started; restore it from a copy.")
-    return table
+    """The session's own copies of its tables, row by row as its items are; one that changed is refused."""
+    return read_items(session.folder)
 
 
 def take_known_labels(session: Session, who: str) -> int:
     """Take the labels of the session's label column in as answers of `who`; returns how many there were."""
     if session.config.label_column is None:
         raise ConfigError(f"There is no column whose labels could be taken in as answers of {who!r}. Name one.")
-    cells = read_source(session).excluded[session.config.label_column]
+    place = session.folder
+    cells = read_items(place).excluded[session.config.label_column]
     codes = check_labels(cells, len(cells))
     labelled = np.flatnonzero(codes != UNLABELLED)
-    answers = [(who, Answer(session.ids[row], Verdict(Label(codes[row]).word))) for row in labelled]
+    answers = [(who, Answer(place.ids[row], Verdict(Label(codes[row]).word))) for row in labelled]
     session.take_in(answers, [], [])
     return len(answers)
 
 
 def read_rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
     """The header and the readable values of these items, without the id and the label column."""
-    frame, row_of = read_source(session).frame, {item: row for row, item in enumerate(session.ids)}
+    place = session.folder
+    frame, row_of = read_items(place).frame, {item: row for row, item in enumerate(place.ids)}
     columns = list(frame.columns.values())
     return list(frame.columns), [[_readable(c[row_of[item]]) for c in columns] for item in ids]
 

@@ -13,6 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import IsolationForest
 
 from soel.api import sessions
+from soel.api.sources import read_encoder
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
 from soel.durable import MARK, is_marked, mark, remove_marked
@@ -105,7 +106,7 @@ def _clear(out: Path) -> None:
 def _result(method: str, session: Session, cells: Cells) -> MethodResult:
     """Detection on the new rows at the session's own threshold."""
     frame = as_frame(cells.new)
-    scored = session.score(sessions.read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
+    scored = session.score(read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
     return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.is_anomaly))
 
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from soel import __version__
 from soel.cli import (
     verbs_features,
+    verbs_grow,
     verbs_label,
     verbs_look,
     verbs_model,
@@ -36,6 +37,11 @@ A session, step by step:
   soel fit DIR                 learn from them
   soel score DIR               scores, ranks, alarms
   soel report DIR              one HTML page
+
+Later on:
+  soel add DIR --data FILE     take in more data; labels stay
+  soel extend DIR 10           ten more questions
+  soel sessions                the sessions in this folder, and where each stands
 """
 
 
@@ -60,7 +66,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"soel {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    rooms = (verbs_start, verbs_look, verbs_features, verbs_label, verbs_model, verbs_research, verbs_web, verbs_share)
+    rooms = (
+        verbs_start,
+        verbs_look,
+        verbs_features,
+        verbs_label,
+        verbs_model,
+        verbs_grow,
+        verbs_research,
+        verbs_web,
+        verbs_share,
+    )
     for room in rooms:
         room.add(verbs, common)
     return parser

@@ -33,7 +33,7 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--every", type=int, default=1, metavar="N", help="keep every N-th frame (default: all)")
     group.add_argument("--frame-rate", type=float, metavar="N", help="pictures of a folder are frames, N a second")
     group.add_argument("--normal", metavar="NAME", help="the folder or class that is normal, for experiments")
-    group.add_argument("--labels", metavar="FILE", type=Path, help="known labels, CSV or JSON, for experiments")
+    group.add_argument("--truth", metavar="FILE", type=Path, help="known labels, CSV or JSON, for experiments")
     group.add_argument("--strict", action="store_true", help="stop at a file that cannot be read")
 
 
@@ -43,7 +43,7 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
     from soel.media.picture_pool import MediaOptions
 
     reading = Reading(args.every, args.frame_rate, args.strict)
-    return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.labels, bar)
+    return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.truth, bar)
 
 
 def describe_media(folder: Path) -> dict[str, str]:

@@ -61,9 +61,9 @@ def run_ask(args: argparse.Namespace) -> Reply:
 
 def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
-    if session.folder.whole is None:
+    if not session.folder.wholes:
         return {}, []
-    from soel.api.sessions import read_encoder
+    from soel.api.sources import read_encoder
     from soel.errors import SoelError
     from soel.scoring.cover import measure_cover
 

@@ -58,7 +58,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     from soel.api.scores import score_file
 
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
-        out = args.out or args.folder / ("scores.csv" if session.folder.whole is None else "scores.parquet")
+        out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar)
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {_describe_item(row)}" for row in document["top"]]

@@ -20,11 +20,14 @@ from soel.cli.options import (
 )
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, describe_media, read_media_options
+from soel.cli.verbs_grow import add_description, describe_taken
+from soel.errors import ConfigError, SoelError
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
+    from soel.api.labels import TakenLabels
     from soel.data.reading.options import ReadOptions
-    from soel.session import Status
+    from soel.session import Session, Status
 
 HINTS = {
     "ask": "soel ask {folder}",
@@ -51,6 +54,8 @@ def _add_init(verbs: Any, common: argparse.ArgumentParser) -> None:
     init.add_argument("--data", metavar="DATA", required=True, help=DATA_HELP)
     init.add_argument("--store", metavar="ADDRESS", help=f"keep the events on a server; {STORE_HELP}")
     add_session_options(init)
+    init.add_argument("--labels", metavar="DIR|FILE", type=Path, help="take over answers of an earlier session or file")
+    add_description(init)
     init.add_argument("--labels-by", metavar="NAME", help="take the labels of --label-column in as answers of NAME")
     add_column_options(init)
     add_media_options(init)
@@ -65,10 +70,13 @@ DATA_HELP = (
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
-    from soel.api.sessions import create_session, read_encoder, take_known_labels
+    from soel.api.sessions import create_session, take_known_labels
+    from soel.api.sources import read_encoder
     from soel.data.reading.describe import document_of, warnings_of
 
     columns = _settled_columns(args)
+    if args.labels is not None and not args.labels.exists():
+        raise ConfigError(f"{args.labels} does not exist. Name the folder of a session, or a file of labels.")
     with progress_bar("Reading") as bar:
         session = create_session(
             args.folder,
@@ -82,15 +90,30 @@ def run_init(args: argparse.Namespace) -> Reply:
     with closing(session):
         if args.labels_by is not None:
             take_known_labels(session, args.labels_by)
+        taken = None if args.labels is None else _take_labels(session, args.labels)
+        if args.name is not None or args.description is not None:
+            session.describe(args.name, args.description)
         status = session.status()
         reading = read_encoder(session.folder).reading
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
     notes = describe_media(args.folder)
     doubts = [] if reading is None else warnings_of(reading)
-    lines = [text, *_describe_sample(status), *notes.values(), *doubts, f"Next: soel ask {args.folder}"]
+    over = [] if taken is None else [describe_taken(taken)]
+    lines = [text, *over, *_describe_sample(status), *notes.values(), *doubts, f"Next: soel ask {args.folder}"]
     read = {} if reading is None else {"reading": document_of(reading)}
     document = {"folder": str(args.folder), **asdict(status), **notes, "warnings": doubts, **read}
+    document |= {} if taken is None else {"labels": asdict(taken)}
     return Reply(document, "\n".join(lines))
+
+
+def _take_labels(session: Session, source: Path) -> TakenLabels:
+    """Answers from elsewhere for a session that has just been made; what goes wrong here leaves it without them."""
+    from soel.api.labels import take_labels
+
+    try:
+        return take_labels(session, source)
+    except SoelError as error:
+        raise type(error)(f"{error} The session is there, without answers: {session.folder.path}.") from error
 
 
 def _settled_columns(args: argparse.Namespace) -> ReadOptions:
@@ -131,6 +154,8 @@ def _describe_sample(status: Status) -> list[str]:
 
 def _describe(status: Status, folder: Path) -> str:
     lines = [
+        *([status.name] if status.name else []),
+        *([status.description] if status.description else []),
         f"{status.source}: {status.n_items} items, round {status.round}, {status.n_open} questions open.",
         *_describe_sample(status),
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "

@@ -16,7 +16,7 @@ from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Skipped, Source, describe
-from soel.features.source import Reading, open_source
+from soel.features.source import Reading, is_media, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
@@ -47,12 +47,14 @@ class PicturePool:
     """The pictures of a new session. path: the list of its items, a CSV. features: (N, d).
 
     label_column: of the list, where labels are known. note: how to find the pictures again, for a file beside it.
+    named: whether ids are names that the data give; else they follow from the content.
     """
 
     path: Path
     label_column: str | None
     features: Floats
     note: bytes
+    named: bool
 
 
 def read_picture_pool(
@@ -67,8 +69,9 @@ def read_picture_pool(
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
     path = folder / f"{source.name}.items.csv"
     _write_items(path, source, features, labels)
-    note = _note(data, media, source, features, extractor, skipped)
-    return PicturePool(path, None if labels is None else "label", features.matrix, note)
+    note = _note(data, media, source, features, extractor, skipped, id_column)
+    known = None if labels is None else "label"
+    return PicturePool(path, known, features.matrix, note, id_column is not None)
 
 
 def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[MediaItem], Floats]:
@@ -83,9 +86,21 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     return [source.items[row] for row in features.rows], features.matrix
 
 
-def read_note(folder: Path) -> dict[str, Any]:
-    """Where the session's pictures lie and how they were read."""
-    path = SessionFolder(folder).checked(MEDIA)
+def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress: Progress | None = None) -> PicturePool:
+    """Other pictures in the way of the session's own, as a list of items and features to be added to them."""
+    note = read_note(place.path)
+    media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"], progress=progress)
+    if media.path_column is None and not is_media(data):
+        raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
+    found = read_picture_pool(data, note.get("id_column"), None, media, folder)
+    if json.loads(found.note)["fingerprint"] != note["fingerprint"]:
+        raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
+    return found
+
+
+def read_note(place: Path | SessionFolder) -> dict[str, Any]:
+    """Where the session's pictures lie and how they were read; those that came with a later pool, of its folder."""
+    path = (place if isinstance(place, SessionFolder) else SessionFolder(place)).checked(MEDIA)
     try:
         note: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -145,6 +160,7 @@ def _note(
     features: Features,
     extractor: Extractor,
     skipped: Sequence[Skipped],
+    id_column: str | None,
 ) -> bytes:
     """What is needed to find the pictures again, and what was left out."""
     paths = getattr(source, "paths", None)
@@ -156,6 +172,7 @@ def _note(
     note = {
         "data": str(data.resolve()),
         "path_column": media.path_column,
+        "id_column": id_column,
         "reading": asdict(media.reading),
         "extractor": media.extractor,
         "fingerprint": extractor.fingerprint,

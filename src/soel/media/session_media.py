@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,8 +22,51 @@ from soel.session import SessionFolder
 
 
 @dataclass(frozen=True)
+class MediaPart:
+    """The pictures that came with one pool. data: where they lie now, if that is not where the session found them."""
+
+    folder: SessionFolder
+    data: Path | None = None
+
+    @cached_property
+    def items(self) -> tuple[MediaItem, ...]:
+        """All of them, in the order of the list that was kept."""
+        rows = read_rows(self.folder.source)
+        return tuple(
+            MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
+            for row in rows
+        )
+
+    @cached_property
+    def source(self) -> Source:
+        """The pictures themselves; files are not digested again."""
+        note = read_note(self.folder)
+        place = Path(self.data or note["data"])
+        if not place.exists():
+            raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
+        if note["paths"] is None:
+            return open_source(place, Reading(**note["reading"]))
+        base = place if place.is_dir() else place.parent
+        return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
+
+    def picture(self, row: int) -> np.ndarray:
+        """The picture of one of the items."""
+        item = self.items[row]
+        if item.id not in self._rows:
+            raise SessionError(f"The picture of {item.id} is not where the session found it. Restore the files.")
+        picture = next(iter(self.source.read([self._rows[item.id]])))
+        if isinstance(picture, DataError):
+            raise SessionError(f"The picture of {item.id} cannot be read: {picture}. Restore the file.")
+        return picture
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {item.id: row for row, item in enumerate(self.source.items)}
+
+
+@dataclass(frozen=True)
 class SessionMedia:
-    """The pictures of a session. data: where they lie now, where that is not where the session found them."""
+    """The pictures of a session. data: where those that it began with lie now, if that is elsewhere."""
 
     folder: SessionFolder
     data: Path | None = None
@@ -35,14 +78,17 @@ class SessionMedia:
 
     def thumbnail(self, item: str, size: int = 256) -> bytes:
         """A JPEG with no side longer than `size`; made once, then read from the session's folder."""
-        return kept_thumbnail(self.folder.path / "thumbnails", item, size, lambda: self._picture(item))
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        part = self._parts[number]
+        return kept_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
 
     def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
         """The items of the same clip within so many seconds, in order, with the seconds before or after."""
-        centre = self.items[self._row_of[item]]
+        at = self._row_of[item]
+        centre, part = self.items[at], int(self.folder.rows[at, 0])
         if centre.time is None:
             return []
-        clip, reach = self._clips[centre.clip], seconds + 1e-9
+        clip, reach = self._clips[part, centre.clip], seconds + 1e-9
         first, last = bisect_left(clip, (centre.time - reach, "")), bisect_right(clip, (centre.time + reach, "~"))
         return [(time - centre.time, other) for time, other in clip[first:last]]
 
@@ -53,52 +99,27 @@ class SessionMedia:
 
     @cached_property
     def items(self) -> tuple[MediaItem, ...]:
-        """The session's items, in its order, from its own list."""
-        rows = read_rows(self.folder.source)
-        return tuple(
-            MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
-            for row in rows
-        )
+        """The session's items, in its order and under its ids, from its own lists."""
+        places = zip(self.folder.ids, self.folder.rows.tolist(), strict=True)
+        return tuple(replace(self._parts[part].items[row], id=item) for item, (part, row) in places)
+
+    @cached_property
+    def _parts(self) -> dict[int, MediaPart]:
+        numbers = np.unique(self.folder.rows[:, 0]).tolist()
+        return {number: MediaPart(self.folder.part(number), self.data if number == 1 else None) for number in numbers}
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
         return {item: row for row, item in enumerate(self.folder.ids)}
 
     @cached_property
-    def _clips(self) -> Mapping[str, list[tuple[float, str]]]:
-        """The items of each clip by time."""
-        clips: dict[str, list[tuple[float, str]]] = {}
-        for item in self.items:
+    def _clips(self) -> Mapping[tuple[int, str], list[tuple[float, str]]]:
+        """The items of each clip by time; clips of one name that came at different times are different ones."""
+        clips: dict[tuple[int, str], list[tuple[float, str]]] = {}
+        for item, part in zip(self.items, self.folder.rows[:, 0].tolist(), strict=True):
             if item.time is not None:
-                clips.setdefault(item.clip, []).append((item.time, item.id))
+                clips.setdefault((part, item.clip), []).append((item.time, item.id))
         return {clip: sorted(items) for clip, items in clips.items()}
-
-    @cached_property
-    def source(self) -> Source:
-        """The pictures themselves; files are not digested again."""
-        note = read_note(self.folder.path)
-        place = Path(self.data or note["data"])
-        if not place.exists():
-            raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
-        if note["paths"] is None:
-            return open_source(place, Reading(**note["reading"]))
-        base = place if place.is_dir() else place.parent
-        return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {item.id: row for row, item in enumerate(self.source.items)}
-
-    def _source_row(self, item: str) -> int:
-        if item not in self._rows:
-            raise SessionError(f"The picture of {item} is not where the session found it. Restore the files.")
-        return self._rows[item]
-
-    def _picture(self, item: str) -> np.ndarray:
-        picture = next(iter(self.source.read([self._source_row(item)])))
-        if isinstance(picture, DataError):
-            raise SessionError(f"The picture of {item} cannot be read: {picture}. Restore the file.")
-        return picture
 
 
 def open_media(folder: SessionFolder, data: Path | None = None) -> SessionMedia | None:

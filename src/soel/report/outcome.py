@@ -12,7 +12,7 @@ import numpy as np
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
-from soel.session import ScoreResult, Session
+from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import ranked
 from soel.types import Floats
 
@@ -44,31 +44,31 @@ def keep_outcome(session: Session) -> Outcome:
     """Look at the pool with the last fit and keep what is seen. Imports torch."""
     from soel.report.projection import fit_plane, project
 
-    fit = session.state.fit
-    if fit is None:
+    state = session.state
+    if state.fit is None:
         raise SessionError("There is no fitted model to look with yet; fit first.")
-    model = session.engine.load(session.folder.path / fit.model.folder)
-    scores, embeddings = session.engine.loop.look(model, session.pool)
+    model, pool = session.load_fit(state), session.pool_in(session.folder_with(state.pools))
+    scores, embeddings = session.engine.loop.look(model, pool)
     points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
     outcome = Outcome(
         np.asarray(scores, np.float64), _probabilities(model, scores), points.astype(np.float32), float(model.threshold)
     )
-    write_whole(_place(session, fit.model.fingerprint), _packed(outcome))
+    write_whole(_place(session, state), _packed(outcome))
     return outcome
 
 
 def has_outcome(session: Session) -> bool:
     """Whether anything was kept of the last fit."""
-    fit = session.state.fit
-    return fit is not None and _place(session, fit.model.fingerprint).is_file()
+    state = session.state
+    return state.fit is not None and _place(session, state).is_file()
 
 
 def read_outcome(session: Session) -> Outcome | None:
     """What was kept of the last fit; None where there is no fit, or nothing was kept of it yet."""
-    fit = session.state.fit
-    if fit is None:
+    state = session.state
+    if state.fit is None:
         return None
-    path = _place(session, fit.model.fingerprint)
+    path = _place(session, state)
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             return Outcome(arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
@@ -78,8 +78,11 @@ def read_outcome(session: Session) -> Outcome | None:
         raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
 
 
-def _place(session: Session, fingerprint: str) -> Path:
-    return session.folder.path / FOLDER / f"{fingerprint}.npz"
+def _place(session: Session, state: SessionState) -> Path:
+    """One file for the last fit and the pool that holds."""
+    assert state.fit is not None
+    seen = "" if state.pool.number == 1 else f"-{state.pool.number}"
+    return session.folder.path / FOLDER / f"{state.fit.model.fingerprint}{seen}.npz"
 
 
 def _packed(outcome: Outcome) -> bytes:

@@ -37,20 +37,21 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
     state, config = session.state, session.config
     if state.fit is None:
         raise SessionError("There is no fitted model to report on yet; fit first.")
-    model: Fitted = session.engine.load(session.folder.path / state.fit.model.folder)
-    scores, embeddings = session.engine.loop.look(model, session.pool)
-    alarms, labels = model.alarms(scores), label_vector(state, session.ids)
+    place = session.folder_with(state.pools)
+    model: Fitted = session.load_fit(state)
+    scores, embeddings = session.engine.loop.look(model, session.pool_in(place))
+    alarms, labels = model.alarms(scores), label_vector(state, place.ids)
     return ReportFacts(
         title=f"Anomalies in {config.source}",
         created=datetime.now(UTC).isoformat(timespec="minutes"),
         setup=_setup(session, frame),
-        pool=PoolFacts(session.ids, scores, labels, embeddings),
+        pool=PoolFacts(place.ids, scores, labels, embeddings),
         contamination=model.estimate,
         threshold=Threshold(model.threshold, config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
         queries=_queries(state),
-        top=_top(session.ids, scores, alarms, labels, frame),
+        top=_top(place.ids, scores, alarms, labels, frame),
         next_steps=_next_steps(session, state),
     )
 
@@ -118,7 +119,7 @@ def _distance(column: Column, row: int) -> float:
 
 def _next_steps(session: Session, state: SessionState) -> list[str]:
     folder = session.folder.path.name
-    steps = [] if state.fit_is_current else [f"Answers came in after this fit: run `soel fit {folder}`."]
+    steps = [] if state.fit_is_current else [f"Answers or data came in after this fit: run `soel fit {folder}`."]
     if state.open:
         steps.append(f"{len(state.open)} questions are open: run `soel ask {folder}` and fill in the sheet.")
     elif state.n_left:

@@ -36,17 +36,18 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
 
     None where there is nothing to compare, and where the space is a network's: a pass would take as long as scoring.
     """
-    drawn, whole = session.state.round, session.folder.whole
-    if drawn is None or whole is None or whole.n_rows == session.config.n_items:
+    place = session.folder
+    drawn = session.state.round
+    if drawn is None or place.n_rows is None or place.n_rows == place.n_items:
         return None
-    space = find_space(session.engine.load(session.folder.path / drawn.model.folder))
+    space = find_space(session.engine.load(place.path / drawn.model.folder))
     if space is None:
         return None
     queried = {draw.item for draw in drawn.asked} | set(session.state.labels)
-    rows = list(rows_of(session.ids, queried).values())
-    points = space(np.asarray(session.folder.pool[rows]))
-    pool = max(_farthest(space(block), points) for block in _blocks(session.folder.pool))
-    stream = open_whole(session, encoder)
+    rows = list(rows_of(place.ids, queried).values())
+    points = space(np.asarray(place.pool[rows]))
+    pool = max(_farthest(space(block), points) for block in _blocks(place.pool))
+    stream = open_whole(place, encoder)
     on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
     numbers = [part.number for part in stream.parts]
     far = _map(getattr(session.engine, "cluster", None), FarthestIn(stream, encoder, space, points), numbers, on_rows)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
+
+from soel.data.chains import chain
 from soel.data.encoder import Encoder
 from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import draw_rows, write_sample
 from soel.errors import SchemaError, SessionError
-from soel.session import Session
+from soel.session import Session, SessionFolder
 from soel.session.config import POOL_ROWS
 from soel.session.folder import Whole
 from soel.types import Progress, Rows
@@ -47,16 +50,77 @@ def draw_pool(
     return path, id_column, Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
 
 
-def as_note(whole: Whole) -> bytes:
+def as_note(wholes: Sequence[Whole]) -> bytes:
     """What is kept beside the pool."""
-    return json.dumps(asdict(whole), ensure_ascii=False, indent=1).encode()
+    said = [asdict(whole) for whole in wholes]
+    return json.dumps(said[0] if len(said) == 1 else said, ensure_ascii=False, indent=1).encode()
 
 
-def open_whole(session: Session, encoder: Encoder) -> Stream:
+def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:
     """All the data that the session's pool was drawn from; data that changed since are refused."""
-    whole = session.folder.whole
-    assert whole is not None
-    stream = _open(whole.address, whole.id_column, whole.label_column, encoder.how)
+    return chain([_open_same(whole, encoder.how) for whole in place.wholes])
+
+
+@dataclass(frozen=True)
+class Growth:
+    """More data for a pool that is a sample. drawn: the numbers of the rows that a sample of all of them has.
+
+    path: the drawn rows of the new data, None where none was drawn. wholes: where all the data lie by now.
+    """
+
+    drawn: Rows
+    path: Path | None
+    wholes: tuple[Whole, ...]
+
+
+def draw_more(
+    place: SessionFolder, data: str | Path, encoder: Encoder, folder: Path, progress: Progress | None = None
+) -> Growth:
+    """Draw from the session's data and these together, and write the rows of the new ones that were drawn.
+
+    A row's luck belongs to its number, and the new rows are numbered on: so the sample is the one that all the data
+    would have given at once.
+    """
+    config, first = place.config, place.wholes[0]
+    label = [first.label_column] if first.label_column else []
+    new = open_stream(data, first.id_column, label, reading=encoder.how)
+    old = open_whole(place, encoder)
+    both, n_known = chain([*getattr(old, "links", (old,)), new]), old.n_rows
+    drawn = draw_rows(both.n_rows, config.pool_rows, config.seed)
+    fresh = drawn[drawn >= n_known]
+    whole = Whole(new.address, new.fingerprint, new.n_rows, new.id_column, first.label_column)
+    wholes = (*place.wholes, whole)
+    if not len(fresh):
+        return Growth(drawn, None, wholes)
+    path = folder / f"{Path(new.name).stem}.parquet"
+    write_sample(both, fresh, path, progress)
+    return Growth(drawn, path, wholes)
+
+
+def drawn_numbers(place: SessionFolder) -> Rows:
+    """The number, among all rows, of each item of a pool that is a sample: (N,)."""
+    config, numbers, start = place.config, dict[int, Rows](), 0
+    counts = _rows_by_pool(place)
+    for number, n_rows in counts.items():
+        drawn = draw_rows(start + n_rows, config.pool_rows, config.seed)
+        numbers[number] = drawn[drawn >= start]
+        start += n_rows
+    return np.array([numbers[part][row] for part, row in place.rows.tolist()], np.int64)
+
+
+def _rows_by_pool(place: SessionFolder) -> dict[int, int]:
+    """How many rows came with each pool that brought data."""
+    counts, known = dict[int, int](), 0
+    for number in range(1, len(place.pools) + 1):
+        wholes = place.part(number).wholes
+        if len(wholes) > known:
+            counts[number] = wholes[-1].n_rows
+            known = len(wholes)
+    return counts
+
+
+def _open_same(whole: Whole, reading: TableReading) -> Stream:
+    stream = _open(whole.address, whole.id_column, whole.label_column, reading)
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
             f"{whole.address} was changed after the session started. Bring the old files back, or name the new ones "
@@ -67,9 +131,9 @@ def open_whole(session: Session, encoder: Encoder) -> Stream:
 
 def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream | None:
     """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
-    config, whole = session.config, session.folder.whole
-    if whole is not None:
-        return _open(data, whole.id_column, whole.label_column, encoder.how)
+    config, wholes = session.config, session.folder.wholes
+    if wholes:
+        return _open(data, wholes[0].id_column, wholes[0].label_column, encoder.how)
     if not _is_read_in_parts(data, POOL_ROWS):
         return None
     return _open(data, config.id_column, config.label_column, encoder.how)

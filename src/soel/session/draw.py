@@ -54,7 +54,9 @@ def check_number(n: int | None) -> None:
 def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
     """How many items the next round asks: `n`, or as many as usual, within budget and pool."""
     if state.n_left == 0:
-        raise SessionError(f"The budget of {state.budget} labels is used up. Fit and score, or start a larger session.")
+        raise SessionError(
+            f"The budget of {state.budget} labels is used up. Fit and score, or allow more with `soel extend`."
+        )
     if n_candidates == 0:
         raise SessionError("Every item has an answer already; there is nothing left to ask. Fit and score.")
     if n is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import explain, replacing, telling, write_whole
+from soel.durable import building, explain, remove_leftovers, replacing, telling, write_whole
 from soel.errors import DamagedError, SessionError
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
+from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
 STREAM = "stream.json"
@@ -36,9 +37,19 @@ class Whole:
 
 @dataclass(frozen=True)
 class SessionFolder:
-    """Copy this folder and you have copied the session."""
+    """Copy this folder and you have copied the session. pools: each state of its pool; the last one is meant."""
 
     path: Path
+    pools: tuple[PoolRef, ...] = (FIRST,)
+
+    def part(self, number: int) -> SessionFolder:
+        """The folder as it was with an earlier pool: of that one are the source and the pictures that came with it."""
+        return replace(self, pools=self.pools[:number])
+
+    @property
+    def home(self) -> Path:
+        """Where the files of the pool lie."""
+        return self.path / self.pools[-1].folder
 
     @property
     def events(self) -> Path:
@@ -47,8 +58,10 @@ class SessionFolder:
 
     @property
     def source(self) -> Path:
-        """The copy of the table that the items come from."""
-        return self.path / f"source{Path(self.config.source).suffix.lower()}"
+        """The copy of the table that came with this pool."""
+        if len(self.pools) == 1:
+            return self.path / f"source{Path(self.config.source).suffix.lower()}"
+        return self.home / next((name for name in self.pools[-1].digests if name.startswith("source")), "source")
 
     @property
     def encoder(self) -> Path:
@@ -75,9 +88,22 @@ class SessionFolder:
         """What the session was started with."""
         return read_config(self.path / "config.json")
 
+    @property
+    def identity(self) -> str:
+        """What the pool is known by: the session's id, with the pool's number after a change."""
+        return self.config.session if len(self.pools) == 1 else f"{self.config.session}-{len(self.pools)}"
+
+    @property
+    def n_items(self) -> int:
+        """How many items the pool has."""
+        n_items = self.pools[-1].n_items
+        return self.config.n_items if n_items is None else n_items
+
     def checked(self, name: str) -> Path:
-        """The path of a file that the session rests on; refused where it is not what it was at the start."""
-        digest, path = self.config.digests.get(name), self.path / name
+        """The path of a file that the session rests on; refused where it is not what it was when it was written."""
+        own: Mapping[str, str] = self.pools[-1].digests
+        path = self.home / name if name in own else self.path / name
+        digest = own.get(name) or self.config.digests.get(name)
         if digest is not None:
             compare(path, digest)
         return path
@@ -85,37 +111,51 @@ class SessionFolder:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The item ids, in row order."""
-        ids, path = self._read_json("ids.json"), self.path / "ids.json"
-        if not isinstance(ids, list) or len(ids) != self.config.n_items:
+        ids, path = self._read_json("ids.json"), self.home / "ids.json"
+        if not isinstance(ids, list) or len(ids) != self.n_items:
             raise DamagedError(f"{path} is not this session's list of items; restore it from a copy.")
         return tuple(str(item) for item in ids)
 
     @cached_property
     def pool(self) -> Floats:
         """The features (N, d), mapped from disk."""
-        path = self.checked("features.npy")
+        return self._read_array("features.npy")
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Where each item comes from: (N, 2) of the number of the pool that brought it and its row in that source."""
+        if len(self.pools) == 1:
+            return np.stack([np.ones(self.n_items, np.int64), np.arange(self.n_items)], axis=1)
+        return self._read_array(ROWS)
+
+    def _read_array(self, name: str) -> np.ndarray:
+        path = self.checked(name)
         try:
             # Copy on write: torch warns about arrays it must not write to, and the file stays as it is.
-            pool: Floats = np.load(path, mmap_mode="c", allow_pickle=False)
+            array: np.ndarray = np.load(path, mmap_mode="c", allow_pickle=False)
         except OSError as error:
             raise explain(error, path, "read") from error
         except (ValueError, EOFError) as error:
             raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
-        if pool.ndim != 2 or len(pool) != self.config.n_items:
-            raise DamagedError(
-                f"{path} has shape {pool.shape}, not {self.config.n_items} rows; restore it from a copy."
-            )
-        return pool
+        if array.ndim != 2 or len(array) != self.n_items:
+            raise DamagedError(f"{path} has shape {array.shape}, not {self.n_items} rows; restore it from a copy.")
+        return array
 
     @cached_property
-    def whole(self) -> Whole | None:
-        """Where the rest of the data lies, for a session on a sample of them; None for a session on all of them."""
+    def wholes(self) -> tuple[Whole, ...]:
+        """Where all the data lie, in order, for a session on a sample of them; empty for a session on all of them."""
         if STREAM not in self.config.digests and not (self.path / STREAM).exists():
-            return None
+            return ()
         try:
-            return Whole(**self._read_json(STREAM))
+            said = self._read_json(STREAM)
+            return tuple(Whole(**each) for each in (said if isinstance(said, list) else [said]))
         except TypeError as error:
             raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
+
+    @property
+    def n_rows(self) -> int | None:
+        """How many rows the data have that the pool is a sample of; None where every row is an item."""
+        return sum(whole.n_rows for whole in self.wholes) if self.wholes else None
 
     def _read_json(self, name: str) -> Any:
         path = self.checked(name)
@@ -131,10 +171,17 @@ class SessionFolder:
 
         A process that died after saving leaves a folder that no event names; it is never overwritten.
         """
-        turn, place = 1, f"models/{name}"
+        return self._new_folder(f"models/{name}")
+
+    def new_pool(self) -> str:
+        """The relative path of a new, empty folder for the next pool, in the same way."""
+        return self._new_folder(f"pools/{len(self.pools) + 1:04d}")
+
+    def _new_folder(self, name: str) -> str:
+        turn, place = 1, name
         while not _claim(self.path / place):
             turn += 1
-            place = f"models/{name}-{turn}"
+            place = f"{name}-{turn}"
         return place
 
 
@@ -160,6 +207,19 @@ def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Flo
     write_items(path, ids, features)
     write_config(path / "config.json", replace(config, digests=digests_of(path, "events.sqlite")))
     return SessionFolder(path)
+
+
+def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
+    """Write the folder of a new pool; it counts for nothing until an event names it."""
+    folder = place.new_pool()
+    remove_leftovers(place.path / folder)
+    with building(place.path / folder, private=True) as partial:
+        new.write(partial)
+        write_items(partial, new.ids, new.features)
+        with replacing(partial / ROWS) as file:
+            np.save(file, np.ascontiguousarray(new.rows, np.int64), allow_pickle=False)
+        digests = digests_of(partial, ".")
+    return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
 
 
 def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from soel.durable import write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.session.answers import Answer, as_answers, read_verdict
-from soel.session.folder import SessionFolder
+from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
+from soel.session.pools import NewPool, PoolRef
 from soel.session.ports import Event, Store
 from soel.session.results import TellResult
 from soel.session.state import SessionState
-from soel.validation import LONGEST_GUIDELINES, check_distinct, check_text, clean_name
+from soel.validation import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 
 MOST_TRIES = 50
 
@@ -28,12 +31,13 @@ class Labelling:
     """
 
     def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
-        self.folder = folder if isinstance(folder, SessionFolder) else SessionFolder(Path(folder))
-        self.config = self.folder.config
+        self._place = folder if isinstance(folder, SessionFolder) else SessionFolder(Path(folder))
+        self.config = self._place.config
         self._store = store
         self._ledger = Ledger(self.config.budget, self.config.answers_per_item)
         self._reading = threading.Lock()
-        self._known = frozenset[str]()
+        self._known: tuple[int, frozenset[str]] = (0, frozenset())
+        self._places = {len(self._place.pools): self._place}
 
     @property
     def state(self) -> SessionState:
@@ -41,6 +45,18 @@ class Labelling:
         with self._reading:
             self._ledger.add(self._store.read(self._ledger.cursor))
             return self._ledger.state()
+
+    @property
+    def folder(self) -> SessionFolder:
+        """The session's folder, with the pool that holds now."""
+        return self.folder_with(self.state.pools)
+
+    def folder_with(self, pools: tuple[PoolRef, ...]) -> SessionFolder:
+        """The session's folder with the pool of a moment; what was read of it is kept."""
+        held = self._places.get(len(pools))
+        if held is None:
+            held = self._places[len(pools)] = replace(self._place, pools=pools)
+        return held
 
     @property
     def events(self) -> Sequence[Event]:
@@ -124,10 +140,44 @@ class Labelling:
         self._check_names([who])
         if more < 1:
             raise SessionError(f"A budget grows by at least one label, got {more}.")
-        if self.state.budget + more > self.config.n_items:
-            raise SessionError(f"{self.state.budget + more} labels are more than the {self.config.n_items} items.")
+        n_items, wanted = self.folder.n_items, self.state.budget + more
+        if wanted > n_items:
+            raise SessionError(f"{wanted} labels are more than the {n_items} items; ask for fewer, or add data first.")
         self._store.append([Event("budget", who, body={"more": more})])
         return self.state.budget
+
+    def change_pool(self, known: SessionState, new: NewPool, who: str = "owner") -> PoolRef | None:
+        """Store a new pool; None where something else happened meanwhile that it should have known. known: its base.
+
+        Its files are written first and the event last, so that a crash in between leaves the session as it was.
+        """
+        self._check_names([who])
+        if known.budget > len(new.ids):
+            raise SessionError(
+                f"{len(new.ids)} items would be left, fewer than the budget of {known.budget} labels. Keep more."
+            )
+        place = self.folder_with(known.pools)
+        written = write_pool(place, new)
+        self._store.append([Event("pool", who, body=written.body(known.last_event, new.removed, new.returned))])
+        pools = self.state.pools
+        if len(pools) > len(known.pools) and pools[len(known.pools)].folder == written.folder:
+            return pools[len(known.pools)]
+        shutil.rmtree(place.path / written.folder, ignore_errors=True)  # its event is void for ever
+        return None
+
+    def describe(self, name: str | None = None, description: str | None = None, who: str = "owner") -> None:
+        """Call the session something, and say what it is about; None leaves what was said before."""
+        state = self.state
+        said = {
+            "name": state.name if name is None else name.strip(),
+            "description": state.description if description is None else description.strip(),
+        }
+        check_text(said["name"], LONGEST_NAME)
+        check_text(said["description"], LONGEST_GUIDELINES)
+        if "\n" in said["name"]:
+            raise SessionError(f"The name {said['name']!r} has several lines; put the rest into the description.")
+        if said != {"name": state.name, "description": state.description}:
+            self._store.append([Event("describe", who, body=said)])
 
     @property
     def guidelines(self) -> str:
@@ -160,17 +210,20 @@ class Labelling:
             known.add(name)
 
     def _check_items(self, items: Sequence[str]) -> None:
-        self._known = self._known or frozenset(self.ids)
-        unknown = [item for item in items if item not in self._known]
+        place = self.folder
+        if self._known[0] != len(place.pools):
+            self._known = (len(place.pools), frozenset(place.ids))
+        unknown = [item for item in items if item not in self._known[1]]
         if unknown:
             shown = ", ".join(repr(item) for item in unknown[:5]) + (" and more" if len(unknown) > 5 else "")
             raise UnknownItemError(f"This session has no item {shown}; nothing was stored. {self._advice_on_ids()}")
 
     def _advice_on_ids(self) -> str:
-        if self.folder.whole is None:
+        place = self.folder
+        if place.n_rows is None:
             return "Check the ids."
         return (
-            f"Its pool is a sample of {self.config.n_items} of the {self.folder.whole.n_rows} rows, and only those can "
+            f"Its pool is a sample of {place.n_items} of the {place.n_rows} rows, and only those can "
             "be labelled: check the ids, or start a session with a larger --pool-rows."
         )
 

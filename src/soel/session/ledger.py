@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from soel.errors import SessionError
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
+from soel.session.pools import FIRST, PoolChange, PoolRef, pool_at, read_change
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, read_estimate
 from soel.types import Estimate, Label, Verdict
 
+ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "round")
 _VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
+
+Known = TypeVar("Known")
 
 
 @dataclass
@@ -47,6 +51,10 @@ class Ledger:
         self._warm_up: ModelRef | None = None
         self._estimate: Estimate | None = None
         self._fits: list[Fit] = []
+        self._pools: list[PoolRef] = [FIRST]
+        self._gone: set[str] = set()
+        self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
+        self._called, self._at = ("", ""), ""
         self._state: SessionState | None = None
         self._unsettled: set[str] = set()  # an answer is worked out when somebody looks, not after each event
         self._steps: dict[str, Callable[[Event], None]] = {
@@ -56,6 +64,7 @@ class Ledger:
             "lease": self._lease,
             "decide": self._decide,
             "note": self._note,
+            "pool": self._pool,
         }
 
     def add(self, events: Iterable[Event]) -> None:
@@ -63,7 +72,9 @@ class Ledger:
         for event in events:
             self._state = None
             self._steps.get(event.kind, self._machine)(event)
-            self.cursor = event.number
+            self.cursor, self._at = event.number, event.at
+            if event.kind in ABOUT_ITEMS:
+                self._about_items = event.number
 
     def state(self) -> SessionState:
         """A frozen view, which later events leave as it is."""
@@ -73,17 +84,25 @@ class Ledger:
             self._state = SessionState(
                 self._budget,
                 tuple(self._rounds),
-                dict(self._answers),
+                self._there(self._answers),
                 {who: len(items) for who, items in self._told.items() if items},
                 self._warm_up,
                 self._estimate,
                 tuple(self._fits),
                 self._per_item,
                 {item: tuple(held.values()) for item, held in self._leases.items()},
-                {item: tuple(notes.values()) for item, notes in self._notes.items()},
+                self._there({item: tuple(notes.values()) for item, notes in self._notes.items()}),
                 self.cursor,
+                tuple(self._pools),
+                frozenset(self._gone),
+                *self._called,
+                self._at,
             )
         return self._state
+
+    def _there(self, known: Mapping[str, Known]) -> dict[str, Known]:
+        """What is known of items, but for those that were removed."""
+        return {item: value for item, value in known.items() if item not in self._gone} if self._gone else dict(known)
 
     def _answer(self, event: Event) -> None:
         item, verdict = _item_of(event), _verdict(event)
@@ -139,25 +158,52 @@ class Ledger:
         notes[event.who] = Note(event.who, text, event.number, event.at)
 
     def _round(self, event: Event) -> None:
-        """Keep a round, unless another process drew the same one a moment before."""
+        """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""
         drawn = read_round(event.body)
         if drawn.number == len(self._rounds) + 1:
-            self._rounds.append(drawn)
+            if len(pool_at(self._pools, drawn.after)) == len(self._pools):
+                self._rounds.append(drawn)
         elif not 1 <= drawn.number <= len(self._rounds):
             raise SessionError(
                 f"Round {drawn.number} is stored after round {len(self._rounds)}: events are missing. "
                 "Restore the session from a copy."
             )
 
+    def _pool(self, event: Event) -> None:
+        """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or
+        a question or an answer about an item that was to give way.
+        """
+        change: PoolChange = _read(event, lambda body: read_change(body, event.number))
+        if change.pool.number > len(self._pools) + 1:
+            raise SessionError(
+                f"Pool {change.pool.number} is stored after pool {len(self._pools)}: events are missing. "
+                "Restore the session from a copy."
+            )
+        is_late = change.pool.number <= len(self._pools) or change.after < self._pools[-1].since
+        if is_late or (change.pool.n_displaced and self._about_items > change.after):
+            return
+        self._pools.append(change.pool)
+        self._gone = (self._gone | change.removed) - change.returned
+        self._warm_up = None  # that of the new pool is still to be made
+
+    def _pool_known_to(self, event: Event) -> int:
+        """The number of the pool that a computing step saw; other events may have come in while it ran."""
+        return pool_at(self._pools, event.body.get("after", event.number - 1))[-1].number
+
     def _machine(self, event: Event) -> None:
-        if event.kind == "warm-up":  # every fit restarts from the first one
-            self._warm_up = self._warm_up or _read(event, lambda body: ModelRef(body["folder"], body["fingerprint"]))
+        if event.kind == "warm-up":  # every fit restarts from the pool's first one
+            ref = _read(event, lambda body: ModelRef(body["folder"], body["fingerprint"]))
+            if self._warm_up is None and self._pool_known_to(event) == len(self._pools):
+                self._warm_up = ref
         elif event.kind == "estimate":
             self._estimate = _read(event, read_estimate)
         elif event.kind == "fit":
-            self._fits.append(_read(event, lambda body: _fit(body, len(self._rounds))))
+            n_rounds, pool = len(self._rounds), self._pool_known_to(event)
+            self._fits.append(_read(event, lambda body: _fit(body, n_rounds, pool)))
         elif event.kind == "budget":
             self._budget += _read(event, lambda body: int(body["more"]))
+        elif event.kind == "describe":
+            self._called = _read(event, lambda body: (str(body["name"]), str(body["description"])))
 
 
 def fold(events: Iterable[Event], budget: int, answers_per_item: int = 1) -> SessionState:
@@ -184,9 +230,9 @@ def _label_verdict(event: Event) -> Verdict:
     return _VERDICT_OF[Label(label)]
 
 
-def _fit(body: Mapping[str, Any], n_rounds: int) -> Fit:
+def _fit(body: Mapping[str, Any], n_rounds: int, pool: int) -> Fit:
     model = ModelRef(body["folder"], body["fingerprint"])
-    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(body.get("worth") or {}))
+    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(body.get("worth") or {}), pool)
 
 
 def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:

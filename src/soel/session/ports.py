@@ -13,7 +13,20 @@ from soel.metrics.threshold import ThresholdRule
 from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")
-KINDS = ("warm-up", "round", *ANSWER_KINDS, "undo", "lease", "decide", "note", "budget", "estimate", "fit")
+KINDS = (
+    "warm-up",
+    "round",
+    *ANSWER_KINDS,
+    "undo",
+    "lease",
+    "decide",
+    "note",
+    "budget",
+    "estimate",
+    "fit",
+    "pool",
+    "describe",
+)
 
 
 @dataclass(frozen=True)

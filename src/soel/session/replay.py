@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +44,17 @@ class _Replay:
 
     def __init__(self, session: Session, progress: Progress | None) -> None:
         self._session, self._engine, self._progress = session, session.engine, progress
-        self._loop, self._pool = session.engine.loop, session.pool
-        self._place, self._events = session.folder, session.events
+        self._loop, self._path, self._events = session.engine.loop, session.folder.path, session.events
         self._models: dict[str, Any] = {}
         self._records: dict[int, PoolRecord] = {}
-        self._warm: Any = None
+        self._warm: dict[int, Any] = {}  # by the number of the pool
 
     def steps(self) -> list[Step]:
-        found = []
+        found, kept = [], self._session.state.rounds
         for event in self._events:
-            if event.kind == "warm-up" and self._warm is None:
+            if event.kind == "warm-up" and len(self._known_at(event).pools) not in self._warm:
                 found.append(Step(event.number, "warm-up", self._warm_up(event)))
-            elif event.kind == "round" and read_round(event.body).number == len(self._records) + 1:
+            elif event.kind == "round" and read_round(event.body) in kept[len(self._records) : len(self._records) + 1]:
                 found.append(Step(event.number, f"round {event.body['round']}", self._round(event)))
             elif event.kind == "estimate":
                 found.append(Step(event.number, "estimate", self._estimate(event)))
@@ -64,16 +63,18 @@ class _Replay:
         return found
 
     def _warm_up(self, event: Event) -> str:
-        self._warm = self._loop.prepare(self._pool, self._progress)
-        return self._compare_model(event, self._warm)
+        return self._compare_model(event, self._warm_for(self._known_at(event)))
 
     def _round(self, event: Event) -> str:
         stored = read_round(event.body)
         model = self._models[stored.model.folder]
         state, n = self._known_at(event), len(stored.asked)
-        proposal = propose(self._place, self._loop, model, self._pool, state, n, stored.seed)
+        place = self._session.folder_with(state.pools)
+        if state.fit is not None and state.fit.pool != state.pool.number:
+            model = replace(model, pool_scores=np.zeros(0))  # as the session loads it
+        proposal = propose(place, self._loop, model, self._session.pool_in(place), state, n, stored.seed)
         self._records[stored.number] = PoolRecord(proposal.scores, proposal.embeddings)
-        return _compare_draws(stored.draws, as_draws(proposal, self._place.ids))
+        return _compare_draws(stored.draws, as_draws(proposal, place.ids))
 
     def _estimate(self, event: Event) -> str:
         again = estimate_body(self._loop.estimate(self._evidence_at(event)))
@@ -83,24 +84,34 @@ class _Replay:
 
     def _fit(self, event: Event) -> str:
         state = self._known_at(event)
-        if self._warm is None:  # a fit of a release that did not store one
-            self._warm = self._loop.prepare(self._pool, self._progress)
-        labels = label_vector(state, self._place.ids)
-        model = self._loop.learn(self._warm, self._pool, self._evidence_at(event), labels, self._progress)
+        place, warm = self._session.folder_with(state.pools), self._warm_for(state)
+        labels, pool = label_vector(state, place.ids), self._session.pool_in(place)
+        model = self._loop.learn(warm, pool, self._evidence_at(event), labels, self._progress)
         difference = self._compare_model(event, model)
         if event.body.get("labels") != state.labels_digest:
             difference = f"it learned from other labels than the events give; {difference}".rstrip("; ")
         return difference
 
+    def _warm_for(self, state: SessionState) -> Any:
+        """The warm-up of the pool that held then; made here for a fit of a release that did not store one."""
+        number = state.pool.number
+        if number not in self._warm:
+            pool = self._session.pool_in(self._session.folder_with(state.pools))
+            self._warm[number] = self._loop.prepare(pool, self._progress)
+        return self._warm[number]
+
     def _known_at(self, event: Event) -> SessionState:
         """The state that the step saw: answers may have come in while it ran."""
         after = event.body.get("after")
         seen = event.number - 1 if after is None else int(after)
-        config = self._place.config
+        config = self._session.config
         return fold(self._events[:seen], config.budget, config.answers_per_item)
 
     def _evidence_at(self, event: Event) -> list[Evidence]:
-        return gather_evidence(self._known_at(event), self._place.ids, self._record_of)
+        state = self._known_at(event)
+        return gather_evidence(
+            state, lambda drawn: self._session.folder_with(state.pools_of(drawn)).ids, self._record_of
+        )
 
     def _record_of(self, drawn: Round) -> PoolRecord:
         return self._records[drawn.number]
@@ -116,12 +127,13 @@ class _Replay:
     def _distance(self, event: Event, model: Any) -> str:
         """How far the scores of the stored model are from those of the repeated one."""
         try:
-            stored = self._engine.load(self._place.path / event.body["folder"])
+            stored = self._engine.load(self._path / event.body["folder"])
         except SoelError as error:
             return f"the stored model cannot be loaded ({error})"
         if type(stored) is not type(model):
             return "the stored model is of another kind"
-        before, after = (each.blend.score(self._place.pool) for each in (stored, model))
+        rows = self._session.folder_with(self._known_at(event).pools).pool
+        before, after = (each.blend.score(rows) for each in (stored, model))
         return f"scores of the pool differ by up to {float(np.abs(before - after).max()):.3g}"
 
 

@@ -53,6 +53,7 @@ class Status:
     """Where the session stands. next: the step to take.
 
     n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
+    pool: the number of its state, 1 until data are added or removed. name, description: what the owner calls it.
     """
 
     session: str
@@ -71,6 +72,9 @@ class Status:
     fit_is_current: bool
     next: str
     n_rows: int | None = None
+    pool: int = 1
+    name: str = ""
+    description: str = ""
 
 
 def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from soel.errors import ModelFileError, SessionError
 from soel.metrics.threshold import parse_threshold
@@ -37,41 +39,49 @@ class Session(Labelling):
     def __init__(self, folder: Path | SessionFolder, store: Store, make_engine: Callable[[], Engine]) -> None:
         super().__init__(folder, store)
         self._make_engine = make_engine
+        self._engine: tuple[int, Engine] | None = None
         self._landscape: Landscape | None = None
 
-    @cached_property
+    @property
     def engine(self) -> Engine:
-        """What computes."""
-        return self._make_engine()
+        """What computes; made anew where the pool has changed, of which it may keep a part."""
+        number = len(self.state.pools)
+        if self._engine is None or self._engine[0] != number:
+            self._engine = (number, self._make_engine())
+        return self._engine[1]
 
     def ask(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open questions; where there are none, a new round of `n` is drawn and stored first."""
         check_number(n)
         state = self.state
         drawn = not state.open
-        if drawn:
-            size = round_size(state, len(find_candidates(state, self.ids)), n)
+        while not state.open:  # again only where the pool was changed while the round was drawn
+            size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
             self._store.append([Event("round", SELF, body=self._draw(state, size, progress).body())])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
 
-    @cached_property
+    @property
     def pool(self) -> Pool:
         """The rows of all items, as the loop knows them."""
-        rows = self.folder.pool
+        return self.pool_in(self.folder)
+
+    def pool_in(self, place: SessionFolder) -> Pool:
+        """The rows of the pool of a moment."""
+        rows = place.pool
         kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
         assert kind is not None  # a session's profile is settled when it is created
-        return Pool(rows, kind, self.config.session)
+        return Pool(rows, kind, place.identity)
 
     def fit(self, progress: Progress | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
         state = self.state
-        known = {"after": state.last_event}
+        known, place = {"after": state.last_event}, self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
-        labels = label_vector(state, self.ids)
-        model = self.engine.loop.learn(warm, self.pool, self.evidence(state), labels, progress)
-        place = self.folder.new_model(f"fit-{len(state.rounds):04d}")
-        ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
+        labels = label_vector(state, place.ids)
+        model = self.engine.loop.learn(warm, self.pool_in(place), self.evidence(state), labels, progress)
+        folder = place.new_model(f"fit-{len(state.rounds):04d}")
+        ref = ModelRef(folder, self.engine.save(model, place.path / folder))
         advice = self._measure_advice(state, model.pool_scores)
         body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": advice}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
@@ -87,24 +97,34 @@ class Session(Labelling):
         return ranked(tuple(self.ids if ids is None else ids), scores, model.alarms(scores))
 
     def pool_scores(self, model: Learnt) -> Floats:
-        """Scores (N,) of the pool: kept with the model, or computed for one of an older release."""
+        """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
         return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool)
 
     def fitted(self, rule: str | None = None) -> tuple[ModelRef, Learnt]:
         """The model of the last fit, with its threshold set by another rule where one is given."""
-        fit = self.state.fit
-        if fit is None:
+        state = self.state
+        if state.fit is None:
             raise SessionError("There is no fitted model yet; fit before scoring.")
-        model: Learnt = self.engine.load(self.folder.path / fit.model.folder)
-        return fit.model, model if rule is None else self.engine.loop.with_rule(model, self.pool, parse_threshold(rule))
+        model: Learnt = self.load_fit(state)
+        if rule is None:
+            return state.fit.model, model
+        pool = self.pool_in(self.folder_with(state.pools))
+        return state.fit.model, self.engine.loop.with_rule(model, pool, parse_threshold(rule))
+
+    def load_fit(self, state: SessionState) -> Any:
+        """The model of the last fit. It does not remember the scores of a pool that holds no more."""
+        assert state.fit is not None
+        model = self.engine.load(self._place.path / state.fit.model.folder)
+        return model if state.fit.pool == state.pool.number else replace(model, pool_scores=np.zeros(0))
 
     def status(self) -> Status:
         """Where the session stands, in numbers."""
         state, config = self.state, self.config
+        place = self.folder_with(state.pools)
         return Status(
             session=config.session,
             source=config.source,
-            n_items=config.n_items,
+            n_items=place.n_items,
             round=len(state.rounds),
             n_open=len(state.open),
             n_labels=len(state.labels),
@@ -117,7 +137,10 @@ class Session(Labelling):
             model=None if state.fit is None else state.fit.model,
             fit_is_current=state.fit_is_current,
             next=_next_step(state),
-            n_rows=None if self.folder.whole is None else self.folder.whole.n_rows,
+            n_rows=place.n_rows,
+            pool=len(state.pools),
+            name=state.name,
+            description=state.description,
         )
 
     def why(self, item: str) -> Why:
@@ -129,7 +152,8 @@ class Session(Labelling):
             raise SessionError(f"Item {item!r} was never drawn, so there is nothing to explain; ask first.")
         kept = self._landscape
         if kept is None or not kept.is_of(drawn, state):
-            kept = self._landscape = Landscape(drawn, state, self.ids, self.record(drawn))
+            ids = self.folder_with(state.pools_of(drawn)).ids
+            kept = self._landscape = Landscape(drawn, state, ids, self.record(drawn, state))
         return kept.explain(item)
 
     def stopping_advice(self) -> StoppingAdvice | None:
@@ -143,18 +167,25 @@ class Session(Labelling):
 
     def evidence(self, state: SessionState | None = None) -> list[Evidence]:
         """The labels of each round that has any, with the pool as that round's model saw it."""
-        return gather_evidence(state or self.state, self.ids, self.record)
+        known = state or self.state
+        return gather_evidence(
+            known,
+            lambda drawn: self.folder_with(known.pools_of(drawn)).ids,
+            lambda drawn: self.record(drawn, known),
+        )
 
-    def record(self, drawn: Round) -> PoolRecord:
+    def record(self, drawn: Round, state: SessionState | None = None) -> PoolRecord:
         """What a round saw of the pool."""
-        return load_record(self.folder.rounds / drawn.record, drawn.digest, self.config.n_items)
+        place = self.folder_with((state or self.state).pools_of(drawn))
+        return load_record(place.rounds / drawn.record, drawn.digest, place.n_items)
 
     def _draw(self, state: SessionState, n: int, progress: Progress | None) -> Round:
         number, settings = len(state.rounds) + 1, self.config.settings
         ref, model = self._newest(state, progress)
-        proposal = propose(self.folder, self.engine.loop, model, self.pool, state, n)
-        draws = as_draws(proposal, self.ids)
-        name, digest = save_record(self.folder.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
+        place = self.folder_with(state.pools)
+        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n)
+        draws = as_draws(proposal, place.ids)
+        name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
         return Round(
             number,
             draws[:n],
@@ -169,26 +200,29 @@ class Session(Labelling):
         )
 
     def _measure_advice(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
-        if state.round is None or not state.labels:
+        """None before a label, and until a round was drawn from the pool that holds now: nothing can be compared."""
+        if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
             return None
-        return advice_body(measure_advice(state, self.ids, self.record, scores))
+        ids = self.folder_with(state.pools).ids
+        return advice_body(measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores))
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
         if state.fit is None:
             return self._warm(state, progress)
-        return state.fit.model, self.engine.load(self.folder.path / state.fit.model.folder)
+        return state.fit.model, self.load_fit(state)
 
     def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
         """The warm-up that every fit restarts from: read back, or made (again, where its folder is lost or damaged)."""
         if state.warm_up is not None:
             try:
-                return state.warm_up, self.engine.load(self.folder.path / state.warm_up.folder)
+                return state.warm_up, self.engine.load(self._place.path / state.warm_up.folder)
             except ModelFileError:
                 pass  # it follows from the data and the seed alone
-        model = self.engine.loop.prepare(self.pool, progress)
-        place = self.folder.new_model("warm-up")
-        ref = ModelRef(place, self.engine.save(model, self.folder.path / place))
-        self._store.append([Event("warm-up", SELF, body=vars(ref))])
+        place = self.folder_with(state.pools)
+        model = self.engine.loop.prepare(self.pool_in(place), progress)
+        folder = place.new_model("warm-up")
+        ref = ModelRef(folder, self.engine.save(model, place.path / folder))
+        self._store.append([Event("warm-up", SELF, body=vars(ref) | {"after": state.last_event})])
         return ref, model
 
 

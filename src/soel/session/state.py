@@ -11,6 +11,7 @@ from typing import Any
 
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
+from soel.session.pools import FIRST, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
 from soel.types import ANOMALY, Estimate, Label
 
@@ -29,7 +30,7 @@ class Note:
 class Fit:
     """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
 
-    advice: what was measured on the way about when to stop, as plain JSON.
+    advice: what was measured on the way about when to stop, as plain JSON. pool: the number of the pool it saw.
     """
 
     model: ModelRef
@@ -37,6 +38,7 @@ class Fit:
     n_labels: int
     n_rounds: int = 0
     advice: Mapping[str, Any] = field(default_factory=dict)
+    pool: int = 1
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class SessionState:
     """Everything that follows from the events. `undoable`: how many answers each annotator can take back.
 
     answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
+    pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
+    name, description: what the owner calls the session. last_at: when the newest event happened.
     """
 
     budget: int
@@ -57,6 +61,11 @@ class SessionState:
     leases: Mapping[str, tuple[Lease, ...]] = field(default_factory=dict)
     written_notes: Mapping[str, tuple[Note, ...]] = field(default_factory=dict)
     last_event: int = field(default=0, compare=False)
+    pools: tuple[PoolRef, ...] = (FIRST,)
+    gone: frozenset[str] = frozenset()
+    name: str = ""
+    description: str = ""
+    last_at: str = field(default="", compare=False)
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -85,6 +94,15 @@ class SessionState:
         return self.fits[-1] if self.fits else None
 
     @property
+    def pool(self) -> PoolRef:
+        """The pool that holds now."""
+        return self.pools[-1]
+
+    def pools_of(self, drawn: Round) -> tuple[PoolRef, ...]:
+        """The pools up to the one that a round was drawn from."""
+        return pool_at(self.pools, drawn.after)
+
+    @property
     def round(self) -> Round | None:
         """The round drawn last."""
         return self.rounds[-1] if self.rounds else None
@@ -98,7 +116,7 @@ class SessionState:
         """
         if self.round is None:
             return ()
-        items = [draw.item for draw in self.round.draws]
+        items = [draw.item for draw in self.round.draws if draw.item not in self.gone]
         told = {item: self.answers[item] for item in items if item in self.answers}
         n_wanted = len(self.round.asked) - sum(answered.is_settled for answered in told.values())
         started = [item for item in items if item in told and self._lacks(told[item])]
@@ -144,8 +162,10 @@ class SessionState:
 
     @property
     def fit_is_current(self) -> bool:
-        """Whether the last fit learned from exactly the labels that hold now."""
-        return self.fit is not None and self.fit.labels_digest == self.labels_digest
+        """Whether the last fit learned from exactly the labels and the pool that hold now."""
+        if self.fit is None or self.fit.pool != self.pool.number:
+            return False
+        return self.fit.labels_digest == self.labels_digest
 
     @property
     def n_anomalies(self) -> int:

@@ -42,15 +42,18 @@ def propose(
 
 
 def gather_evidence(
-    state: SessionState, ids: Sequence[str], record_of: Callable[[Round], PoolRecord]
+    state: SessionState, ids_of: Callable[[Round], Sequence[str]], record_of: Callable[[Round], PoolRecord]
 ) -> list[Evidence]:
     """The labels of each round that has any, with the pool as that round's model saw it."""
-    labels, row_of = state.labels, rows_of(ids, state.labels)
-    evidence = []
+    labels, evidence = state.labels, []
+    looked_at: Sequence[str] = ()
+    row_of = dict[str, int]()
     for drawn in state.rounds:
         told = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
         if told:
-            record = record_of(drawn)
+            record, ids = record_of(drawn), ids_of(drawn)
+            if ids is not looked_at:
+                looked_at, row_of = ids, rows_of(ids, labels)
             rows = np.array([row_of[each.item] for each in told], np.int64)
             codes = np.array([labels[each.item] for each in told], np.int8)
             evidence.append(Evidence(record.scores, record.embeddings, rows, codes))

@@ -46,7 +46,7 @@ class Landscape:
         self._drawn, self._ids, self._scores = drawn, ids, record.scores
         self._row_of = {item: row for row, item in enumerate(ids)}
         self._space = Space(record.embeddings)
-        self._labelled = [self._row_of[item] for item in state.labels]
+        self._labelled = [self._row_of[item] for item in state.labels if item in self._row_of]
         self._asked = [self._row_of[each.item] for each in drawn.asked]
         self._to_label = self._space.nearest(np.array(self._labelled, np.int64))
 

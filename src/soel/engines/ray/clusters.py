@@ -64,12 +64,13 @@ def compute_on(options: ClusterOptions, place: SessionFolder, profile: Profile) 
     from soel.engines.ray.storage import Storage
 
     config, pool, folder = place.config, place.pool, place.path.resolve()
-    root = folder / SHARDS if options.shared is None else f"{_whole(options.shared)}/soel-{config.session}"
+    name = SHARDS if len(place.pools) == 1 else f"{SHARDS}-{len(place.pools)}"
+    root = folder / name if options.shared is None else f"{_whole(options.shared)}/soel-{place.identity}"
     return RayCompute(
         Cluster(options.address, options.n_workers),
-        config.session,
-        FeatureFile(str(folder / "features.npy")),
-        FeatureShards(Storage(str(root)), config.session, len(pool), pool.shape[1]),
+        place.identity,
+        FeatureFile(str(place.home.resolve() / "features.npy")),
+        FeatureShards(Storage(str(root)), place.identity, len(pool), pool.shape[1]),
         Form(json.loads(json.dumps(profile.to_json())), config.seed, pool.shape[1]),
         is_cut_here=options.shared is not None,
     )

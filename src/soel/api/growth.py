@@ -1,0 +1,245 @@
+"""A session that lives on: more data for it, corrected data, items that leave.
+
+Every change makes a new pool from the one that holds: ids, features and origin of each item, beside the new data's own
+files. Features are made for new items only. A change that was overtaken by another one is made again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from soel.api.pool import needs_copy
+from soel.api.sources import read_encoder, read_rows_as, reading_of
+from soel.data.encoder import Encoder
+from soel.data.frame import as_frame
+from soel.data.reading.options import DEFAULT
+from soel.data.tables import copy_as_parquet
+from soel.durable import copy_whole, write_whole
+from soel.errors import DataError, SessionError
+from soel.features.source import is_media
+from soel.media.picture_pool import MEDIA, read_more_pictures
+from soel.scoring.streaming import Growth, as_note, draw_more, drawn_numbers
+from soel.session import Session, SessionFolder, SessionState
+from soel.session.digests import digest_of
+from soel.session.folder import STREAM
+from soel.session.pools import NewPool, PoolRef
+from soel.types import Floats, Progress
+
+MOST_TRIES = 20
+N_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class NewItems:
+    """Data on their way into a session. path: what is kept as their source. beside: files that are kept with it.
+
+    named: whether the ids are names that the data give; else they follow from the content.
+    """
+
+    ids: Sequence[str]
+    features: Floats
+    path: Path
+    name: str
+    named: bool
+    beside: dict[str, bytes]
+
+    def write(self, folder: Path) -> None:
+        """Keep the source and what goes with it."""
+        copy_whole(self.path, folder / f"source{self.path.suffix.lower()}")
+        for name, content in self.beside.items():
+            write_whole(folder / name, content)
+
+
+def add_data(
+    session: Session, data: str | Path, replace: bool = False, who: str = "owner", progress: Progress | None = None
+) -> PoolRef:
+    """Take in more rows, pictures or clips; returns what changed. Labels stay, and questions are about all from now on.
+
+    Columns are read as those of the session were. replace: items whose ids are known already take on the new content
+    and keep their labels; without it, they are an error. Where ids follow from the content, equal items count as new
+    ones without it, and as the same ones with it.
+    """
+    if session.folder.wholes:
+        return _add_to_sample(session, data, replace, who, progress)
+    with _read_new(session.folder, Path(data), progress) as new:
+        return _change(session, who, lambda state, place: _grown(state, place, new, replace))
+
+
+def remove_items(session: Session, items: Sequence[str], who: str = "owner") -> PoolRef:
+    """Take items out of the pool; what was said of them counts no more. Their events stay, and so do earlier pools."""
+    if not items:
+        raise SessionError("No item was named; give the ids of those to remove.")
+
+    def shrink(state: SessionState, place: SessionFolder) -> NewPool:
+        known, leaving = set(place.ids), set(items)
+        unknown = [item for item in items if item not in known]
+        if unknown:
+            raise SessionError(f"This session has no item {_shown(unknown)}; nothing was removed. Check the ids.")
+        keep = np.array([item not in leaving for item in place.ids])
+        ref = PoolRef(what="remove", n_removed=len(leaving))
+        return _taken(place, keep, ref, removed=sorted(leaving))
+
+    return _change(session, who, shrink)
+
+
+def _change(session: Session, who: str, make: Callable[[SessionState, SessionFolder], NewPool]) -> PoolRef:
+    """Make the new pool from what holds, until nobody was faster."""
+    for _ in range(MOST_TRIES):
+        state = session.state
+        held = session.change_pool(state, make(state, session.folder_with(state.pools)), who)
+        if held is not None:
+            return held
+    raise SessionError(f"{MOST_TRIES} times others changed the session meanwhile; nothing was changed. Try again.")
+
+
+@contextmanager
+def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> Iterator[NewItems]:
+    """Ids and features of new items, read as the session's own were."""
+    encoder = read_encoder(place)
+    with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
+        if (place.path / MEDIA).exists():
+            found = read_more_pictures(place, data, Path(folder), progress)
+            table = read_rows_as(found.path, replace(place.config, label_column=None), None)
+            features = encoder.encode(as_frame(found.features))
+            yield NewItems(table.ids.tolist(), features, found.path, data.name, found.named, {MEDIA: found.note})
+            return
+        if data.is_dir() or (data.is_file() and is_media(data)):
+            raise DataError(f"{data} holds pictures or parts, and the session's items are rows. Give a table.")
+        path = copy_as_parquet(data, Path(folder), DEFAULT) if needs_copy(data, DEFAULT) else data
+        table = read_rows_as(path, place.config, reading_of(place))
+        named = place.config.id_column is not None
+        yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {})
+
+
+def _grown(state: SessionState, place: SessionFolder, new: NewItems, replace_known: bool) -> NewPool:
+    """The pool with new items at its end, and with the content of known ones exchanged where that is wanted."""
+    row_of = {item: row for row, item in enumerate(place.ids)}
+    known = [item for item in new.ids if item in row_of]
+    if known and not replace_known:
+        _refuse_known(place, new, known)
+    ids = list(new.ids) if replace_known or new.named else _number_on(new.ids, {*row_of, *state.gone})
+    old = np.array([row for row, item in enumerate(ids) if item in row_of], np.int64)
+    fresh = np.array([row for row, item in enumerate(ids) if item not in row_of], np.int64)
+    n_items = len(place.ids) + len(fresh)
+    if len(fresh) and n_items > place.config.pool_rows:
+        raise SessionError(
+            f"The pool would have {n_items} items, more than its --pool-rows {place.config.pool_rows}. Start a session "
+            "on all the data, and take the answers over with --labels: it draws a fair sample of them."
+        )
+    number, at = len(place.pools) + 1, [row_of[ids[row]] for row in old]
+    features, rows = np.array(place.pool), np.array(place.rows)
+    features[at], rows[at] = new.features[old], [(number, row) for row in old] if len(old) else rows[at]
+    origin = np.stack([np.full(len(fresh), number), fresh], axis=1)
+    added = [ids[row] for row in fresh]
+    ref = PoolRef(what="add", data=new.name, n_added=len(added), n_replaced=len(old))
+    return NewPool(
+        [*place.ids, *added],
+        np.concatenate([features, new.features[fresh]]),
+        np.concatenate([rows, origin]),
+        ref,
+        returned=sorted(state.gone & set(added)),
+        write=new.write,
+    )
+
+
+def _refuse_known(place: SessionFolder, new: NewItems, known: Sequence[str]) -> None:
+    """Ids that are there already are an error; equal content is one only where a file brings nothing else."""
+    if new.named:
+        raise DataError(
+            f"{len(known)} of the {len(new.ids)} ids of {new.name} are in the session already, such as "
+            f"{_shown(known)}; nothing was added. For a corrected file, say --replace (in Python: replace=True)."
+        )
+    if len(known) == len(new.ids) or digest_of(new.path) in _source_digests(place):
+        raise DataError(f"All of {new.name} is in the session already; nothing was added.")
+
+
+def _source_digests(place: SessionFolder) -> set[str]:
+    """The digests of all sources that came in so far."""
+    every = [place.config.digests, *(pool.digests for pool in place.pools)]
+    return {digest for digests in every for name, digest in digests.items() if name.startswith("source")}
+
+
+def _number_on(ids: Sequence[str], taken: set[str]) -> list[str]:
+    """Ids from content, with the next free number for what equals an item that is there."""
+    free, given = set(taken), []
+    for item in ids:
+        digest, _, number = item.rpartition("-")
+        turn = int(number)
+        while f"{digest}-{turn}" in free:
+            turn += 1
+        free.add(f"{digest}-{turn}")
+        given.append(f"{digest}-{turn}")
+    return given
+
+
+def _add_to_sample(
+    session: Session, data: str | Path, replace_known: bool, who: str, progress: Progress | None
+) -> PoolRef:
+    """More data for a pool that is a sample: as if the sample had been drawn from all of them at once."""
+    place = session.folder
+    if replace_known:
+        raise SessionError("The pool is a sample of larger data, which are not copied; correct them and start anew.")
+    encoder = read_encoder(place)
+    name = Path(str(data)).name
+    with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
+        growth = draw_more(place, data, encoder, Path(folder), progress)
+        return _change(session, who, lambda state, now: _resampled(state, now, growth, encoder, name))
+
+
+def _resampled(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
+    """Items that are not among the drawn rows give way, but for those that were answered or are asked now."""
+    if len(place.wholes) + 1 != len(growth.wholes):
+        raise SessionError("Other data were added meanwhile; nothing was changed. Add these again.")
+    asked = set() if state.round is None else state.round.items
+    keep = np.isin(drawn_numbers(place), growth.drawn)
+    keep |= np.array([item in asked or item in state.answers for item in place.ids])
+    ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()))
+    pool = _taken(place, keep, ref)
+    if growth.path is None:
+        return replace(pool, write=_stream_writer(growth))
+    table = read_rows_as(growth.path, place.config, encoder.how)
+    ids = table.ids.tolist()
+    known = sorted(set(ids) & set(pool.ids))
+    if known:
+        raise DataError(
+            f"Ids of {name} are in the session already, such as {_shown(known)}; nothing was added. Give each row of "
+            "all data an id of its own."
+        )
+    origin = np.stack([np.full(len(ids), len(place.pools) + 1), np.arange(len(ids))], axis=1)
+    return NewPool(
+        [*pool.ids, *ids],
+        np.concatenate([pool.features, encoder.encode(table.frame)]),
+        np.concatenate([pool.rows, origin]),
+        replace(ref, n_added=len(ids)),
+        write=_stream_writer(growth),
+    )
+
+
+def _stream_writer(growth: Growth) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        if growth.path is not None:
+            copy_whole(growth.path, folder / "source.parquet")
+        write_whole(folder / STREAM, as_note(growth.wholes))
+
+    return write
+
+
+def _taken(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Sequence[str] = ()) -> NewPool:
+    """Some of the items, with what belongs to them."""
+    ids = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if stays]
+
+    def write(folder: Path) -> None:
+        if place.wholes:
+            write_whole(folder / STREAM, as_note(place.wholes))
+
+    return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
+
+
+def _shown(items: Sequence[str]) -> str:
+    return ", ".join(repr(item) for item in items[:N_SHOWN]) + (" and more" if len(items) > N_SHOWN else "")

@@ -1,0 +1,95 @@
+"""The items of a session as tables: each copy that came with a pool is read, and its rows put where they belong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from soel.data.columns import Column
+from soel.data.encoder import Encoder
+from soel.data.frame import Frame
+from soel.data.reading.kinds import TableReading
+from soel.data.tables import Table, read_table
+from soel.durable import explain
+from soel.errors import DamagedError, SchemaError
+from soel.media.picture_pool import MEDIA
+from soel.session import SessionConfig, SessionFolder
+
+_MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
+
+
+def read_encoder(place: SessionFolder) -> Encoder:
+    """How the session turns rows into features."""
+    try:
+        return Encoder.from_json(json.loads(place.checked(place.encoder.name).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise explain(error, place.encoder, "read") from error
+    except ValueError as error:
+        raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
+
+
+def read_items(place: SessionFolder) -> Table:
+    """The table of all items of a pool, in their order; a copy that changed is refused."""
+    reading = reading_of(place)
+    if len(place.pools) == 1:
+        return _read_part(place, reading)
+    numbers = [int(number) for number in np.unique(place.rows[:, 0])]
+    return _join(place, {number: _read_part(place.part(number), reading) for number in numbers})
+
+
+def reading_of(place: SessionFolder) -> TableReading | None:
+    """How the columns of the session's table are read; None for a list of pictures."""
+    return None if (place.path / MEDIA).exists() else read_encoder(place).how
+
+
+def read_rows_as(path: Path, config: SessionConfig, reading: TableReading | None) -> Table:
+    """A table read as the session's own was; the label column may be among its columns or not."""
+    dropped = reading is not None and reading.drop_duplicates
+    if config.label_column:
+        try:
+            return read_table(path, config.id_column, [config.label_column], reading=reading, drop_duplicates=dropped)
+        except SchemaError as error:
+            if config.label_column not in str(error):
+                raise
+    return read_table(path, config.id_column, (), reading=reading, drop_duplicates=dropped)
+
+
+def _read_part(part: SessionFolder, reading: TableReading | None) -> Table:
+    """What came with one pool."""
+    part.checked(part.source.name)
+    table = read_rows_as(part.source, part.config, reading)
+    if len(part.pools) == 1 and table.fingerprint != part.config.fingerprint:
+        raise DamagedError(f"{part.source} was changed after the session started; restore it from a copy.")
+    return table
+
+
+def _join(place: SessionFolder, tables: dict[int, Table]) -> Table:
+    """Rows of several tables in the order of the items. Rows without ids of their own keep those they were given."""
+    config, first = place.config, next(iter(tables.values()))
+    names = dict.fromkeys(name for table in tables.values() for name in table.frame.columns)
+    columns = {name: _gather(place, {n: t.frame.columns.get(name) for n, t in tables.items()}) for name in names}
+    excluded = {}
+    if config.label_column:
+        label = config.label_column
+        excluded[label] = _gather(place, {number: table.excluded.get(label) for number, table in tables.items()})
+    ids = np.empty(place.n_items, object)
+    ids[:] = place.ids
+    if config.id_column is not None:
+        ids = _gather(place, {number: table.ids for number, table in tables.items()})
+    frame = Frame(columns, first.frame.named, first.frame.reading)
+    return Table(frame, ids, config.fingerprint, config.source, excluded)
+
+
+def _gather(place: SessionFolder, found: Mapping[int, Column | None]) -> Column:
+    """One column of all items from those of the tables; rows of a table that lacks it are empty."""
+    kinds = {column.dtype for column in found.values() if column is not None}
+    kind = kinds.pop() if len(kinds) == 1 else np.dtype(object)
+    column: Column = np.full(place.n_items, _MISSING.get(kind.kind), kind)
+    for number, values in found.items():
+        here = place.rows[:, 0] == number
+        if values is not None:
+            column[here] = values[place.rows[here, 1]]
+    return column

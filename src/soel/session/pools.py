@@ -1,0 +1,108 @@
+"""The pool as it changes: what a session began with, and each change since, as the events name them.
+
+Files of a pool are never changed. A change writes a new folder, `pools/0002` say, and then one event that names it:
+without the event, the folder is nothing. So a crash in between leaves the session as it was, and the pool of any
+earlier moment can still be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.types import Floats
+
+ROWS = "rows.npy"
+
+
+@dataclass(frozen=True)
+class PoolRef:
+    """One state of the pool. number: 1 for what the session began with. since: the number of its event.
+
+    folder: inside the session's, empty for its own. n_items: None for what the config says. digests: of the folder's
+    files. what: 'add' or 'remove'. data: the name of what was added. n_added, n_replaced, n_removed: items.
+    n_displaced: items that gave way, so that the pool stays a fair sample of all rows.
+    """
+
+    number: int = 1
+    folder: str = ""
+    n_items: int | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
+    since: int = 0
+    what: str = ""
+    data: str = ""
+    n_added: int = 0
+    n_replaced: int = 0
+    n_removed: int = 0
+    n_displaced: int = 0
+
+    def body(self, after: int, removed: Sequence[str], returned: Sequence[str]) -> dict[str, Any]:
+        """The change as it is stored. after: the last event that was known. removed, returned: ids that leave, and
+        that left before and are there again.
+        """
+        plain = {name: value for name, value in vars(self).items() if name != "since"}
+        return plain | {
+            "digests": dict(self.digests),
+            "after": after,
+            "removed": list(removed),
+            "returned": list(returned),
+        }
+
+
+FIRST = PoolRef()
+
+
+def _write_nothing(folder: Path) -> None:
+    """For a change that brings no data."""
+
+
+@dataclass(frozen=True)
+class NewPool:
+    """What the pool is to be. ids, features (N, d), rows (N, 2) as `SessionFolder.rows`: of all items, in order.
+
+    ref: what, data and numbers of the change; the rest is filled in. removed, returned: see `PoolRef.body`.
+    write: writes what came with the change (the source, its notes) into the new folder.
+    """
+
+    ids: Sequence[str]
+    features: Floats
+    rows: np.ndarray
+    ref: PoolRef
+    removed: Sequence[str] = ()
+    returned: Sequence[str] = ()
+    write: Callable[[Path], None] = _write_nothing
+
+
+@dataclass(frozen=True)
+class PoolChange:
+    """A pool event as it was read. after: the last event that its writer knew. removed, returned: item ids."""
+
+    pool: PoolRef
+    after: int
+    removed: frozenset[str]
+    returned: frozenset[str]
+
+
+def read_change(body: Mapping[str, Any], number: int) -> PoolChange:
+    """The change that a stored body describes. number: of its event."""
+    pool = PoolRef(
+        int(body["number"]),
+        str(body["folder"]),
+        int(body["n_items"]),
+        {str(name): str(digest) for name, digest in body["digests"].items()},
+        number,
+        str(body["what"]),
+        str(body["data"]),
+        **{name: int(body[name]) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")},
+    )
+    removed, returned = (frozenset(map(str, body[name])) for name in ("removed", "returned"))
+    return PoolChange(pool, int(body["after"]), removed, returned)
+
+
+def pool_at(pools: Sequence[PoolRef], after: int | None) -> tuple[PoolRef, ...]:
+    """The pools that were known after this event, the one that held then last; None: a step of an older release."""
+    return tuple(pool for pool in pools if pool.since <= (after or 0))
