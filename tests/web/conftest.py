@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from soel.api import sessions
 from soel.jobs.background import JobStatus
+from soel.jobs.background_task import add_upload
 from soel.report.outcome import keep_outcome
 from soel.session import Session, SessionOptions
 from soel.web.app import create_app
@@ -67,6 +68,10 @@ class PromptWork:
             if what == "fit":
                 self.session.fit()
             keep_outcome(self.session)
+
+    def add(self, upload: str, replace: bool, who: str) -> None:
+        self.steps.append("add")
+        add_upload(self.session, upload, replace, who)
 
     def progress(self) -> JobStatus | None:
         return self.state

@@ -24,6 +24,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/guideline": {"text": "Be fair."},
     "/api/invitations": {"name": "Cy"},
     "/api/revocations": {"name": "Nobody"},
+    "/api/data": {"upload": "0" * 16},
+    "/api/description": {"name": "Pumps", "description": ""},
 }
 WITH_ITEM = ("/api/answers", "/api/notes", "/api/decisions")
 

@@ -22,14 +22,14 @@ from soel.session import SessionFolder
 from soel.stores import postgres
 from soel.stores.event_stores import IN_FOLDER, child_environment
 
-STEPS = ("ask", "fit", "look")
+STEPS = ("ask", "fit", "look", "add")
 LOCK, LOG = ".work.lock", "work.log"
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How far a step is. what: 'ask', 'fit' or a part of a creation. done of total, in the step's own units.
+    """How far a step is. what: 'ask', 'fit', 'add' or a part of a creation. done of total, in the step's own units.
 
     error: why it ended early.
     """
@@ -51,18 +51,23 @@ class Background:
         """Begin a step: 'ask' draws a round of `n` (default: the whole budget), 'fit' trains and looks at the pool."""
         start(self._folder, what, n, self._store)
 
+    def add(self, upload: str, replace: bool, who: str) -> None:
+        """Begin to take what was uploaded into the session."""
+        more = json.dumps({"upload": upload, "replace": replace, "who": who})
+        start(self._folder, "add", None, self._store, more)
+
     def progress(self) -> JobStatus | None:
         """The step that runs, or the last one if it ended early; None when all is well and quiet."""
         return progress(self._folder)
 
 
-def start(folder: Path, what: str, n: int | None = None, store: str | None = None) -> int:
-    """Begin a step in a process of its own and return its process id. One runs at a time."""
+def start(folder: Path, what: str, n: int | None = None, store: str | None = None, more: str = "") -> int:
+    """Begin a step in a process of its own and return its process id. One runs at a time. more: what 'add' adds."""
     if what not in STEPS:
         raise ConfigError(f"{what!r} is not a step for the background. Use one of: {', '.join(STEPS)}.")
     place = SessionFolder(Path(folder).resolve())
     _ = place.config  # says first that a folder is no session
-    return begin(place, what, ["soel.jobs.background_task", str(place.path), what, str(n or "")], store)
+    return begin(place, what, ["soel.jobs.background_task", str(place.path), what, str(n or ""), more], store)
 
 
 def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | None) -> int:

@@ -1,7 +1,8 @@
-"""What the process behind `background` does, given FOLDER STEP N STORE."""
+"""What the process behind `background` does, given FOLDER STEP N MORE STORE."""
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from collections.abc import Sequence
@@ -9,10 +10,14 @@ from contextlib import closing
 from pathlib import Path
 
 from soel.api import sessions
+from soel.api.growth import add_data
 from soel.errors import SoelError
 from soel.jobs.background import JobStatus, write_progress
+from soel.jobs.uploads import Uploads
+from soel.media.picture_pool import MEDIA
 from soel.session import Session, SessionFolder
 from soel.session.draw import find_candidates
+from soel.types import Progress
 
 PAUSE = 0.2  # seconds between two reports of progress
 
@@ -32,18 +37,22 @@ class Reporter:
 
 def run(words: Sequence[str]) -> int:
     """Take one step and write down how it ended."""
-    folder, what, n, store = words
+    folder, what, n, more, store = words
     place = SessionFolder(Path(folder))
-    error = _attempt(place, what, int(n) if n else None, store or None)
+    error = _attempt(place, what, int(n) if n else None, more, store or None)
     write_progress(place, JobStatus(what, False, error=error))
     return 1 if error else 0
 
 
-def _attempt(place: SessionFolder, what: str, n: int | None, store: str | None) -> str:
+def _attempt(place: SessionFolder, what: str, n: int | None, more: str, store: str | None) -> str:
     """Take the step; returns what went wrong, or nothing."""
     try:
         with closing(sessions.open_session(place.path, store)) as session:
-            take_step(session, what, n, Reporter(place, what))
+            report = Reporter(place, what)
+            if what == "add":
+                add_upload(session, **json.loads(more), progress=report)
+            else:
+                take_step(session, what, n, report)
     except Exception as error:
         return in_words(error)
     return ""
@@ -54,6 +63,20 @@ def in_words(error: Exception) -> str:
     traceback.print_exception(error)
     known = isinstance(error, SoelError | OSError)
     return str(error) if known else f"This is a bug: {type(error).__name__}: {error}."
+
+
+def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
+    """Take what a browser has sent into the session, and look at the grown pool with the last model."""
+    from soel.report.outcome import keep_outcome
+
+    uploads = Uploads(session.folder.path)
+    add_data(session, uploads.data(upload), replace, who, progress)
+    if (session.folder.path / MEDIA).exists():
+        uploads.keep(upload)
+    else:
+        uploads.remove(upload)
+    if session.state.fit is not None:
+        keep_outcome(session)
 
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:

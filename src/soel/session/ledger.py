@@ -173,7 +173,7 @@ class Ledger:
         """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or
         a question or an answer about an item that was to give way.
         """
-        change: PoolChange = _read(event, lambda body: read_change(body, event.number))
+        change: PoolChange = _read(event, lambda body: read_change(body, event.number, event.who, event.at))
         if change.pool.number > len(self._pools) + 1:
             raise SessionError(
                 f"Pool {change.pool.number} is stored after pool {len(self._pools)}: events are missing. "

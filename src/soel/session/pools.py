@@ -25,7 +25,7 @@ class PoolRef:
 
     folder: inside the session's, empty for its own. n_items: None for what the config says. digests: of the folder's
     files. what: 'add' or 'remove'. data: the name of what was added. n_added, n_replaced, n_removed: items.
-    n_displaced: items that gave way, so that the pool stays a fair sample of all rows.
+    n_displaced: items that gave way, so that the pool stays a fair sample of all rows. who, at: of its event.
     """
 
     number: int = 1
@@ -39,12 +39,14 @@ class PoolRef:
     n_replaced: int = 0
     n_removed: int = 0
     n_displaced: int = 0
+    who: str = ""
+    at: str = ""
 
     def body(self, after: int, removed: Sequence[str], returned: Sequence[str]) -> dict[str, Any]:
         """The change as it is stored. after: the last event that was known. removed, returned: ids that leave, and
         that left before and are there again.
         """
-        plain = {name: value for name, value in vars(self).items() if name != "since"}
+        plain = {name: value for name, value in vars(self).items() if name not in ("since", "who", "at")}
         return plain | {
             "digests": dict(self.digests),
             "after": after,
@@ -87,8 +89,8 @@ class PoolChange:
     returned: frozenset[str]
 
 
-def read_change(body: Mapping[str, Any], number: int) -> PoolChange:
-    """The change that a stored body describes. number: of its event."""
+def read_change(body: Mapping[str, Any], number: int, who: str, at: str) -> PoolChange:
+    """The change that a stored body describes. number, who, at: of its event."""
     pool = PoolRef(
         int(body["number"]),
         str(body["folder"]),
@@ -98,6 +100,8 @@ def read_change(body: Mapping[str, Any], number: int) -> PoolChange:
         str(body["what"]),
         str(body["data"]),
         **{name: int(body[name]) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")},
+        who=who,
+        at=at,
     )
     removed, returned = (frozenset(map(str, body[name])) for name in ("removed", "returned"))
     return PoolChange(pool, int(body["after"]), removed, returned)

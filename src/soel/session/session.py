@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +40,22 @@ class Session(Labelling):
     def __init__(self, folder: Path | SessionFolder, store: Store, make_engine: Callable[[], Engine]) -> None:
         super().__init__(folder, store)
         self._make_engine = make_engine
-        self._engine: tuple[int, Engine] | None = None
+        self._n_pools = 0
         self._landscape: Landscape | None = None
 
     @property
+    def state(self) -> SessionState:
+        """Where the session stands."""
+        state = super().state
+        if len(state.pools) != self._n_pools:  # the engine may keep a part of the pool, so another one is made
+            self._n_pools = len(state.pools)
+            self.__dict__.pop("engine", None)
+        return state
+
+    @cached_property
     def engine(self) -> Engine:
-        """What computes; made anew where the pool has changed, of which it may keep a part."""
-        number = len(self.state.pools)
-        if self._engine is None or self._engine[0] != number:
-            self._engine = (number, self._make_engine())
-        return self._engine[1]
+        """What computes."""
+        return self._make_engine()
 
     def ask(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open questions; where there are none, a new round of `n` is drawn and stored first."""

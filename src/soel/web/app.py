@@ -16,6 +16,7 @@ from starlette.templating import Jinja2Templates
 
 from soel.web import (
     routes_auth,
+    routes_data,
     routes_items,
     routes_label,
     routes_pages,
@@ -37,7 +38,7 @@ from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
-ROUTES = (routes_auth, routes_pages, routes_label, routes_items, routes_results, routes_team)
+ROUTES = (routes_auth, routes_pages, routes_label, routes_items, routes_results, routes_team, routes_data)
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
@@ -51,6 +52,7 @@ def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
         Results(view_model),
         ItemList(view_model.session.ids, view_model.items),
         Insight(view_model.session),
+        pool=view_model.session.state.pool.number,
     )
     return _assemble(app, auth, site, ROUTES)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, cast
 
 from fastapi import Depends, Request
@@ -55,6 +55,7 @@ class Context(BaseContext):
     results: Results
     items: ItemList
     insight: Insight
+    pool: int = field(default=1, kw_only=True)
 
 
 def base_context(request: Request) -> BaseContext:
@@ -63,8 +64,14 @@ def base_context(request: Request) -> BaseContext:
 
 
 def context(request: Request) -> Context:
-    """What the app of a session is made of."""
-    return cast(Context, request.app.state.context)
+    """What the app of a session is made of; what is kept of the items is made anew when their pool has changed."""
+    held = cast(Context, request.app.state.context)
+    session = held.view_model.session
+    number = session.state.pool.number
+    if held.pool != number:
+        items = ItemList(session.ids, held.view_model.items)
+        held = request.app.state.context = replace(held, items=items, insight=Insight(session), pool=number)
+    return held
 
 
 def view_model(request: Request) -> ViewModel:

@@ -100,7 +100,7 @@ class ItemList:
 
     def _labelled(self, seen: SessionState) -> Bools:
         labelled = np.zeros(len(self.ids), bool)
-        labelled[[self.row_of[item] for item in seen.labels]] = True
+        labelled[[self.row_of[item] for item in seen.labels if item in self.row_of]] = True
         return labelled
 
     def _by_answer(self, wanted: Selection, seen: SessionState, labelled: Bools) -> Bools:
@@ -116,7 +116,7 @@ class ItemList:
 
     def _mask(self, items: Sequence[str]) -> Bools:
         mask = np.zeros(len(self.ids), bool)
-        mask[[self.row_of[item] for item in items]] = True
+        mask[[self.row_of[item] for item in items if item in self.row_of]] = True
         return mask
 
     def _by_column(self, wanted: Selection) -> Bools:

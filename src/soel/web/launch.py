@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.api import sessions
+from soel.api.sources import read_items
 from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.jobs.background import Background
@@ -19,6 +20,7 @@ from soel.session import Session
 from soel.validation import check_distinct
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
+from soel.web.current_view import CurrentView
 from soel.web.media_view import MediaView
 from soel.web.ports import ItemView
 from soel.web.preparation import OnProgress, Preparation, SwitchingApp
@@ -72,11 +74,14 @@ def open_auth(creation: Creation) -> Auth:
 
 
 def view_of(session: Session) -> ItemView:
-    """How the items of a session are shown."""
-    media = open_media(session.folder)
-    if media is not None:
-        return MediaView(media)
-    return TableView(session.ids, lambda: sessions.read_source(session).frame)
+    """How the items of a session are shown, those that are added later as well."""
+    return CurrentView(session, _view_now)
+
+
+def _view_now(session: Session) -> ItemView:
+    place = session.folder
+    media = open_media(place)
+    return TableView(place.ids, lambda: read_items(place).frame) if media is None else MediaView(media)
 
 
 def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:

@@ -30,7 +30,7 @@ class Results:
 
     def __init__(self, view_model: ViewModel) -> None:
         self._view_model = view_model
-        self._held: tuple[str, Outcome] | None = None
+        self._held: tuple[tuple[str, int], Outcome] | None = None
 
     def findings(self) -> FitResults:
         """Everything about the last fit."""
@@ -44,11 +44,12 @@ class Results:
         state = state or self._view_model.session.state
         if state.fit is None:
             raise SessionError("There are no results yet; label the open items first.")
-        if self._held is None or self._held[0] != state.fit.model.fingerprint:
+        seen = (state.fit.model.fingerprint, state.pool.number)
+        if self._held is None or self._held[0] != seen:
             outcome = read_outcome(self._view_model.session)
             if outcome is None:
                 raise SessionError("The results of the last training are still being prepared; try again in a moment.")
-            self._held = (state.fit.model.fingerprint, outcome)
+            self._held = (seen, outcome)
         return self._held[1]
 
     def latest(self) -> Outcome | None:

@@ -210,7 +210,7 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         n_left=state.n_left,
         n_labels=len(seen.labels),
         n_anomalies=seen.n_anomalies,
-        n_items=view_model.session.config.n_items,
+        n_items=view_model.session.folder.n_items,
         open=list(overview.open),
         mine=list(overview.mine),
         can_undo=bool(state.undoable.get(user.name)),

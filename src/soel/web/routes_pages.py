@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from soel.media.picture_pool import MEDIA
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
@@ -17,6 +18,7 @@ PAGES = {
     "/review": "review.html",
     "/results": "results.html",
     "/team": "team.html",
+    "/data": "data.html",
 }
 ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 
@@ -24,7 +26,10 @@ ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
-    context: dict[str, Any] = {"user": user, "here": path, "source": session.config.source.removesuffix(ITEMS)}
+    source = session.state.name or session.config.source.removesuffix(ITEMS)
+    context: dict[str, Any] = {"user": user, "here": path, "source": source}
+    if path == "/data":
+        context |= {"pictures": (session.folder.path / MEDIA).exists()}
     if path == "/":
         text = session.guidelines
         context |= {"guideline_text": text, "guideline": render(text or texts("label.no_guideline"))}

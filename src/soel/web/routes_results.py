@@ -32,7 +32,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, t
     return ResultsOut(
         share=ShareOut(value=estimate.value, low=estimate.low, high=estimate.high),
         threshold=findings.outcome.threshold,
-        n_items=view_model.session.config.n_items,
+        n_items=view_model.session.folder.n_items,
         n_labels=len(seen.labels),
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
@@ -49,8 +49,8 @@ def read_map(results: ResultsDep, _user: UserDep) -> Response:
 @router.get("/row")
 def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query(ge=0, le=2**31)]) -> RowOut:
     """The id of the item in a row of the map."""
-    if row >= view_model.session.config.n_items:
-        raise UnknownItemError(f"This session has {view_model.session.config.n_items} items, none in row {row}.")
+    if row >= view_model.session.folder.n_items:
+        raise UnknownItemError(f"This session has {view_model.session.folder.n_items} items, none in row {row}.")
     return RowOut(item=view_model.session.ids[row])
 
 

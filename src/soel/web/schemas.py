@@ -72,6 +72,20 @@ class MoreIn(Message):
     n: Annotated[int, Field(ge=1, le=1000)] = 10
 
 
+class AddIn(Message):
+    """upload: which files, by the digits they were sent under. replace: whether known items take on new content."""
+
+    upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    replace: bool = False
+
+
+class DescriptionIn(Message):
+    """What the session is called, and what it is about."""
+
+    name: Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NAME)]
+    description: Guidelines
+
+
 class TrainIn(Message):
     """despite_disputes: whether items that people disagree on may be left out."""
 
@@ -110,6 +124,38 @@ class WorkOut(BaseModel):
     done: int
     total: int
     error: str = ""
+
+
+class UploadOut(BaseModel):
+    """How many bytes of the file are here."""
+
+    size: int
+
+
+class ChangeOut(BaseModel):
+    """What came in or left. n_displaced: items that gave way, so that the pool stays a fair sample."""
+
+    data: str
+    at: str
+    who: str
+    n_added: int = 0
+    n_replaced: int = 0
+    n_removed: int = 0
+    n_displaced: int = 0
+
+
+class DataOut(BaseModel):
+    """What the session is called and what it holds. n_rows: of the data that the items are a sample of, else null."""
+
+    name: str
+    description: str
+    n_items: int
+    n_rows: int | None
+    n_open: int
+    n_labels: int
+    budget: int
+    changes: list[ChangeOut]
+    work: WorkOut | None
 
 
 class PreparationOut(BaseModel):

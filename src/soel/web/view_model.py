@@ -6,11 +6,11 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.jobs.background import JobStatus
+from soel.jobs.uploads import Uploads
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
@@ -34,6 +34,9 @@ class Work(Protocol):
 
         'ask' draws a round of `n`, 'fit' trains and looks at the pool, 'look' only looks at it with the last model.
         """
+
+    def add(self, upload: str, replace: bool, who: str) -> None:
+        """Begin to take what was uploaded into the session."""
 
     def progress(self) -> JobStatus | None:
         """The step that runs, or the last one if it failed; None when all is well and quiet."""
@@ -77,10 +80,8 @@ class ViewModel:
     def __init__(self, session: Session, items: ItemView, work: Work) -> None:
         self.session, self.items, self._work = session, items, work
         self._starting, self._storage = threading.Lock(), Storage(session.folder.path)
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.session.ids)
+        self._known: tuple[int, frozenset[str]] = (0, frozenset())
+        self.uploads = Uploads(session.folder.path)
 
     def warm_up(self) -> None:
         """Read what the first item needs, while a browser opens. What goes wrong is said when it is asked for."""
@@ -91,7 +92,10 @@ class ViewModel:
 
     def check(self, item: str) -> str:
         """The id, if the session has such an item: everything is served by id from this list."""
-        if item not in self._known:
+        pools = self.session.state.pools
+        if self._known[0] != len(pools):
+            self._known = (len(pools), frozenset(self.session.folder_with(pools).ids))
+        if item not in self._known[1]:
             raise UnknownItemError(f"This session has no item {item[:80]!r}. Check the id.")
         return item
 
@@ -195,6 +199,17 @@ class ViewModel:
                 self.session.extend(n - state.n_left, owner.name)
             self._work.start("ask", n)
 
+    def progress(self) -> JobStatus | None:
+        """What the machine is doing."""
+        return self._work.progress()
+
+    def add(self, owner: User, upload: str, replace: bool) -> None:
+        """Take what was uploaded into the session."""
+        with self._starting:
+            self._check_idle()
+            self.uploads.data(upload)  # says first that nothing was sent
+            self._work.add(upload, replace, owner.name)
+
     def _check_idle(self) -> None:
         progress = self._work.progress()
         if progress is not None and progress.running:
@@ -203,7 +218,7 @@ class ViewModel:
     def why(self, item: str, texts: Texts = ENGLISH) -> tuple[str, ...]:
         """Why an item was asked about, in sentences. Apart from the item: it takes a look at the whole pool."""
         try:
-            return why_words(self.session.why(item), self.session.config.n_items, self.items.title, texts)
+            return why_words(self.session.why(item), self.session.folder.n_items, self.items.title, texts)
         except UnknownItemError:
             raise
         except SessionError:
@@ -223,7 +238,7 @@ def _stage(state: SessionState, turn: tuple[str, ...], progress: JobStatus | Non
     if turn:
         return "label"
     if progress is not None and progress.running:
-        return "preparing" if progress.what == "ask" else "training"
+        return "training" if progress.what in ("fit", "look") else "preparing"
     if state.open:
         return "waiting"
     return "done" if state.rounds else "preparing"

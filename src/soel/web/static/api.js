@@ -17,7 +17,7 @@ export const tab = (() => {
   return name;
 })();
 
-async function send(path, options) {
+export async function send(path, options) {
   let response;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });

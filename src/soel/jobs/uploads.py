@@ -1,0 +1,78 @@
+"""Data that a browser sends for a session: piece by piece into a folder of their own, until they are added.
+
+A folder that carries our mark was not taken in yet, and gives way to the next upload. Tables are copied when they are
+added; pictures stay here, because they are looked at later.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from soel.durable import MARK, mark, private_folder, remove_marked, telling
+from soel.errors import ConfigError, DataError, SessionError
+
+FOLDER, FILES = "uploads", "files"
+MOST_BYTES = 4 << 30
+LONGEST_FILE_NAME = 200
+TOKEN = re.compile(r"[0-9a-f]{16}")
+_ODD = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069]')
+
+
+class Uploads:
+    """The uploads of one session. An upload is known by 16 hexadecimal digits that the browser made up."""
+
+    def __init__(self, session: Path) -> None:
+        self._root = Path(session) / FOLDER
+
+    def write(self, upload: str, name: str, at: int, piece: bytes) -> int:
+        """Put a piece of a file where the last one ended; returns where this one does. The first makes room for it."""
+        place = self._place(upload) / FILES / _check_name(name)
+        with telling(place):
+            if not place.parent.exists():
+                self._begin(upload)
+            size = place.stat().st_size if place.exists() else 0
+            if at != size:
+                raise SessionError(f"{name} is here up to byte {size}, and a piece came for byte {at}. Send it again.")
+            if size + len(piece) > MOST_BYTES:
+                raise DataError(f"{name} is larger than {MOST_BYTES >> 30} GiB; add it with `soel add` instead.")
+            with place.open("ab") as file:
+                file.write(piece)
+        return size + len(piece)
+
+    def data(self, upload: str) -> Path:
+        """What was sent: one file as a file, several as a folder."""
+        folder = self._place(upload) / FILES
+        files = sorted(folder.iterdir()) if folder.is_dir() else []
+        if not files:
+            raise SessionError("Nothing was sent; choose a file first.")
+        return files[0] if len(files) == 1 else folder
+
+    def keep(self, upload: str) -> None:
+        """These stay: the session looks at them."""
+        (self._place(upload) / MARK).unlink(missing_ok=True)
+
+    def remove(self, upload: str) -> None:
+        """These are not needed any more."""
+        remove_marked(self._place(upload))
+
+    def _begin(self, upload: str) -> None:
+        """Make room for a new upload; what was sent before and never added goes."""
+        private_folder(self._root)
+        for other in self._root.iterdir():
+            remove_marked(other)
+        private_folder(self._place(upload))
+        mark(self._place(upload))
+        private_folder(self._place(upload) / FILES)
+
+    def _place(self, upload: str) -> Path:
+        if not TOKEN.fullmatch(upload):
+            raise ConfigError("An upload is known by 16 hexadecimal digits.")
+        return self._root / upload
+
+
+def _check_name(name: str) -> str:
+    """A plain name of a file, which can lead nowhere else."""
+    if not name.strip(". ") or name.startswith(".") or _ODD.search(name) or len(name.encode()) > LONGEST_FILE_NAME:
+        raise DataError(f"{name[:80]!r} cannot be the name of a file here; rename it.")
+    return name

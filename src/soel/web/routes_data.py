@@ -1,0 +1,78 @@
+"""The API behind the data page: what the session holds, what it is called, and more data for it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+
+from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES
+from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
+from soel.web.schemas import AddIn, ChangeOut, DataOut, DescriptionIn, UploadOut, WorkOut
+from soel.web.view_model import ViewModel
+
+router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
+Token = Annotated[
+    str, Query(pattern="^[0-9a-f]{16}$", description="Made up by the sender, one for all files of a call")
+]
+FileName = Annotated[str, Query(min_length=1, max_length=LONGEST_FILE_NAME, description="The file's plain name")]
+At = Annotated[int, Query(ge=0, le=MOST_BYTES, description="The byte that the piece begins with")]
+Piece = Annotated[bytes, Body(media_type="application/octet-stream")]
+
+
+@router.get("/data")
+def read_data(view_model: ViewModelDep, _user: UserDep) -> DataOut:
+    """What the session is called, what it holds and how it came in."""
+    return _data_out(view_model)
+
+
+@router.post("/uploads")
+def send_piece(
+    view_model: ViewModelDep, _owner: OwnerDep, upload: Token, name: FileName, at: At, piece: Piece
+) -> UploadOut:
+    """A piece of a file that is to be added: small requests, so that no limit has to be widened."""
+    return UploadOut(size=view_model.uploads.write(upload, name, at, piece))
+
+
+@router.post("/data")
+def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+    """Take what was sent into the session, in the background."""
+    view_model.add(owner, message.upload, message.replace)
+    return _data_out(view_model)
+
+
+@router.put("/description")
+def describe(message: DescriptionIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+    """Call the session something; the owner's right."""
+    view_model.session.describe(message.name, message.description, owner.name)
+    return _data_out(view_model)
+
+
+def _data_out(view_model: ViewModel) -> DataOut:
+    session, progress = view_model.session, view_model.progress()
+    state, config = session.state, session.config
+    place = session.folder_with(state.pools)
+    first = ChangeOut(data=config.source, at=config.created, who="", n_added=config.n_items)
+    later = [
+        ChangeOut(
+            data=pool.data,
+            at=pool.at,
+            who=pool.who,
+            n_added=pool.n_added,
+            n_replaced=pool.n_replaced,
+            n_removed=pool.n_removed,
+            n_displaced=pool.n_displaced,
+        )
+        for pool in state.pools[1:]
+    ]
+    return DataOut(
+        name=state.name,
+        description=state.description,
+        n_items=place.n_items,
+        n_rows=place.n_rows,
+        n_open=len(state.open),
+        n_labels=state.n_spent,
+        budget=state.budget,
+        changes=[first, *later],
+        work=None if progress is None else WorkOut.model_validate(vars(progress)),
+    )

@@ -1,0 +1,113 @@
+// What the session is called, what it holds, more data for it, and more questions.
+
+import { get, persist, post, send, wait } from "./api.js";
+import { apart, find, make, retrying, say, status, tell } from "./dom.js";
+import { language, number, percent, t } from "./text.js";
+
+const PIECE = 192 * 1024; // below the limit of a request
+const isOwner = find("add") !== null;
+const COUNTS = { n_added: "data.n_added", n_replaced: "data.n_replaced", n_removed: "data.n_removed", n_displaced: "data.n_displaced" };
+
+function change(entry, at) {
+  const words = Object.entries(COUNTS).filter(([name]) => entry[name] > 0).map(([name, key]) => t(key, { n: entry[name] }));
+  const what = entry.data ? apart(entry.data) : t("data.removed_name");
+  const when = new Date(entry.at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+  const cells = [words.join(", "), when, at === 0 ? t("data.start") : apart(entry.who)];
+  return make("tr", {}, make("th", { scope: "row" }, what), ...cells.map((cell) => make("td", {}, cell)));
+}
+
+function show(data, withText = true) {
+  if (withText && isOwner) [find("name").value, find("description").value] = [data.name, data.description];
+  else if (!isOwner) [find("name").textContent, find("description").textContent] = [data.name, data.description];
+  const rows = data.n_rows === null ? "" : ` ${t("data.rows", { n: data.n_rows })}`;
+  find("items").textContent = t("data.items", { n: data.n_items }) + rows;
+  find("changes").replaceChildren(...data.changes.map(change));
+  if (!isOwner) return;
+  const open = data.n_open > 0 ? ` ${t("data.open", { n: data.n_open })}` : "";
+  find("budget").textContent = t("data.budget", { n: number(data.n_labels), budget: number(data.budget) }) + open;
+  const busy = Boolean(data.work?.running);
+  find("ask").disabled = busy || data.n_open > 0;
+  find("send").disabled = busy;
+  if (busy) showProgress(t(`work.${["ask", "fit", "look", "add"].includes(data.work.what) ? data.work.what : "other"}`), data.work);
+}
+
+function showProgress(words, { done, total }) {
+  find("adding").hidden = find("adding-bar").hidden = false;
+  if (find("adding").textContent !== words) find("adding").textContent = words;
+  if (total > 0) [find("adding-bar").max, find("adding-bar").value] = [total, done];
+  else find("adding-bar").removeAttribute("value");
+}
+
+function endProgress(words) {
+  find("adding-bar").hidden = true;
+  find("adding").hidden = false;
+  find("adding").textContent = words;
+}
+
+async function sendFile(upload, file) {
+  for (let at = 0; at === 0 || at < file.size; at += PIECE) {
+    const query = new URLSearchParams({ upload, name: file.name, at });
+    const headers = { "content-type": "application/octet-stream" };
+    await send(`/api/uploads?${query}`, { method: "POST", headers, body: file.slice(at, at + PIECE) });
+    const done = Math.min(at + PIECE, file.size);
+    showProgress(t("data.sending", { name: file.name, share: percent(file.size ? done / file.size : 1) }), { done, total: file.size });
+  }
+}
+
+// Watches work that runs until it ends; says what came of it.
+async function watch() {
+  for (;;) {
+    const data = await persist(() => get("/api/data"), retrying);
+    show(data, false);
+    if (!data.work?.running) return data;
+    await wait(400);
+  }
+}
+
+async function add() {
+  const upload = Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.toString(16).padStart(2, "0")).join("");
+  for (const file of find("files").files) await sendFile(upload, file);
+  await post("/api/data", { upload, replace: find("replace").checked });
+  const data = await watch();
+  const words = data.work?.error || t("data.added", { n: data.n_items });
+  endProgress(words);
+  if (!data.work?.error) find("add").reset();
+}
+
+function act(form, task) {
+  find(form)?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = find(form).querySelector("button");
+    button.disabled = true;
+    try {
+      await task();
+    } catch (error) {
+      if (form === "add") endProgress(error.message);
+      tell(error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+act("add", add);
+act("about", async () => {
+  show(await post("/api/description", { name: find("name").value, description: find("description").value }, "PUT"));
+  status(t("data.saved"), "saved");
+  say(t("data.saved"));
+});
+act("questions", async () => {
+  await post("/api/more", { n: Number(find("n").value) });
+  location.assign("/");
+});
+
+try {
+  const data = await persist(() => get("/api/data"), retrying);
+  show(data);
+  if (isOwner && data.work?.running) {
+    const done = await watch();
+    endProgress(done.work?.error || t("data.added", { n: done.n_items }));
+  }
+} catch (error) {
+  tell(error);
+}

@@ -1,0 +1,119 @@
+"""The data page: what the session holds, names, uploads piece by piece, and what they change for everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from soel.errors import DataError, SessionError
+from soel.jobs import uploads as uploads_module
+from soel.jobs.uploads import Uploads
+from tests.web.conftest import N_ITEMS, MakePage, Page
+from tests.web.sample_data import write_pumps
+
+UPLOAD = "0123456789abcdef"
+
+
+def more_pumps(folder: Path, n_rows: int = 5) -> bytes:
+    """Rows like those of the page's table, under ids of their own."""
+    write_pumps(folder / "more.csv", n_rows, 1)
+    text = (folder / "more.csv").read_text()
+    head, *rows = text.splitlines()
+    return "\n".join([head, *(f"new-{row}" for row in rows)]).encode()
+
+
+def send(page: Page, content: bytes, name: str = "march.csv", piece: int = 200) -> None:
+    for at in range(0, len(content), piece):
+        answer = page.client.post(
+            "/api/uploads",
+            params={"upload": UPLOAD, "name": name, "at": at},
+            content=content[at : at + piece],
+            headers={"content-type": "application/octet-stream"},
+        )
+        assert answer.status_code == 200, answer.text
+
+
+def test_what_was_sent_is_added_and_every_page_knows_it(make_page: MakePage, tmp_path: Path) -> None:
+    page = make_page()
+    page.label_all()
+    assert page.get("/api/results")["n_items"] == N_ITEMS
+    assert page.get("/api/items")["total"] == N_ITEMS
+    send(page, more_pumps(tmp_path))
+    data = page.post("/api/data", upload=UPLOAD)
+    assert data["n_items"] == N_ITEMS + 5
+    assert [(each["data"], each["n_added"]) for each in data["changes"]] == [("pumps.csv", N_ITEMS), ("march.csv", 5)]
+    assert data["changes"][1]["who"] == "expert"
+    status = page.get("/api/status")
+    assert (status["n_items"], status["fit_is_current"]) == (N_ITEMS + 5, False)
+    assert page.get("/api/results")["n_items"] == N_ITEMS + 5
+    assert page.get("/api/items")["total"] == N_ITEMS + 5
+    newest = page.view_model.session.ids[-1]
+    assert page.get("/api/item", id=newest)["item"] == newest
+    assert len(page.client.get("/api/map").content) == (N_ITEMS + 5) * 16
+    assert page.client.get("/api/scores.csv").text.count("\n") == N_ITEMS + 6
+    assert not (page.view_model.session.folder.path / "uploads" / UPLOAD).exists(), "a copy of the table is kept"
+    page.post("/api/more", n=3)
+    page.label_all()
+    assert page.get("/api/status")["fit_is_current"]
+
+
+def test_a_file_that_does_not_fit_is_said_and_changes_nothing(page: Page, tmp_path: Path) -> None:
+    assert "Nothing was sent" in page.post("/api/data", 409, upload=UPLOAD)["error"]
+    known = page.view_model.session.ids[0]
+    head, *rows = more_pumps(tmp_path).decode().splitlines()
+    send(page, "\n".join([head, rows[0].replace(rows[0].split(",")[0], known, 1)]).encode())
+    assert "are in the session already" in page.post("/api/data", 422, upload=UPLOAD)["error"]
+    assert page.get("/api/data")["n_items"] == N_ITEMS
+    assert page.post("/api/data", upload=UPLOAD, replace=True)["changes"][1]["n_replaced"] == 1
+
+
+def test_names_are_the_owners_and_shown_on_every_page(page: Page) -> None:
+    body = {"name": "Pumps, north", "description": "One row an hour"}
+    assert page.client.put("/api/description", json=body).json()["name"] == "Pumps, north"
+    assert "Pumps, north" in page.client.get("/review").text
+    ann = page.user("ann")
+    assert ann.get("/api/data").json()["description"] == "One row an hour"
+    assert ann.put("/api/description", json=body).status_code == 403
+    assert page.client.put("/api/description", json=body | {"name": "two\nlines"}).status_code == 409
+
+
+@pytest.mark.parametrize("name", ["../out.csv", "/etc/passwd", ".hidden", "a\\b.csv", "nul\x00.csv", "..", "x" * 300])
+def test_a_name_that_could_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        Uploads(tmp_path).write(UPLOAD, name, 0, b"x")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_pieces_follow_one_another_and_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads = Uploads(tmp_path)
+    assert uploads.write(UPLOAD, "a.csv", 0, b"12345") == 5
+    with pytest.raises(SessionError, match="is here up to byte 5, and a piece came for byte 3"):
+        uploads.write(UPLOAD, "a.csv", 3, b"45")
+    assert uploads.write(UPLOAD, "a.csv", 5, b"67") == 7
+    assert uploads.data(UPLOAD).read_bytes() == b"1234567"
+    uploads.write(UPLOAD, "b.csv", 0, b"1")
+    assert uploads.data(UPLOAD).is_dir(), "several files are a folder"
+    monkeypatch.setattr(uploads_module, "MOST_BYTES", 8)
+    with pytest.raises(DataError, match="larger than"):
+        uploads.write(UPLOAD, "a.csv", 7, b"89")
+
+
+def test_what_was_never_added_gives_way_and_what_is_kept_stays(tmp_path: Path) -> None:
+    uploads, second, third = Uploads(tmp_path), "1" * 16, "2" * 16
+    uploads.write(UPLOAD, "a.png", 0, b"1")
+    uploads.keep(UPLOAD)
+    uploads.write(second, "a.png", 0, b"1")
+    uploads.write(third, "a.png", 0, b"1")
+    assert sorted(path.name for path in (tmp_path / "uploads").iterdir()) == [UPLOAD, third]
+    uploads.remove(UPLOAD)
+    assert (tmp_path / "uploads" / UPLOAD).exists(), "only what carries our mark is removed"
+    assert (tmp_path / "uploads").stat().st_mode & 0o777 == 0o700
+
+
+def test_annotators_see_the_data_page_without_its_forms(page: Page) -> None:
+    mine, theirs = page.client.get("/data").text, page.user("ann").get("/data").text
+    assert 'id="add"' in mine
+    assert 'id="questions"' in mine
+    assert 'id="add"' not in theirs
+    assert 'id="questions"' not in theirs
