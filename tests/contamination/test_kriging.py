@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta
 
 from soel.contamination import kriging
-from soel.contamination.base import COVERAGE
+from soel.contamination.base import COVERAGE, widen
 from soel.contamination.kriging import MODEL_ERROR, SMOOTH_PART, Kriging, _Pool, _posterior, _typical
 from soel.contamination.trend import PRIOR_ANOMALY, PRIOR_NORMAL, trend
 from soel.types import Evidence, Floats
@@ -145,3 +145,13 @@ def test_the_newest_look_counts() -> None:
     new = Evidence(seen.scores, seen.embeddings, seen.rows[4:], labels[4:])
     whole = Evidence(seen.scores, seen.embeddings, seen.rows, labels)
     assert Kriging().estimate([old, new]) == Kriging().estimate([whole])
+
+
+def test_an_interval_is_widened_by_what_tables_differ_in() -> None:
+    # Log-odds of 0.5, 0.3 and 0.7 are 0 and -+0.847. hypot(0.65, 0.847) = 1.068, hypot(0.8, 0.847) = 1.165.
+    low, high = widen(0.5, 0.3, 0.7, 0.0, 1.0)
+    assert low == pytest.approx(1 / (1 + np.exp(1.0679)), abs=1e-4)
+    assert high == pytest.approx(1 / (1 + np.exp(-1.1652)), abs=1e-4)
+    assert widen(0.5, 0.3, 0.7, 0.4, 0.6) == (0.4, 0.6)  # what was found bounds it
+    low, high = widen(0.0, 0.0, 0.0, 0.0, 1.0)
+    assert 0 <= low < high < 0.001

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
+from soel.errors import ConfigError
 from soel.report.progress import progress_bar
+from soel.report.quality_words import quality_lines
 
 if TYPE_CHECKING:
     from soel.session import Answer, Session
@@ -24,6 +26,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask = verbs.add_parser("ask", parents=[common], help="write the open questions as a sheet to fill in")
     add_place(ask)
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
+    ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance, to check the result")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
     add_engine(ask)
@@ -43,12 +46,15 @@ def run_ask(args: argparse.Namespace) -> Reply:
     """Write the open questions as a sheet."""
     from soel.cli.sheet import write_sheet
 
+    if args.n is not None and args.spot_check is not None:
+        raise ConfigError("-n asks for what is worth learning, --spot-check N for what checks the result; choose one.")
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
-            asked = session.ask(args.n, bar)
+            asked = session.ask(args.n, bar) if args.spot_check is None else session.spot_check(args.spot_check, bar)
         out = args.out or args.folder / f"round-{asked.round:04d}.csv"
         write_sheet(session, asked.items, out)
-        cover, covered = _cover(session) if asked.drawn and not args.no_cover else ({}, [])
+        looks = asked.drawn and not args.no_cover and args.spot_check is None
+        cover, covered = _cover(session) if looks else ({}, [])
     how = "drawn now" if asked.drawn else "drawn before and still open"
     lines = [
         f"Round {asked.round}: {len(asked.items)} items, {how}, are in {out}.",
@@ -118,9 +124,12 @@ def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
         "n_left": status.n_left,
         "n_open": status.n_open,
         "next": status.next,
+        "quality": None if status.quality is None else status.quality.to_json(),
     }
     verb = "ask" if status.next == "tell" else status.next
-    return (
-        document,
-        f"{status.n_left} labels left, {status.n_open} questions open.\nNext: soel {verb} {folder}",
-    )
+    lines = [
+        f"{status.n_left} labels left, {status.n_open} questions open.",
+        *([] if status.quality is None else quality_lines(status.quality)),
+        f"Next: soel {verb} {folder}",
+    ]
+    return document, "\n".join(lines)

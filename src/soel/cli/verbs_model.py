@@ -46,7 +46,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
     estimate = fitted.estimate
     lines = [
         f"Learned from {fitted.n_labels} labels ({fitted.n_anomalies} anomalies): {fitted.model.folder}.",
-        f"Contamination: {estimate.value:.3f} (80 % between {estimate.low:.3f} and {estimate.high:.3f}).",
+        f"Contamination: roughly {estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f}).",
         *([fitted.note] if fitted.note else []),
         f"Next: soel score {args.folder}",
     ]

@@ -23,6 +23,7 @@ from soel.cli.verbs_features import add_media_options, describe_media, read_medi
 from soel.cli.verbs_grow import add_description, describe_taken
 from soel.errors import ConfigError, SoelError
 from soel.report.progress import progress_bar
+from soel.report.quality_words import quality_lines
 
 if TYPE_CHECKING:
     from soel.api.labels import TakenLabels
@@ -165,7 +166,10 @@ def _describe(status: Status, folder: Path) -> str:
         lines.append(f"Annotators disagree about {status.n_disagreements} items; settle them with `soel decide`.")
     if status.estimate is not None:
         low, high = status.estimate.low, status.estimate.high
-        lines.append(f"Contamination: {status.estimate.value:.3f} (80 % between {low:.3f} and {high:.3f}).")
+        rough = "" if status.quality is None else "before the spot check, "
+        lines.append(f"Contamination: {rough}roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
+    if status.quality is not None:
+        lines += quality_lines(status.quality)
     if status.model is not None:
         lines.append(f"Model: {status.model.folder}" + ("." if status.fit_is_current else ", older than the labels."))
     return "\n".join([*lines, "Next: " + HINTS[status.next].format(folder=folder)])

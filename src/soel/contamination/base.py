@@ -8,16 +8,19 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit, logit
 
 from soel.types import Estimate, Evidence
 
 COVERAGE = 0.8
+SMALLEST = 2e-4  # share whose log-odds are looked at
+BELOW, ABOVE = 0.65, 0.8  # log-odds by which tables differ from what labels tell; docs/contamination.md says how chosen
 
 
 class ContaminationEstimator(ABC):
     """Guesses the share of anomalies in the pool from all rounds of answers, weighted by round size.
 
-    `version`: raised whenever the same rounds give another estimate.
+    `version`: raised whenever the same rounds give another value.
     """
 
     version: ClassVar[int] = 1
@@ -44,3 +47,13 @@ def rate_among_unlabelled(contamination: float, n_rows: int, n_labelled: int, n_
     if n_rows == n_labelled:
         return 0.0
     return float(np.clip((contamination * n_rows - n_anomalies) / (n_rows - n_labelled), 0, 0.5))
+
+
+def widen(value: float, low: float, high: float, least: float, most: float) -> tuple[float, float]:
+    """An interval of one table's labels, widened by what tables differ in, within what was found.
+
+    In log-odds the distances to the ends and that difference add up as independent errors do.
+    """
+    middle, start, end = logit(np.clip([value, low, high], SMALLEST, 1 - SMALLEST))
+    start, end = expit([middle - np.hypot(BELOW, middle - start), middle + np.hypot(ABOVE, end - middle)])
+    return float(max(start, least)), float(min(end, most))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.contamination.base import COVERAGE, ContaminationEstimator
+from soel.contamination.base import COVERAGE, ContaminationEstimator, widen
 from soel.contamination.trend import PRIOR_ANOMALY, PRIOR_NORMAL, trend
 from soel.numeric.distances import pairs
 from soel.types import ANOMALY, Estimate, Evidence, Floats
@@ -30,7 +30,7 @@ class Kriging(ContaminationEstimator):
     """
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
-        """The median of the posterior, its 10 and 90 % quantiles."""
+        """The median of the posterior; its 10 and 90 % quantiles, widened by what tables differ in."""
         rows = np.concatenate([r.rows for r in rounds])
         is_anomaly = np.concatenate([r.labels for r in rounds]) == ANOMALY
         newest = rounds[-1]
@@ -42,6 +42,7 @@ class Kriging(ContaminationEstimator):
         weights, variance = pool.predictor()
         mean_label = float(weights @ is_anomaly)
         middle, low, high, effective = _posterior(mean_label, variance, n_rows, len(rows), n_found)
+        low, high = widen(middle, low, high, n_found / n_rows, 1 - (len(rows) - n_found) / n_rows)
         details = {"effective_labels": effective, "mean_label": mean_label}
         return Estimate(middle, low, high, "kriging", details)
 

@@ -106,6 +106,10 @@ class Learnt(Protocol):
         """The share of anomalies that it was taught with."""
 
     @property
+    def threshold(self) -> float:
+        """Scores above it are alarms."""
+
+    @property
     def pool_scores(self) -> Floats:
         """Scores (N,) of the pool; empty where they were not kept."""
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from soel.errors import SoelError
-from soel.session.draw import as_draws, label_vector
+from soel.session.draw import as_draws, find_candidates, label_vector
 from soel.session.files import PoolRecord
 from soel.session.ledger import fold
 from soel.session.ports import Event
 from soel.session.rounds import Draw, Round, read_round
 from soel.session.session import Session
+from soel.session.spot_check import STRATEGY, propose_check
 from soel.session.state import SessionState, estimate_body
 from soel.session.steps import gather_evidence, propose
 from soel.types import Evidence, Progress
@@ -70,9 +71,15 @@ class _Replay:
         model = self._models[stored.model.folder]
         state, n = self._known_at(event), len(stored.asked)
         place = self._session.folder_with(state.pools)
+        pool = self._session.pool_in(place)
         if state.fit is not None and state.fit.pool != state.pool.number:
             model = replace(model, pool_scores=np.zeros(0))  # as the session loads it
-        proposal = propose(place, self._loop, model, self._session.pool_in(place), state, n, stored.seed)
+        if stored.strategy == STRATEGY:
+            scores, embeddings = self._loop.look(model, pool)
+            fresh = find_candidates(state, place.ids).fresh
+            proposal = propose_check(scores, embeddings, model.threshold, fresh, n, stored.seed)
+        else:
+            proposal = propose(place, self._loop, model, pool, state, n, stored.seed)
         self._records[stored.number] = PoolRecord(proposal.scores, proposal.embeddings)
         return _compare_draws(stored.draws, as_draws(proposal, place.ids))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soel.quality import Quality
 from soel.session.rounds import ModelRef
 from soel.types import Estimate, Floats
 
@@ -54,6 +55,7 @@ class Status:
 
     n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
     pool: the number of its state, 1 until data are added or removed. name, description: what the owner calls it.
+    quality: what the newest spot check proves, None without one.
     """
 
     session: str
@@ -75,6 +77,7 @@ class Status:
     pool: int = 1
     name: str = ""
     description: str = ""
+    quality: Quality | None = None
 
 
 def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:

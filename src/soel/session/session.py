@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,19 +13,21 @@ import numpy as np
 from soel.errors import ModelFileError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
+from soel.quality import Quality
 from soel.session.agreement import Agreement, measure_agreement
-from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size
+from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
 from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.results import AskResult, FitResult, ScoreResult, Status, ranked
 from soel.session.rounds import ModelRef, Round
+from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
 from soel.session.steps import gather_evidence, propose
 from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
-from soel.types import Evidence, Floats, Label, Pool, Progress
+from soel.types import Evidence, Floats, Label, Pool, Progress, Proposal
 
 SELF = "soel"
 
@@ -67,6 +69,23 @@ class Session(Labelling):
             self._store.append([Event("round", SELF, body=self._draw(state, size, progress).body())])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
+
+    def spot_check(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
+        """The open items of a spot check; where nothing is open, one of `n` is drawn from what was not asked."""
+        check_number(n)
+        state = self.state
+        drawn = not state.open
+        if not drawn and state.round is not None and state.round.strategy != STRATEGY:
+            raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
+        if drawn:
+            size = round_size(state, len(find_candidates(state, self.ids).fresh), n or min(USUAL_CHECK, state.n_left))
+            self._store.append([Event("round", SELF, body=self._draw_check(state, size).body())])
+            state = self.state
+        return AskResult(len(state.rounds), state.open, drawn)
+
+    def quality(self) -> Quality | None:
+        """What the newest spot check proves of the pool and of the alarms; None without one that was answered."""
+        return measure_quality(self.state)
 
     @property
     def pool(self) -> Pool:
@@ -148,6 +167,7 @@ class Session(Labelling):
             pool=len(state.pools),
             name=state.name,
             description=state.description,
+            quality=measure_quality(state),
         )
 
     def why(self, item: str) -> Why:
@@ -187,24 +207,36 @@ class Session(Labelling):
         return load_record(place.rounds / drawn.record, drawn.digest, place.n_items)
 
     def _draw(self, state: SessionState, n: int, progress: Progress | None) -> Round:
-        number, settings = len(state.rounds) + 1, self.config.settings
+        settings = self.config.settings
         ref, model = self._newest(state, progress)
         place = self.folder_with(state.pools)
         proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n)
-        draws = as_draws(proposal, place.ids)
+        return self._keep(place, state, n, ref, proposal, settings["strategy"], settings["strategy_options"])
+
+    def _draw_check(self, state: SessionState, n: int) -> Round:
+        ref, model = self.fitted()
+        place = self.folder_with(state.pools)
+        scores, embeddings = self.engine.loop.look(model, self.pool_in(place))
+        seed = (self.config.seed, len(state.labels), len(state.rounds))
+        proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
+        options = describe(scores, model.threshold, state, rows_of(place.ids, state.labels))
+        return self._keep(place, state, n, ref, proposal, STRATEGY, options)
+
+    def _keep(
+        self,
+        place: SessionFolder,
+        state: SessionState,
+        n: int,
+        ref: ModelRef,
+        proposal: Proposal,
+        strategy: str,
+        options: Mapping[str, Any],
+    ) -> Round:
+        """The round of a proposal, with the pool as it was seen on disk."""
+        number, draws = len(state.rounds) + 1, as_draws(proposal, place.ids)
         name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
-        return Round(
-            number,
-            draws[:n],
-            draws[n:],
-            ref,
-            proposal.seed,
-            settings["strategy"],
-            settings["strategy_options"],
-            name,
-            digest,
-            state.last_event,
-        )
+        after = state.last_event
+        return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
 
     def _measure_advice(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
         """None before a label, and until a round was drawn from the pool that holds now: nothing can be compared."""

@@ -1,0 +1,113 @@
+"""A spot check: items drawn by chance from those not asked, on both sides of the threshold, and what they prove.
+
+It is a round like any other, and its labels train the next fit as well. What it proves stays true: its figures are
+about the scores and the threshold of the model that stood when it was drawn, and that model had not seen its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from soel.quality import Quality, SpotCheck, Stratum, allocate
+from soel.session.rounds import Round
+from soel.session.state import SessionState
+from soel.types import ANOMALY, Floats, Proposal, Rows, Selection
+
+STRATEGY = "spot-check"
+RESERVE = 2  # items that can step in for each one that is set aside
+USUAL_CHECK = 10
+
+
+def draw_check(is_alarm: np.ndarray, open_rows: Rows, n: int, rng: np.random.Generator) -> Selection:
+    """`n` of the open rows and a reserve, in an order that tells nothing; odds are those of the `n`.
+
+    is_alarm: (N,). Each side is drawn uniformly and without replacement, so that any first part of it is, too.
+    """
+    sides = [rng.permutation(open_rows[is_alarm[open_rows] == side]) for side in (True, False)]
+    asked = allocate(n, *map(len, sides))
+    more = allocate((1 + RESERVE) * n, *map(len, sides))
+    ends = [max(first, last) for first, last in zip(asked, more, strict=True)]
+    odds = np.zeros(len(is_alarm))
+    for rows, size in zip(sides, asked, strict=True):
+        odds[rows] = size / max(len(rows), 1)
+    first = rng.permutation(np.concatenate([rows[:size] for rows, size in zip(sides, asked, strict=True)]))
+    spare = [rows[size:end] for rows, size, end in zip(sides, asked, ends, strict=True)]
+    rows = np.concatenate([first, rng.permutation(np.concatenate(spare))])
+    return Selection(rows, odds[rows])
+
+
+def propose_check(
+    scores: Floats, embeddings: Floats, threshold: float, open_rows: Rows, n: int, seed: tuple[int, ...]
+) -> Proposal:
+    """A spot check of `n` items, with the pool as the model sees it."""
+    selection = draw_check(scores > threshold, open_rows, n, np.random.default_rng(seed))
+    return Proposal(selection, seed, scores, embeddings)
+
+
+def describe(scores: Floats, threshold: float, state: SessionState, row_of: dict[str, int]) -> dict[str, Any]:
+    """What the round keeps to be judged by later, as plain JSON: the threshold, and what was known on either side."""
+    known = {item: bool(scores[row] > threshold) for item, row in row_of.items() if item in state.labels}
+    return {
+        "threshold": float(threshold),
+        "n_rows": len(scores),
+        "n_alarms": int((scores > threshold).sum()),
+        "known_alarms": sorted(item for item, is_alarm in known.items() if is_alarm),
+        "known_others": sorted(item for item, is_alarm in known.items() if not is_alarm),
+    }
+
+
+def measure_quality(state: SessionState) -> Quality | None:
+    """What the newest spot check proves; None without one, or before the first of its answers.
+
+    Checks that follow one another with nothing learnt or asked between them count as one. Items set aside are left
+    out, as if they were like the others.
+    """
+    checks = newest_checks(state)
+    if not checks:
+        return None
+    first, threshold = checks[0], float(checks[0].options["threshold"])
+    scores = {draw.item: draw.score for check in checks for draw in check.draws}
+    numbers = {check.number for check in checks}
+    answered = [item for item in scores if state.round_of(item) in numbers]
+    if not answered:
+        return None
+    n_alarms, n_rows = int(first.options["n_alarms"]), int(first.options["n_rows"])
+    alarms = [item for item in answered if scores[item] > threshold]
+    others = [item for item in answered if scores[item] <= threshold]
+    return SpotCheck(
+        _stratum(state, n_alarms, first.options["known_alarms"], alarms),
+        _stratum(state, n_rows - n_alarms, first.options["known_others"], others),
+    ).quality()
+
+
+def newest_checks(state: SessionState) -> tuple[Round, ...]:
+    """The newest spot check, and those just before it by the same model; oldest first."""
+    last = next((i for i in reversed(range(len(state.rounds))) if state.rounds[i].strategy == STRATEGY), None)
+    if last is None:
+        return ()
+    first = last
+    while first and _goes_on(state, state.rounds[first - 1], state.rounds[first]):
+        first -= 1
+    return state.rounds[first : last + 1]
+
+
+def _goes_on(state: SessionState, before: Round, check: Round) -> bool:
+    """Whether a check draws from what the one before it left, and from that alone."""
+    if before.strategy != STRATEGY or before.model != check.model:
+        return False
+    if any(before.options[name] != check.options[name] for name in ("threshold", "n_rows")):
+        return False
+    meanwhile = {*check.options["known_alarms"], *check.options["known_others"]}
+    meanwhile -= {*before.options["known_alarms"], *before.options["known_others"]}
+    return meanwhile <= before.items
+
+
+def _stratum(state: SessionState, n_rows: int, known: Sequence[str], checked: Sequence[str]) -> Stratum:
+    def anomalies(items: Sequence[str]) -> int:
+        return sum(state.labels[item] == ANOMALY for item in items)
+
+    standing = [item for item in known if item in state.labels]
+    return Stratum(n_rows, len(standing), anomalies(standing), len(checked), anomalies(checked))
