@@ -24,11 +24,14 @@ from soel.api import scores, sessions
 from soel.data.csv_cells import read_rows
 from soel.engines.ray import clusters
 from soel.engines.ray.clusters import ClusterOptions
+from soel.engines.ray.compute import RayCompute
 from soel.engines.ray.workers import Workers
 from soel.errors import DataError, SessionError
-from soel.profiles import DEFAULT
+from soel.profiles import DEFAULT, Schedule
 from soel.scoring import cluster_drawing, cluster_scoring
 from soel.session import Session, SessionOptions, as_answers
+from soel.training import Model
+from soel.types import Pool, Progress
 from tests.engines.conftest import Nodes
 from tests.engines.gates import (
     Gate,
@@ -49,7 +52,7 @@ pytestmark = [
     pytest.mark.xdist_group("ray"),  # one story is told, by one process
     pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),  # Ray warns of settings of its own
 ]
-PHASES = {"drawing", "features", "query", "training", "scoring"}
+PHASES = {"drawing", "features", "query", "warm-up", "training", "scoring"}
 
 
 @dataclass
@@ -90,6 +93,18 @@ class Harm:
                 kill(self.killed[phase])
 
         return progress
+
+    @contextmanager
+    def in_the_warm_up(self) -> Iterator[None]:
+        """One of those who warm up, which the first `fit` does before it learns from labels."""
+        warm_up = RayCompute.warm_up
+
+        def harmed(compute: RayCompute, model: Model, pool: Pool, schedule: Schedule, _: Progress | None) -> None:
+            warm_up(compute, model, pool, schedule, self.after_an_epoch("warm-up"))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RayCompute, "warm_up", harmed)
+            yield
 
     @contextmanager
     def between_draws(self) -> Iterator[None]:
@@ -164,7 +179,8 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     with harm.at_gate("features", clusters, "FeatureFile", GatedFeatureFile), harm.between_draws():
         asked = session.ask(N_ASKED).items
     tell(session, asked)
-    session.fit(harm.after_an_epoch("training"))
+    with harm.in_the_warm_up():
+        session.fit(harm.after_an_epoch("training"))
     with harm.at_gate("scoring", cluster_scoring, "ScorePart", GatedScorePart, nodes.raylets[1:]):
         scores.score_file(session, None, place / "scores.csv")
     return end(session, place / "scores.csv", asked, harm.killed)

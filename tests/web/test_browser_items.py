@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
@@ -202,16 +202,45 @@ def test_the_picture_of_the_map_leaves_room_for_its_words(
         live.page.label_all()
         page = live.open(browser)
         page.goto(f"{live.address}/results")
-        shown = page.locator("#map-item img")
-        for _ in range(40):  # the map answers once its points are there
-            page.locator("#map").press("Enter")
-            page.wait_for_timeout(250)
-            if shown.count():
-                break
-        picture = shown.bounding_box()
+        pick(page)
+        picture = page.locator("#map-item img").bounding_box()
         words, buttons = page.locator("#map-item p").bounding_box(), page.locator("#map-item .choices").bounding_box()
         assert picture is not None
         assert words is not None
         assert buttons is not None
         assert words["y"] + words["height"] <= picture["y"] + 1
         assert picture["y"] + picture["height"] <= buttons["y"] + 1
+
+
+def test_the_map_is_there_with_its_points_and_answers_the_first_key(browser: Browser, trained: Live) -> None:
+    page, held = trained.open(browser), []
+    page.route("**/api/map", lambda route: held.append(route))  # the points do not come
+    page.goto(f"{trained.address}/results")
+    page.wait_for_timeout(500)
+    assert len(held) == 1
+    expect(page.locator("#map")).to_be_hidden()
+    expect(page.locator("#waiting")).to_be_visible()
+    held[0].continue_()
+    pick(page)
+    expect(page.locator("#map-item h3")).to_be_visible()
+
+
+def test_a_second_training_leaves_one_map(browser: Browser, trained: Live) -> None:
+    page, rows = trained.open(browser), []
+    page.on("request", lambda request: rows.append(request.url) if "/api/row" in request.url else None)
+    page.goto(f"{trained.address}/results")
+    pick(page)
+    expect(page.locator("#map-item h3")).to_be_visible()
+    assert len(rows) == 1
+    page.locator("#map-item [aria-pressed=false]").first.click()
+    with page.expect_response("**/api/map"):
+        page.locator("#train").click()
+    pick(page)
+    page.wait_for_timeout(500)
+    assert len(rows) == 2, "the points of the first training are still listening"
+
+
+def pick(page: Page) -> None:
+    """The item in the middle of the map, by one key. A key for what is still hidden goes to nobody."""
+    expect(page.locator("#map")).to_be_visible()
+    page.locator("#map").press("Enter")

@@ -33,7 +33,7 @@ def test_results_agree_with_the_session(still: Page) -> None:
     assert results["share"]["value"] == still.view_model.session.state.estimate.value  # type: ignore[union-attr]
     assert len(results["labelled"]) == results["n_labels"] == BUDGET
     assert all(still.get("/api/row", row=each["row"])["item"] == each["item"] for each in results["labelled"])
-    assert results["worth"][0].startswith("Too early")
+    assert results["advice"][0].startswith("Too early")
 
 
 def test_the_map_holds_every_item(still: Page) -> None:

@@ -120,5 +120,5 @@ def test_sentences_and_fields_come_in_the_language(still: Page) -> None:
     item = still.view_model.session.ids[0]
     fields: Any = german.get("/api/item", params={"id": item}).json()["fields"]
     assert any("üblich" in field["words"] for field in fields)
-    assert "früh" in german.get("/api/results").json()["worth"][0]
+    assert "früh" in german.get("/api/results").json()["advice"][0]
     assert "Urteil" in german.get("/texts.js").text

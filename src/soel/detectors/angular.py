@@ -148,10 +148,10 @@ def _spread(values: Floats) -> np.ndarray:
 def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:
     """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
     known = _some(np.flatnonzero(labels != UNLABELLED), rng)
-    told = np.full_like(labels, UNLABELLED)
-    told[known] = labels[known]
+    shown = np.full_like(labels, UNLABELLED)
+    shown[known] = labels[known]
     seen = np.union1d(rows, known)
-    return Linear.fit(points[seen], told[seen], share)
+    return Linear.fit(points[seen], shown[seen], share)
 
 
 def _some(known: Rows, rng: np.random.Generator) -> Rows:

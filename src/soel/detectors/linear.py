@@ -36,26 +36,26 @@ class Linear:
         of its own; all fits are columns of the same matrices.
         """
         known = np.flatnonzero(labels != UNLABELLED)
-        told = (labels[known] == ANOMALY).astype(np.float64)
+        answers = (labels[known] == ANOMALY).astype(np.float64)
         nothing = cls(np.zeros(points.shape[1], np.float32), 0.5)
-        if not 0 < told.sum() < len(known):
+        if not 0 < answers.sum() < len(known):
             return nothing
         n_folds = min(FOLDS, len(known))
         fold = np.arange(len(known))[:, None] % n_folds
-        heard = fold != np.arange(n_folds + 1)  # (K, C): what each column is told; the last one hears all
-        columns = _Columns(points, known, told, heard, share)
+        shown = fold != np.arange(n_folds + 1)  # (K, C): which answers each column sees; the last one sees all
+        columns = _Columns(points, known, answers, shown, share)
         for _ in range(ROUNDS):
             scores = columns.fit()
-        withheld = _standardised(scores)[known][~heard]  # row by row: each label is withheld once
-        return cls(columns.directions[:, -1].astype(np.float32), _chance_above(withheld, told == 1))
+        withheld = _standardised(scores)[known][~shown]  # row by row: each label is withheld once
+        return cls(columns.directions[:, -1].astype(np.float32), _chance_above(withheld, answers == 1))
 
 
 class _Columns:
-    """C fits side by side, each told some of the labels."""
+    """C fits side by side, each shown some of the labels."""
 
-    def __init__(self, points: Floats, known: Rows, told: Floats, heard: np.ndarray, share: float) -> None:
-        self.points, self.known, self.heard = points, known, heard
-        self.told = np.broadcast_to(told[:, None], heard.shape)
+    def __init__(self, points: Floats, known: Rows, answers: Floats, shown: np.ndarray, share: float) -> None:
+        self.points, self.known, self.shown = points, known, shown
+        self.answers = np.broadcast_to(answers[:, None], shown.shape)
         self.n_suspects = int(np.clip(round(share * len(points)), 1, len(points) // 2))
         weights = np.ones(len(points))
         weights[known] = LABEL_WEIGHT
@@ -66,13 +66,13 @@ class _Columns:
         ridge = (RIDGE + width / len(points)) * np.trace(covariance) / width
         covariance += (ridge + 1e-12) * np.eye(width)
         self._arms, self._covariance = arms, covariance
-        self.directions = np.zeros((points.shape[1], heard.shape[1]))
+        self.directions = np.zeros((points.shape[1], shown.shape[1]))
         self.chances = self._by_direction()
 
     def fit(self) -> Floats:
         """Directions from what is suspected now; then who is suspected by their scores (n, C)."""
         weights = np.ones_like(self.chances)
-        weights[self.known] = np.where(self.heard, LABEL_WEIGHT, 1.0)
+        weights[self.known] = np.where(self.shown, LABEL_WEIGHT, 1.0)
         middle = (weights * self.chances).sum(axis=0) / weights.sum(axis=0)
         moment = self._arms.T @ (weights * (self.chances - middle)) / weights.sum(axis=0)
         self.directions = np.linalg.solve(self._covariance, moment)
@@ -87,10 +87,10 @@ class _Columns:
         directions = unit(self.points)
         cosines = directions @ directions[self.known].T
         voices = np.exp((cosines - cosines.max(axis=1, keepdims=True)) / WARMTH).astype(np.float64)
-        return self._with_labels((voices @ (self.told * self.heard)) / np.maximum(voices @ self.heard, 1e-300))
+        return self._with_labels((voices @ (self.answers * self.shown)) / np.maximum(voices @ self.shown, 1e-300))
 
     def _with_labels(self, chances: Floats) -> Floats:
-        chances[self.known] = np.where(self.heard, self.told, chances[self.known])
+        chances[self.known] = np.where(self.shown, self.answers, chances[self.known])
         return chances
 
 

@@ -3,16 +3,17 @@
 Every lasting write of the package goes through this room, and in it through the steps of `disk`.
 """
 
+from soel.durable.disk_errors import explain, explaining
 from soel.durable.files import copy_whole, move, replacing, replacing_path, replacing_text, sync_file, write_whole
 from soel.durable.folders import MARK, building, is_marked, mark, private_folder, remove_leftovers, remove_marked
 from soel.durable.locks import is_locked, locked, take_lock
-from soel.durable.told import explain, telling
 
 __all__ = [
     "MARK",
     "building",
     "copy_whole",
     "explain",
+    "explaining",
     "is_locked",
     "is_marked",
     "locked",
@@ -26,6 +27,5 @@ __all__ = [
     "replacing_text",
     "sync_file",
     "take_lock",
-    "telling",
     "write_whole",
 ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from soel.durable import disk
-from soel.durable.told import telling
+from soel.durable.disk_errors import explaining
 
 
 def write_whole(path: Path, content: bytes, *, private: bool = False, lasting: bool = True) -> None:
@@ -63,7 +63,7 @@ def copy_whole(source: Path, target: Path) -> None:
 
 def move(source: Path, target: Path) -> None:
     """Give a file or folder, which must be on disk by now, its lasting name."""
-    with telling(target):
+    with explaining(target):
         disk.rename(source, target)
         disk.sync_folder(target.parent)
         if source.parent != target.parent:
@@ -72,7 +72,7 @@ def move(source: Path, target: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Wait until a file that somebody else wrote is on disk."""
-    with telling(path):
+    with explaining(path):
         _sync(path)
 
 
@@ -86,7 +86,7 @@ def _sync(path: Path) -> None:
 def _drafted(path: Path, lasting: bool = True, make_parent: bool = True) -> Iterator[Path]:
     """A name beside `path` for a draft; what the block wrote there takes the path's place."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
-    with telling(path):
+    with explaining(path):
         if make_parent:
             path.parent.mkdir(parents=True, exist_ok=True)
         try:

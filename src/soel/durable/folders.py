@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soel.durable import disk
+from soel.durable.disk_errors import explaining
 from soel.durable.files import move, sync_file
 from soel.durable.locks import locked
-from soel.durable.told import telling
 from soel.errors import LockedError, NoPermissionError
 
 MARK = ".made-by-soel"  # a file of this name says: soel made this folder for work in between, and may remove it
@@ -26,12 +26,12 @@ def building(folder: Path, *, private: bool = False) -> Iterator[Path]:
     It grows inside a marked and locked folder beside its place, so that what a killed process leaves can be told from
     what somebody else keeps there. A folder that is there already gives way whole.
     """
-    with telling(folder):
+    with explaining(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
         disk.make_folder(scratch, private=True)
     try:
-        with locked(scratch / MARK), telling(folder):
+        with locked(scratch / MARK), explaining(folder):
             disk.make_folder(scratch / "whole", private)
             yield scratch / "whole"
             _sync_all(scratch / "whole")
@@ -54,7 +54,7 @@ def _exchange(new: Path, folder: Path, old: Path) -> None:
 
 def private_folder(folder: Path) -> None:
     """Make a folder for this account alone, or see that it is one; a foreign one is refused."""
-    with telling(folder):
+    with explaining(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             disk.make_folder(folder, private=True)
@@ -66,7 +66,7 @@ def private_folder(folder: Path) -> None:
 
 def mark(folder: Path) -> None:
     """Say that a folder is ours and may be removed by `remove_marked`."""
-    with telling(folder):
+    with explaining(folder):
         (folder / MARK).touch()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from soel.durable.told import telling
+from soel.durable.disk_errors import explaining
 from soel.errors import LockedError
 
 LOOKS, PAUSE = 5, 0.01  # how often a look whether a lock is held is repeated, and the seconds in between
@@ -21,7 +21,7 @@ def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
     A negative patience waits for as long as it takes.
     """
     lock = FileLock(path, thread_local=False, is_singleton=False)
-    with telling(path):
+    with explaining(path):
         try:
             lock.acquire(timeout=patience, poll_interval=PAUSE)
         except Timeout:

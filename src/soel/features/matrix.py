@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from soel.durable import move, telling, write_whole
+from soel.durable import explaining, move, write_whole
 from soel.durable.disk import sync
 from soel.errors import DataError
 from soel.types import Floats
@@ -42,7 +42,7 @@ class GrowingMatrix:
 
     def append(self, rows: Floats, faults: Mapping[int, str]) -> None:
         """Add the next rows. They are safe at the latest a few seconds later."""
-        with telling(self._partial):
+        with explaining(self._partial):
             self._append(rows, faults)
 
     def _append(self, rows: Floats, faults: Mapping[int, str]) -> None:
@@ -69,7 +69,7 @@ class GrowingMatrix:
         if self._file is None:
             return
         file, self._file = self._file, None
-        with telling(self._partial), file:
+        with explaining(self._partial), file:
             self._sync(file)
 
     def __enter__(self) -> GrowingMatrix:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from soel.durable import MARK, mark, private_folder, remove_marked, telling
+from soel.durable import MARK, explaining, mark, private_folder, remove_marked
 from soel.errors import ConfigError, DataError, SessionError
 
 FOLDER, FILES = "uploads", "files"
@@ -28,7 +28,7 @@ class Uploads:
     def write(self, upload: str, name: str, at: int, piece: bytes) -> int:
         """Put a piece of a file where the last one ended; returns where this one does. The first makes room for it."""
         place = self._place(upload) / FILES / _check_name(name)
-        with telling(place):
+        with explaining(place):
             if not place.parent.exists():
                 self._begin(upload)
             size = place.stat().st_size if place.exists() else 0

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import building, explain, remove_leftovers, replacing, telling, write_whole
+from soel.durable import building, explain, explaining, remove_leftovers, replacing, write_whole
 from soel.errors import DamagedError, SessionError
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
@@ -187,7 +187,7 @@ class SessionFolder:
 
 def _claim(folder: Path) -> bool:
     """Whether this call made the folder; of two processes only one does."""
-    with telling(folder):
+    with explaining(folder):
         try:
             folder.mkdir(parents=True)
         except FileExistsError:

@@ -36,7 +36,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, t
         n_labels=len(seen.labels),
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
-        worth=list(advice_words(view_model.session.stopping_advice(), texts)),
+        advice=list(advice_words(view_model.session.stopping_advice(), texts)),
     )
 
 

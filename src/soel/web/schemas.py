@@ -349,7 +349,7 @@ class RowOut(BaseModel):
 
 
 class ResultsOut(BaseModel):
-    """What the last fit says about the pool. worth: whether more labels would still change much, in words."""
+    """What the last fit says about the pool. advice: whether more labels would still change much, in words."""
 
     share: ShareOut
     threshold: float
@@ -357,7 +357,7 @@ class ResultsOut(BaseModel):
     n_labels: int
     fit_is_current: bool
     labelled: list[LabelledOut]
-    worth: list[str]
+    advice: list[str]
 
 
 class AnnotatorOut(BaseModel):

@@ -8,15 +8,20 @@ const FLOOR = 190; // where the bars stand; ticks of labelled items below
 const MOST_BARS = 60;
 
 export class Histogram {
-  // scores: Float32Array; labelled: [{row, verdict}]; onMove(threshold) after each move by hand
-  constructor(place, scores, labelled, onMove) {
-    Object.assign(this, { place, scores, labelled, onMove });
+  // onMove(threshold) after each move by hand
+  constructor(place, onMove) {
+    Object.assign(this, { place, onMove });
+    new ResizeObserver(() => this.scores && this.render()).observe(place);
+  }
+
+  // scores: Float32Array; labelled: [{row, verdict}]
+  show(scores, labelled) {
+    Object.assign(this, { scores, labelled });
     this.sorted = Float32Array.from(scores).sort();
     this.low = this.sorted[0];
     this.high = this.#end();
     if (this.high <= this.low) [this.low, this.high] = [this.low - 0.5, this.low + 0.5];
-    this.threshold = this.high;
-    new ResizeObserver(() => this.render()).observe(place);
+    this.set(this.high);
   }
 
   // A few very high scores must not squeeze all others: the axis then ends earlier.

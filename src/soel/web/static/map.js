@@ -7,16 +7,22 @@ const NEAR = 14; // pixels within which a click means a dot
 const rgb = (text) => [1, 3, 5].map((at) => parseInt(text.trim().slice(at, at + 2), 16));
 
 export class PointMap {
-  // arrays: {x, y, score}; labelled: [{row, verdict}]; onPick(row)
-  constructor(canvas, arrays, labelled, onPick) {
-    Object.assign(this, { canvas, ...arrays, labelled, onPick, picked: null, queued: false });
+  // onPick(row); a canvas has one map for good, and `show` gives it other points
+  constructor(canvas, onPick) {
+    Object.assign(this, { canvas, onPick, queued: false, ratio: window.devicePixelRatio || 1 });
     this.context = canvas.getContext("2d", { alpha: false });
-    this.order = Uint32Array.from(this.x.keys()).sort((a, b) => this.score[a] - this.score[b]); // high scores on top
-    this.shade = this.#shades();
+    this.show({ x: new Float32Array(), y: new Float32Array(), score: new Float32Array() }, []);
     this.#listen();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#paint());
     new ResizeObserver(() => this.#resize()).observe(canvas);
     this.#paint();
+  }
+
+  // arrays: {x, y, score}; labelled: [{row, verdict}]
+  show(arrays, labelled) {
+    Object.assign(this, { ...arrays, labelled, picked: null });
+    this.order = Uint32Array.from(this.x.keys()).sort((a, b) => this.score[a] - this.score[b]); // high scores on top
+    this.shade = this.#shades();
     this.showAll();
   }
 

@@ -10,10 +10,12 @@ import { figures, percent, t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
 const SIZE = 20;
-let results, arrays, histogram, map, session;
+let results, arrays, session;
 let shown = { threshold: null, page: 1 };
 let pause = 0;
 const list = new ItemList(find("top"), (page) => act(() => showAlarms(page)), () => refresh());
+const histogram = new Histogram(find("histogram"), (threshold) => showThreshold(threshold));
+const map = new PointMap(find("map"), (row) => act(() => showPicked(row)));
 
 function split(buffer) {
   const values = new Float32Array(buffer);
@@ -27,7 +29,7 @@ function showHeadline() {
   const items = t("count.items", { n: results.n_items });
   find("headline").textContent = t("results.headline", { share: percent(value), items, low: percent(low), high: percent(high), n: results.n_labels });
   find("stale").hidden = results.fit_is_current;
-  find("worth").replaceChildren(...results.worth.map((words) => make("li", {}, words)));
+  find("advice").replaceChildren(...results.advice.map((words) => make("li", {}, words)));
 }
 
 function showThreshold(threshold) {
@@ -92,8 +94,8 @@ async function load() {
   find("results").hidden = false;
   showHeadline();
   shown = { threshold: results.threshold, page: 1 };
-  histogram = new Histogram(find("histogram"), arrays.score, results.labelled, showThreshold);
-  map = new PointMap(find("map"), arrays, results.labelled, (row) => act(() => showPicked(row)));
+  histogram.show(arrays.score, results.labelled);
+  map.show(arrays, results.labelled);
   const reset = () => {
     histogram.set(results.threshold);
     showThreshold(results.threshold);

@@ -28,16 +28,16 @@ def explain(error: OSError, path: Path, act: str = "written") -> StorageError:
     """The error about a file as one of ours. act: what could not be done to it."""
     if isinstance(error, StorageError):
         return error
-    said = error.strerror or str(error) or type(error).__name__
-    kind, why, remedy = _KINDS.get(_number(error), (StorageError, said, "Check the path and the disk."))
-    told = kind(f"{path} cannot be {act}: {why}. {remedy}")
-    told.errno, told.strerror, told.filename = _number(error) or None, why, str(path)
-    return told
+    words = error.strerror or str(error) or type(error).__name__
+    kind, why, remedy = _KINDS.get(_number(error), (StorageError, words, "Check the path and the disk."))
+    ours = kind(f"{path} cannot be {act}: {why}. {remedy}")
+    ours.errno, ours.strerror, ours.filename = _number(error) or None, why, str(path)
+    return ours
 
 
 @contextmanager
-def telling(path: Path, act: str = "written") -> Iterator[None]:
-    """What goes wrong with this file, or with one without a name, is told of `path`; other files' errors pass."""
+def explaining(path: Path, act: str = "written") -> Iterator[None]:
+    """Errors of this file, or without a file's name, are explained as errors of `path`; those of other files pass."""
     try:
         yield
     except OSError as error:
