@@ -1,6 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor.
 
 `python -m benchmarks detection --help`: detection on folders of labelled tables, soel beside others.
+`python -m benchmarks patches --help`: small defects in pictures, by the whole picture, by patches and by both.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ NAMES = (
     "messy",
     "fuzz",
 )
+COMMANDS = ("detection", "patches")
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["detection"]:  # its figures are means over tables, without a floor, and it has options
-        return _detection(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:  # their figures are means, without a floor, and they have options
+        return _command(*sys.argv[1:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(NAMES), help="which benchmarks; all when none is named")
     parser.add_argument("--out", type=Path, default=Path("build/benchmarks.json"))
@@ -57,12 +59,11 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _detection(words: list[str]) -> int:
-    from benchmarks.detection.command import main as detection
+def _command(name: str, *words: str) -> int:
     from soel import SoelError
 
     try:
-        return detection(words)
+        return int(import_module(f"benchmarks.{name}.command").main(words))
     except SoelError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2

@@ -15,6 +15,7 @@ from soel.features.image_arrays import image_array
 from soel.media import image_rows
 from soel.profiles import DEFAULT, PAPER, Schedule
 from tests.features.makers import ColourExtractor
+from tests.features.test_patches import PlaceExtractor
 
 SMALL = replace(
     PAPER,
@@ -93,3 +94,20 @@ def test_wide_rows_without_a_gpu_get_the_narrow_form_and_say_so(monkeypatch: pyt
     assert beside is not None
     assert beside.name == "angular"
     assert SOEL(quick, backbone="ntl", random_state=0).fit(x).backbone_ == "ntl"
+
+
+def test_places_are_looked_at_in_pictures_that_are_large_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path))
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: PlaceExtractor())
+    quick = replace(DEFAULT, vectors=replace(DEFAULT.vectors, epochs=1))
+    x = np.repeat(pictures(40, side=64)[..., None], 3, axis=-1)
+    detector = SOEL(quick, random_state=0).fit(x)
+    part = detector.detector_.fitted.blend.patches
+    assert part is not None
+    assert part.weight > 0
+    detector.save(tmp_path / "model")
+    np.testing.assert_array_equal(SOEL.load(tmp_path / "model").anomaly_score(x), detector.anomaly_score(x))
+    small = SOEL(quick, random_state=0).fit(x[:, ::2, ::2])
+    assert small.detector_.fitted.blend.patches is None

@@ -144,7 +144,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def anomaly_score(self, X: Any) -> Floats:
         """Scores (n,), higher is more anomalous: the unambiguous face."""
-        return self._fitted().score(self._encode(X))
+        return self._fitted().score(*self._encode(X))
 
     def anomaly_probability(self, X: Any) -> Floats:
         """Probabilities (n,) of being an anomaly, calibrated to the labels and the estimated contamination."""
@@ -203,11 +203,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """The pool with the learner for its kind; pictures become pixels or features first."""
         profile = self._wanted_profile()
         images, profile = find_image_rows(X, profile)
-        frame = _pool_frame(X if images is None else images.rows(X), as_options(self.columns))
+        rows, patches = (X, None) if images is None else images.read(X)
+        frame = _pool_frame(rows, as_options(self.columns))
         found = Kind.VECTORS if images is not None else find_kind(frame, self.kind)
         kind = profile.kind_for(found)
         encoder = Encoder.fit(frame, profile.scaling_for(kind))
-        pool = Pool.of(encoder.encode(frame), kind)
+        pool = Pool.of(encoder.encode(frame), kind, patches)
         learner = Learner(
             profile.settle(kind, pool.n_features, has_gpu(kind)),
             int(check_random_state(self.random_state).randint(2**31 - 1)),
@@ -279,11 +280,11 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "detector_")
         return self.detector_.fitted
 
-    def _encode(self, X: Any) -> Floats:
+    def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
+        """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""
         self._fitted()
-        return self._encoder.encode(
-            read_frame(X if self._images is None else self._images.rows(X), reading=self._encoder.how)
-        )
+        rows, patches = (X, None) if self._images is None else self._images.read(X)
+        return self._encoder.encode(read_frame(rows, reading=self._encoder.how)), patches
 
 
 # What each estimator prepared last, beside it: a query changes nothing on the estimator itself.

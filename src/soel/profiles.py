@@ -186,6 +186,7 @@ DEFAULT = Profile(
         pseudo_labels="batch",
         detector="angular",
         deep_weight=8.0,
+        patch_detector="patches",
         backbone="ntl-features",
         strategy="medoids",
     ),

@@ -36,6 +36,14 @@ def test_the_map_points_at_the_defect() -> None:
     assert auroc(np.arange(200) < 15, detector.score(x)) > 0.99
 
 
+def test_the_limit_is_passed_where_the_defects_are_and_seldom_elsewhere() -> None:
+    x = pictures(200, n_defective=15)
+    detector = Patches.fit(x, nothing(200), 0)
+    above = detector.pool_maps(x) > detector.limit
+    assert above[np.arange(15), np.arange(15) % PLACES].all()
+    assert above[15:].any(axis=1).mean() < 0.2
+
+
 def test_the_most_suspicious_pictures_are_not_learnt_from() -> None:
     x = pictures(200, n_defective=15)
     assert Patches.fit(x, nothing(200), 0).members[:15].sum() == 0

@@ -14,6 +14,7 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious where nobody knows better
+QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
 ASSUMED, PSEUDO_LABELS = 0.75, 2.0  # the foresight that is taken for granted, and how many labels it takes to doubt it
 HIGHEST_TRUST = 2.0
@@ -43,6 +44,7 @@ class Patches(Detector):
     whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
     leverage: Floats  # (1,) the weight of one picture in the covariances that it was fitted into
     members: Floats  # (N,) 1 for the rows of the pool that were fitted
+    limit: Floats  # (1,) the distance that no patch of most unsuspected pictures exceeds
     foresight: Floats  # (1,) the chance that a labelled anomaly lies above a labelled normal picture
     middle: Floats  # (1,) the pool's mean before it is moved to 0
     spread: Floats  # (1,) and its standard deviation
@@ -58,7 +60,8 @@ class Patches(Detector):
         first = fit_gaussians(x[rows], own)
         rows = _unsuspected(_worst(_pool_distances(first, x, rows)), rows, labels, share)
         normal = fit_gaussians(x[rows], own)
-        raw = _worst(_pool_distances(normal, x, rows))
+        found = _pool_distances(normal, x, rows)
+        raw = _worst(found)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         members = np.zeros(len(x))
         members[rows] = 1
@@ -68,6 +71,7 @@ class Patches(Detector):
                 "whitenings": normal.whitenings,
                 "leverage": np.array([normal.leverage]),
                 "members": members,
+                "limit": np.array([np.quantile(found[rows].max(axis=1), QUIET)]),
                 "foresight": np.array([_foresight(raw, labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
@@ -80,13 +84,17 @@ class Patches(Detector):
 
     def score_pool(self, pool: Floats) -> Floats:
         """Scores (N,) of the pool, each picture measured by the others."""
-        found, rows = self.maps(pool), np.flatnonzero(self.members)
-        found[rows] = without_itself(found[rows], len(rows), float(self.leverage[0]))
-        return self._in_units(_worst(found))
+        return self._in_units(_worst(self.pool_maps(pool)))
 
     def maps(self, x: Floats) -> Floats:
         """The distance (n, P) of each patch (n, P, D) from what is normal at its place."""
         return distances(_folded(x), self.means, self.whitenings)
+
+    def pool_maps(self, pool: Floats) -> Floats:
+        """The same (N, P) for the pool, each picture measured by the others."""
+        found, rows = self.maps(pool), np.flatnonzero(self.members)
+        found[rows] = without_itself(found[rows], len(rows), float(self.leverage[0]))
+        return found
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""

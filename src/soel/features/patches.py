@@ -13,6 +13,7 @@ from soel.features.extractors import Extractor, Pictures
 from soel.types import Floats
 
 DEPTH = 128  # values a patch is kept with
+SMALLEST_SIDE = 64  # pixels: of smaller pictures a place shows so few that the whole picture says as much
 VERSION = 1  # raised whenever patches change
 Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a square grid, D values each
 

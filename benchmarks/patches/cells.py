@@ -1,0 +1,134 @@
+"""One set, draw, way and number of labels is a cell: measured once, kept as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import average_precision_score
+
+from benchmarks.patches.pixels import pixel_figures
+from benchmarks.patches.sets import SETS, split
+from soel.detectors.patches import Patches
+from soel.durable import write_whole
+from soel.features.extract import extract
+from soel.features.extractors import DEFAULT
+from soel.features.image_arrays import image_array
+from soel.features.patches import SMALLEST_SIDE
+from soel.learner import Fitted, Learner
+from soel.media.extractors import cache_folder, open_extractor
+from soel.metrics import auroc
+from soel.profiles import PROFILES
+from soel.types import UNLABELLED, Floats, Kind, Pool
+
+WAYS = ("global", "both")  # what is fitted; patches alone come with both
+SHARE = 0.1  # of anomalies, to which average precision is brought
+SEED = 0  # of the learner; draws differ by their pictures
+
+
+@dataclass(frozen=True)
+class Cell:
+    """AUROC and average precision (of unseen pictures, weighted to a tenth of anomalies) after so many labels.
+
+    n_found: anomalies among the pictures asked about. trust: of patches beside the whole picture. pixel_auroc,
+    pixel_aupro: of maps, where masks are known. seconds: of processor time for the fit.
+    """
+
+    name: str
+    draw: int
+    way: str
+    labels: int
+    auroc: float
+    average_precision: float
+    n_found: int
+    trust: float | None
+    pixel_auroc: float | None
+    pixel_aupro: float | None
+    seconds: float
+
+
+def read_cells(path: Path) -> list[Cell]:
+    """The cells that are finished; a line that a kill left in half is passed over."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Cell(**json.loads(line)) for line in lines if line.endswith("}")]
+
+
+def run_cells(
+    names: Sequence[str], draws: Sequence[int], budgets: Sequence[int], data: Path, out: Path, always: bool
+) -> Iterator[Cell]:
+    """Measure what `out` lacks and append it there. always: look at places in small pictures too."""
+    finished = read_cells(out)
+    done = {(cell.name, cell.draw, cell.way, cell.labels) for cell in finished}
+    write_whole(out, "".join(map(_line, finished)).encode())  # without what a kill left in half
+    for name in names:
+        wanted = [(draw, way, n) for draw in draws for way in WAYS for n in budgets if (name, draw, way, n) not in done]
+        task = _Task(name, data, always) if wanted else None
+        for draw, way, n_labels in wanted:
+            assert task is not None
+            with out.open("a", encoding="utf-8") as file:
+                for cell in task.measure(draw, way, n_labels):
+                    file.write(_line(cell))
+                    yield cell
+
+
+class _Task:
+    """A set with the features of all its pictures."""
+
+    def __init__(self, name: str, data: Path, always: bool) -> None:
+        self.name, self.pictures = name, SETS[name](data)
+        source = image_array(name, self.pictures.pixels)
+        looks = always or min(self.pictures.pixels.shape[1:3]) >= SMALLEST_SIDE
+        self.features = extract(source, open_extractor(DEFAULT), cache_folder(), with_patches=looks)
+
+    def measure(self, draw: int, way: str, n_labels: int) -> list[Cell]:
+        """The cell; of both ways together, with one of patches alone."""
+        parts, started = split(self.pictures, draw), time.process_time()
+        truth = self.pictures.truth
+        profile = PROFILES["default"]
+        if way == "global":
+            profile = replace(profile, vectors=replace(profile.vectors, patch_detector=None))
+        learner = Learner(profile.settle(Kind.VECTORS, self.features.matrix.shape[1]), SEED)
+        pool = Pool.of(np.array(self.features.matrix[parts.pool]), Kind.VECTORS, self._patches(parts.pool))
+        warm, labels = learner.prepare(pool), np.full(len(pool), UNLABELLED, np.int8)
+        if n_labels:
+            rows = learner.propose(warm, pool, labels, n_labels).rows
+            labels[rows] = truth[parts.pool][rows]
+        fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+        seconds = time.process_time() - started
+        scores = fitted.score(np.array(self.features.matrix[parts.test]), self._patches(parts.test))
+        found = int((labels == 1).sum())
+        cells = [self._cell(draw, way, n_labels, scores, parts.test, found, fitted, seconds)]
+        part = fitted.blend.patches
+        if part is not None:
+            alone = part.detector.score(self._given(parts.test))
+            cells.append(self._cell(draw, "patches", n_labels, alone, parts.test, found, fitted, 0.0))
+        return cells
+
+    def _cell(
+        self, draw: int, way: str, n: int, scores: Floats, rows: np.ndarray, found: int, fitted: Fitted, seconds: float
+    ) -> Cell:
+        truth, part = self.pictures.truth[rows], fitted.blend.patches
+        weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
+        precision = float(average_precision_score(truth, scores, sample_weight=weights))
+        pixels: tuple[float | None, float | None] = (None, None)
+        if part is not None and way == "patches" and self.pictures.masks is not None:
+            assert isinstance(part.detector, Patches)
+            pixels = pixel_figures(part.detector.maps(self._given(rows)), self.pictures.masks[rows])
+        trust = None if part is None else part.detector.trust
+        return Cell(self.name, draw, way, n, auroc(truth, scores), precision, found, trust, *pixels, round(seconds, 2))
+
+    def _patches(self, rows: np.ndarray) -> Floats | None:
+        return None if self.features.patches is None else self.features.patches[rows]
+
+    def _given(self, rows: np.ndarray) -> Floats:
+        patches = self._patches(rows)
+        assert patches is not None
+        return patches
+
+
+def _line(cell: Cell) -> str:
+    return json.dumps(asdict(cell)) + "\n"

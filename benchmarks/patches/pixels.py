@@ -1,0 +1,43 @@
+"""How well maps point at defects: AUROC over pixels, and AUPRO over regions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import label
+
+from soel.metrics import auroc
+from soel.numeric.places import enlarge
+from soel.types import Floats
+
+SIDE = 64  # pixels of the pictures in which maps and masks are compared
+MOST_FALSE = 0.3  # of the sound pixels, up to which regions count
+
+
+def pixel_figures(maps: Floats, masks: NDArray[np.bool_]) -> tuple[float, float]:
+    """AUROC and AUPRO of maps (n, P) against masks (n, H, W)."""
+    scores = enlarge(maps, SIDE)
+    small = _shrunk(masks, SIDE)
+    return auroc(small.ravel(), scores.ravel()), aupro(scores, small)
+
+
+def aupro(scores: Floats, masks: NDArray[np.bool_]) -> float:
+    """The mean covered share of regions (n, H, W), integrated over false alarms up to 30 % and brought to 0 to 1."""
+    sound = np.sort(scores[~masks])[::-1]
+    regions = [scores[row][numbered == at] for row, numbered, n in _regions(masks) for at in range(1, n + 1)]
+    false = np.linspace(0, MOST_FALSE, 61)
+    limits = sound[np.minimum((false * len(sound)).astype(int), len(sound) - 1)]
+    covered = [np.mean([(region > limit).mean() for region in regions]) for limit in limits]
+    return float(np.trapezoid(covered, false) / MOST_FALSE)
+
+
+def _regions(masks: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.int32], int]]:
+    return [(row, *label(mask)) for row, mask in enumerate(masks) if mask.any()]
+
+
+def _shrunk(masks: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
+    """Masks (n, H, W) as (n, side, side): a pixel is part of a defect where a quarter of what it covers is."""
+    step = masks.shape[1] // side
+    shares = masks.reshape(len(masks), side, step, side, step).mean(axis=(2, 4))
+    found: NDArray[np.bool_] = shares >= np.minimum(0.25, shares.max(axis=(1, 2), keepdims=True))
+    return found & (shares > 0)
