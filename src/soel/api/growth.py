@@ -27,7 +27,7 @@ from soel.media.picture_pool import MEDIA, read_more_pictures
 from soel.scoring.streaming import Growth, as_note, draw_more, drawn_numbers
 from soel.session import Session, SessionFolder, SessionState
 from soel.session.digests import digest_of
-from soel.session.folder import STREAM
+from soel.session.folder import STREAM, write_patches
 from soel.session.pools import NewPool, PoolRef
 from soel.types import Floats, Progress
 
@@ -39,7 +39,8 @@ N_SHOWN = 5
 class NewItems:
     """Data on their way into a session. path: what is kept as their source. beside: files that are kept with it.
 
-    named: whether the ids are names that the data give; else they follow from the content.
+    named: whether the ids are names that the data give; else they follow from the content. patches: (n, P, D) of
+    pictures, where the session looks at places.
     """
 
     ids: Sequence[str]
@@ -48,12 +49,15 @@ class NewItems:
     name: str
     named: bool
     beside: dict[str, bytes]
+    patches: Floats | None = None
 
     def write(self, folder: Path) -> None:
         """Keep the source and what goes with it."""
         copy_whole(self.path, folder / f"source{self.path.suffix.lower()}")
         for name, content in self.beside.items():
             write_whole(folder / name, content)
+        if self.patches is not None:
+            write_patches(folder, self.patches)
 
 
 def add_data(
@@ -107,7 +111,8 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
             found = read_more_pictures(place, data, Path(folder), progress)
             table = read_rows_as(found.path, replace(place.config, label_column=None), None)
             features = encoder.encode(as_frame(found.features))
-            yield NewItems(table.ids.tolist(), features, found.path, data.name, found.named, {MEDIA: found.note})
+            beside, ids = {MEDIA: found.note}, table.ids.tolist()
+            yield NewItems(ids, features, found.path, data.name, found.named, beside, found.patches)
             return
         if data.is_dir() or (data.is_file() and is_media(data)):
             raise DataError(f"{data} holds pictures or parts, and the session's items are rows. Give a table.")

@@ -29,7 +29,7 @@ from soel.types import Floats, Kind, Progress
 class PoolSource:
     """What a session starts from. path: the table to copy. features: None where the table itself is encoded.
 
-    beside: files to be written beside it.
+    beside: files to be written beside it. patches: (N, P, D) of pictures, where their places are looked at.
     """
 
     path: Path
@@ -38,6 +38,7 @@ class PoolSource:
     label_column: str | None
     features: Floats | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict)
+    patches: Floats | None = None
 
     def kind(self, said: str) -> Kind:
         """What the rows are: features of pictures are vectors, whatever else is said of a table."""
@@ -91,7 +92,8 @@ def read_pool(
         pictures = read_picture_pool(data, id_column, label_column, media, Path(folder))
         known = pictures.label_column
         table = read_table(pictures.path, "id", [known] if known else [])
-        yield PoolSource(pictures.path, table, "id", known, pictures.features, {MEDIA: pictures.note})
+        beside = {MEDIA: pictures.note}
+        yield PoolSource(pictures.path, table, "id", known, pictures.features, beside, pictures.patches)
 
 
 def needs_copy(data: str | Path, columns: ReadOptions) -> bool:

@@ -50,8 +50,8 @@ def score_file(
     if new is None:
         ids, names, scores = session.ids, name_items(session), session.pool_scores(model)
     else:
-        ids, names, features = new
-        scores = model.score(features)
+        ids, names, features, patches = new
+        scores = model.score(features, patches)
     scored = ranked(ids, scores, model.alarms(scores))
     if rule.kind == "alarms":
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
@@ -103,15 +103,15 @@ def _find_stream(session: Session, data: str | Path | None) -> Stream | None:
     return open_other(session, data, read_encoder(session.folder))
 
 
-def _read_new(session: Session, data: Path) -> tuple[tuple[str, ...], Names, Floats]:
-    """Ids, names and features of new items, read as the pool was."""
+def _read_new(session: Session, data: Path) -> tuple[tuple[str, ...], Names, Floats, Floats | None]:
+    """Ids, names, features and patches of new items, read as the pool was."""
     encoder = read_encoder(session.folder)
     if (session.folder.path / MEDIA).exists():
-        items, matrix = read_new_pictures(session.folder.path, data)
-        return tuple(item.id for item in items), name_pictures(items), encoder.encode(as_frame(matrix))
+        items, matrix, patches = read_new_pictures(session.folder.path, data)
+        return tuple(item.id for item in items), name_pictures(items), encoder.encode(as_frame(matrix)), patches
     table = _read_new_rows(session.config, data, encoder)
     ids = tuple(table.ids.tolist())
-    return ids, name_rows(ids, session.config.id_column), encoder.encode(table.frame)
+    return ids, name_rows(ids, session.config.id_column), encoder.encode(table.frame), None
 
 
 def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder) -> Table:

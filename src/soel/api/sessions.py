@@ -28,6 +28,7 @@ from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
 from soel.session import Answer, Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
+from soel.session.folder import write_patches
 from soel.stores.event_stores import new_store, open_store, stored_address
 from soel.types import UNLABELLED, Floats, Label, Verdict
 from soel.validation import check_labels
@@ -53,6 +54,8 @@ def create_session(
     options = options or SessionOptions()
     folder, wanted = Path(folder), find_profile(options.profile)
     _check_free(folder)
+    if wanted.vectors.patch_detector is None:
+        media = replace(media or MediaOptions(), patches="no")
     write = write_sample if cluster is None else sampling_on(cluster, folder)
     sampling = Sampling(options.pool_rows, options.seed, write)
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
@@ -172,6 +175,8 @@ def _build(
         new_store(partial, config, store).close()
         for name, content in pool.beside.items():
             write_whole(partial / name, content)
+        if pool.patches is not None:
+            write_patches(partial, pool.patches)
         lay_out(partial, config, pool.table.ids.tolist(), features)
 
 

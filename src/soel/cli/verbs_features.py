@@ -29,6 +29,9 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
     """Add what says how pictures and video are read."""
     group = parser.add_argument_group("pictures and video")
     group.add_argument("--extractor", default="efficientnet-lite2", metavar="NAME|FILE.onnx", help="the frozen network")
+    group.add_argument(
+        "--patches", default="auto", choices=("auto", "yes", "no"), help="look at places beside the whole picture"
+    )
     group.add_argument("--path-column", metavar="COLUMN", help="the column of a table that names picture files")
     group.add_argument("--every", type=int, default=1, metavar="N", help="keep every N-th frame (default: all)")
     group.add_argument("--frame-rate", type=float, metavar="N", help="pictures of a folder are frames, N a second")
@@ -43,7 +46,7 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
     from soel.media.picture_pool import MediaOptions
 
     reading = Reading(args.every, args.frame_rate, args.strict)
-    return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.truth, bar)
+    return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.truth, bar, patches=args.patches)
 
 
 def describe_media(folder: Path) -> dict[str, str]:

@@ -84,7 +84,10 @@ class Blend:
         if self.patches is None:
             return whole
         if patches is None:
-            raise DataError("This model looks at patches of pictures, and none were given. Score the pictures.")
+            raise DataError(
+                "This model looks at patches of pictures, and only rows were given. Score the pictures themselves, or "
+                "start a session with --patches no."
+            )
         return self.patches.add(whole, self.patches.detector.score(patches))
 
     def _score_rows(self, x: Floats) -> Floats:

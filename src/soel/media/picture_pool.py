@@ -7,15 +7,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.row_ids import given_ids
-from soel.errors import DamagedError, DataError, SchemaError
+from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Skipped, Source, describe
+from soel.features.patches import SMALLEST_SIDE, has_patches
 from soel.features.source import Reading, is_media, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
@@ -23,6 +25,8 @@ from soel.session import SessionFolder
 from soel.types import UNLABELLED, Floats, Progress
 
 MEDIA = "media.json"
+PATCH_CHOICES = ("auto", "yes", "no")
+N_JUDGED = 16  # pictures whose size says whether places are looked at
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class MediaOptions:
     """How pictures become a pool. path_column: the column of a table that names the files.
 
     normal, labels: what is known beforehand, see `known_labels`. progress: told of (done, total) pictures.
-    scanned: told of the files that were looked at, before that (default: progress is).
+    scanned: told of the files that were looked at, before that (default: progress is). patches: whether places are
+    looked at beside the whole picture; 'auto' does so for pictures, not frames, that are large enough for it.
     """
 
     extractor: str = DEFAULT
@@ -40,11 +45,12 @@ class MediaOptions:
     labels: Path | None = None
     progress: Progress | None = None
     scanned: Progress | None = None
+    patches: str = "auto"
 
 
 @dataclass(frozen=True)
 class PicturePool:
-    """The pictures of a new session. path: the list of its items, a CSV. features: (N, d).
+    """The pictures of a new session. path: the list of its items, a CSV. features: (N, d). patches: (N, P, D) or None.
 
     label_column: of the list, where labels are known. note: how to find the pictures again, for a file beside it.
     named: whether ids are names that the data give; else they follow from the content.
@@ -55,6 +61,7 @@ class PicturePool:
     features: Floats
     note: bytes
     named: bool
+    patches: Floats | None = None
 
 
 def read_picture_pool(
@@ -63,7 +70,8 @@ def read_picture_pool(
     """Read pictures, take their features and write the list of them into `folder`."""
     source, labels = _open_source(data, id_column, label_column, media)
     extractor = open_extractor(media.extractor)
-    features = extract(source, extractor, cache_folder(), media.progress)
+    looks = _looks_at_places(source, extractor, media.patches)
+    features = extract(source, extractor, cache_folder(), media.progress, looks)
     skipped = (*source.skipped, *features.faulty)
     if skipped and media.reading.strict:
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
@@ -71,25 +79,48 @@ def read_picture_pool(
     _write_items(path, source, features, labels)
     note = _note(data, media, source, features, extractor, skipped, id_column)
     known = None if labels is None else "label"
-    return PicturePool(path, known, features.matrix, note, id_column is not None)
+    return PicturePool(path, known, features.matrix, note, id_column is not None, features.patches)
 
 
-def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> tuple[list[MediaItem], Floats]:
-    """Other pictures and their features, by the extractor of the session in `folder`."""
+def read_new_pictures(
+    folder: Path, data: Path, progress: Progress | None = None
+) -> tuple[list[MediaItem], Floats, Floats | None]:
+    """Other pictures, their features and patches, by the extractor of the session in `folder`."""
     note = read_note(folder)
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
     extractor = open_extractor(media.extractor)
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
-    features = extract(source, extractor, cache_folder(), progress)
-    return [source.items[row] for row in features.rows], features.matrix
+    features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
+    return [source.items[row] for row in features.rows], features.matrix, features.patches
+
+
+def _looks_at_places(source: Source, extractor: Extractor, said: str) -> bool:
+    """Whether patches are taken: as it is said, or by the first pictures."""
+    if said not in PATCH_CHOICES:
+        raise ConfigError(f"Patches are one of {', '.join(PATCH_CHOICES)}, got {said!r}.")
+    if said == "yes" and not has_patches(extractor):
+        raise ConfigError(f"The extractor {extractor.name} has no middle layers to see places with. Choose another.")
+    if said != "auto":
+        return said == "yes"
+    if source.items[0].time is not None or not has_patches(extractor):
+        return False
+    pictures = source.read(range(min(N_JUDGED, len(source.items))))
+    sides = [min(picture.shape[:2]) for picture in pictures if not isinstance(picture, DataError)]
+    return bool(sides) and median(sides) >= SMALLEST_SIDE
 
 
 def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress: Progress | None = None) -> PicturePool:
     """Other pictures in the way of the session's own, as a list of items and features to be added to them."""
     note = read_note(place.path)
-    media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"], progress=progress)
+    media = MediaOptions(
+        note["extractor"],
+        Reading(**note["reading"]),
+        note["path_column"],
+        progress=progress,
+        patches="yes" if note.get("patches") else "no",
+    )
     if media.path_column is None and not is_media(data):
         raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
     found = read_picture_pool(data, note.get("id_column"), None, media, folder)
@@ -176,6 +207,7 @@ def _note(
         "reading": asdict(media.reading),
         "extractor": media.extractor,
         "fingerprint": extractor.fingerprint,
+        "patches": features.patches is not None,
         "paths": places,
         "skipped": [asdict(file) for file in skipped],
     }

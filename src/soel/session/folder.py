@@ -19,6 +19,7 @@ from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
 STREAM = "stream.json"
+PATCHES = "patches.npy"
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,39 @@ class SessionFolder:
         return array
 
     @cached_property
+    def patches(self) -> Floats | None:
+        """The patches (N, P, D) of the pictures; None where only whole pictures are looked at.
+
+        They lie beside each list of pictures, and are mapped from disk; once pictures were added, they are brought
+        together in memory.
+        """
+        if PATCHES not in self.config.digests:
+            return None
+        if len(self.pools) == 1:
+            return self._own_patches(self.n_items)
+        parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
+        found = np.empty(0, np.float16)
+        for number, part in parts.items():
+            here = self.rows[:, 0] == number
+            own = part._own_patches(None)
+            found = found if found.size else np.empty((self.n_items, *own.shape[1:]), own.dtype)
+            found[here] = own[self.rows[here, 1]]
+        return found
+
+    def _own_patches(self, n_items: int | None) -> Floats:
+        """The patches of the pictures that came with this pool."""
+        path = self.checked(PATCHES)
+        try:
+            patches: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise explain(error, path, "read") from error
+        except (ValueError, EOFError) as error:
+            raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
+        if patches.ndim != 3 or len(patches) != (n_items or len(patches)):
+            raise DamagedError(f"{path} has shape {patches.shape}, not one for each item; restore it from a copy.")
+        return patches
+
+    @cached_property
     def wholes(self) -> tuple[Whole, ...]:
         """Where all the data lie, in order, for a session on a sample of them; empty for a session on all of them."""
         if STREAM not in self.config.digests and not (self.path / STREAM).exists():
@@ -220,6 +254,12 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
             np.save(file, np.ascontiguousarray(new.rows, np.int64), allow_pickle=False)
         digests = digests_of(partial, ".")
     return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
+
+
+def write_patches(path: Path, patches: Floats) -> None:
+    """Write the patches (n, P, D) of pictures beside the list of these."""
+    with replacing(path / PATCHES) as file:
+        np.save(file, np.asarray(patches, np.float16), allow_pickle=False)
 
 
 def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:

@@ -113,8 +113,8 @@ class Learnt(Protocol):
     def pool_scores(self) -> Floats:
         """Scores (N,) of the pool; empty where they were not kept."""
 
-    def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of rows."""
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of rows, and of the patches of pictures where they are looked at."""
 
     def alarms(self, scores: Floats) -> np.ndarray:
         """Which scores lie above the threshold: (n,) of bool."""

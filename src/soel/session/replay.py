@@ -139,8 +139,8 @@ class _Replay:
             return f"the stored model cannot be loaded ({error})"
         if type(stored) is not type(model):
             return "the stored model is of another kind"
-        rows = self._session.folder_with(self._known_at(event).pools).pool
-        before, after = (each.blend.score(rows) for each in (stored, model))
+        place = self._session.folder_with(self._known_at(event).pools)
+        before, after = (each.blend.score(place.pool, place.patches) for each in (stored, model))
         return f"scores of the pool differ by up to {float(np.abs(before - after).max()):.3g}"
 
 

@@ -97,7 +97,7 @@ class Session(Labelling):
         rows = place.pool
         kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
         assert kind is not None  # a session's profile is settled when it is created
-        return Pool(rows, kind, place.identity)
+        return Pool(rows, kind, place.identity, place.patches)
 
     def fit(self, progress: Progress | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""

@@ -1,0 +1,101 @@
+"""Sessions that look at places: patches are kept with them, counted in scores, and asked for by size or by word."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from soel.api import scores, sessions
+from soel.api.checks import check_session
+from soel.errors import ConfigError, DamagedError, DataError
+from soel.media import picture_pool
+from soel.media.picture_pool import MediaOptions, read_note
+from soel.session import Session, SessionOptions
+from tests.features.makers import ColourExtractor
+from tests.features.test_patches import PlaceExtractor
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+
+
+def make_pictures(folder: Path, n: int = 40, side: int = 80, first: int = 0) -> Path:
+    """Grey pictures; the first three have a bright lower right quarter."""
+    folder.mkdir(parents=True)
+    for number in range(n):
+        rng = np.random.default_rng(first + number)
+        picture = np.clip(100 + rng.normal(0, 12, (side, side, 3)) + rng.normal(0, 6), 0, 255)
+        if number < 3:
+            picture[side // 2 :, side // 2 :] += 70
+        Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
+    return folder
+
+
+def make_session(tmp_path: Path, patches: str = "auto", side: int = 80) -> Session:
+    data = make_pictures(tmp_path / "pictures", side=side)
+    options = SessionOptions(budget=4)
+    return sessions.create_session(tmp_path / "s", data, options, media=MediaOptions(patches=patches))
+
+
+def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        assert session.folder.patches is not None
+        assert session.folder.patches.shape[:2] == (40, 4)
+        asked = session.ask(4)
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
+        session.fit()
+        model = session.fitted()[1]
+        assert model.blend.patches is not None  # type: ignore[attr-defined]
+        own = scores.score_file(session, None, tmp_path / "own.csv")
+        assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
+        new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
+        assert {row["file"] for row in new["top"][:3]} == {"00.png", "01.png", "02.png"}
+        assert all(finding.is_whole for finding in check_session(session.folder.path))
+
+
+def test_patches_that_changed_are_refused(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        path = session.folder.path / "patches.npy"
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 1
+    path.write_bytes(content)
+    with closing(sessions.open_session(tmp_path / "s")) as again, pytest.raises(DamagedError, match=r"patches\.npy"):
+        again.ask(2)
+
+
+@pytest.mark.parametrize(("side", "said", "looks"), [(80, "auto", True), (40, "auto", False), (40, "yes", True)])
+def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool) -> None:
+    with closing(make_session(tmp_path, said, side)) as session:
+        assert (session.folder.patches is not None) == looks
+        assert read_note(session.folder.path)["patches"] == looks
+
+
+def test_an_extractor_without_places_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
+    with closing(make_session(tmp_path)) as session:
+        assert session.folder.patches is None
+    with pytest.raises(ConfigError, match="colours has no middle layers"):
+        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="yes"))
+    with pytest.raises(ConfigError, match="auto, yes, no"):
+        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="some"))
+
+
+def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> None:
+    data = make_pictures(tmp_path / "pictures", 6)
+    with closing(sessions.create_session(tmp_path / "s", data, SessionOptions(profile="paper", budget=2))) as session:
+        assert session.folder.patches is None
+
+
+def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        asked = session.ask(2)
+        session.tell(dict.fromkeys(asked.items, "normal"))
+        session.fit()
+        with pytest.raises(DataError, match="only rows were given"):
+            session.score(np.asarray(session.folder.pool), session.ids)
