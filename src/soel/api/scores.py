@@ -107,8 +107,9 @@ def _read_new(session: Session, data: Path) -> tuple[tuple[str, ...], Names, Flo
     """Ids, names, features and patches of new items, read as the pool was."""
     encoder = read_encoder(session.folder)
     if (session.folder.path / MEDIA).exists():
-        items, matrix, patches = read_new_pictures(session.folder.path, data)
-        return tuple(item.id for item in items), name_pictures(items), encoder.encode(as_frame(matrix)), patches
+        new = read_new_pictures(session.folder.path, data)
+        ids = tuple(item.id for item in new.items)
+        return ids, name_pictures(new.items), encoder.encode(as_frame(new.features)), new.patches
     table = _read_new_rows(session.config, data, encoder)
     ids = tuple(table.ids.tolist())
     return ids, name_rows(ids, session.config.id_column), encoder.encode(table.frame), None

@@ -25,6 +25,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     add_place(score)
     score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
+    score.add_argument("--maps", metavar="DIR", type=Path, help="of pictures that raise an alarm: where, as files")
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
     add_engine(score)
     score.set_defaults(handler=run_score)
@@ -55,12 +56,17 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
+    from soel.api.maps import write_maps
     from soel.api.scores import score_file
 
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar)
+        if args.maps is not None:
+            document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
+    if args.maps is not None:
+        lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
     lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {_describe_item(row)}" for row in document["top"]]
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]))
 

@@ -16,13 +16,13 @@ from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
-from soel.features.items import MediaItem, Skipped, Source, describe
+from soel.features.items import MediaItem, Picture, Skipped, Source, describe
 from soel.features.patches import SMALLEST_SIDE, has_patches
 from soel.features.source import Reading, is_media, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
-from soel.types import UNLABELLED, Floats, Progress
+from soel.types import UNLABELLED, Floats, Progress, Rows
 
 MEDIA = "media.json"
 PATCH_CHOICES = ("auto", "yes", "no")
@@ -82,10 +82,29 @@ def read_picture_pool(
     return PicturePool(path, known, features.matrix, note, id_column is not None, features.patches)
 
 
-def read_new_pictures(
-    folder: Path, data: Path, progress: Progress | None = None
-) -> tuple[list[MediaItem], Floats, Floats | None]:
-    """Other pictures, their features and patches, by the extractor of the session in `folder`."""
+@dataclass(frozen=True)
+class NewPictures:
+    """Pictures that are no part of the session. features: (n, d). patches: (n, P, D) where places are looked at.
+
+    rows: (n,) their positions in the source.
+    """
+
+    items: list[MediaItem]
+    features: Floats
+    patches: Floats | None
+    source: Source
+    rows: Rows
+
+    def picture(self, at: int) -> Picture:
+        """One of the pictures (H, W, 3)."""
+        found = next(iter(self.source.read([int(self.rows[at])])))
+        if isinstance(found, DataError):
+            raise found
+        return found
+
+
+def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> NewPictures:
+    """Other pictures with their features and patches, by the extractor of the session in `folder`."""
     note = read_note(folder)
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
@@ -93,7 +112,8 @@ def read_new_pictures(
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
-    return [source.items[row] for row in features.rows], features.matrix, features.patches
+    items = [source.items[row] for row in features.rows]
+    return NewPictures(items, features.matrix, features.patches, source, features.rows)
 
 
 def _looks_at_places(source: Source, extractor: Extractor, said: str) -> bool:

@@ -82,6 +82,10 @@ class SessionMedia:
         part = self._parts[number]
         return kept_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
 
+    def picture(self, item: str) -> np.ndarray:
+        """The picture (H, W, 3) itself."""
+        return self._picture(item)
+
     def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
         """The items of the same clip within so many seconds, in order, with the seconds before or after."""
         at = self._row_of[item]

@@ -1,0 +1,68 @@
+"""Maps of the pictures that raise an alarm, the session's own or new ones, written as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.api.sessions import read_encoder
+from soel.data.frame import as_frame
+from soel.detectors.patches import Patches
+from soel.errors import SessionError
+from soel.media.heat_maps import MappedPicture, write_heat_maps
+from soel.media.picture_pool import MEDIA, read_new_pictures
+from soel.media.session_media import open_media
+from soel.metrics.threshold import parse_threshold
+from soel.session import Session
+from soel.types import Floats, Rows
+
+
+def write_maps(session: Session, data: str | Path | None, out: Path, threshold: str | None = None) -> dict[str, int]:
+    """Maps of all alarms into the folder `out`, the most anomalous first; returns how many maps and boxes there are."""
+    if not (session.folder.path / MEDIA).exists() or session.folder.patches is None:
+        raise SessionError("Maps are drawn of pictures whose places are looked at: start a session with --patches yes.")
+    rule = parse_threshold(threshold or session.config.threshold)
+    _, model = session.fitted(None if rule.kind == "alarms" else threshold)
+    detector = find_patches(model)
+    alarms = int(rule.value or 0) if rule.kind == "alarms" else None
+    pictures = _own(session, model, detector, alarms) if data is None else _new(session, model, detector, alarms, data)
+    return write_heat_maps(Path(out), pictures)
+
+
+def find_patches(model: Any) -> Patches:
+    """The part of a fitted model that looks at places."""
+    part = model.blend.patches
+    if part is None or not isinstance(part.detector, Patches):
+        raise SessionError("The last fit did not look at places; fit again.")
+    return part.detector
+
+
+def _own(session: Session, model: Any, detector: Patches, n_alarms: int | None) -> Iterator[MappedPicture]:
+    media, patches = open_media(session.folder), session.folder.patches
+    assert media is not None
+    assert patches is not None
+    scores = session.pool_scores(model)
+    values = detector.pool_maps(patches) / detector.limit
+    for row in _alarmed(scores, model, n_alarms):
+        item = media.items[row]
+        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values[row])
+
+
+def _new(
+    session: Session, model: Any, detector: Patches, n_alarms: int | None, data: str | Path
+) -> Iterator[MappedPicture]:
+    new = read_new_pictures(session.folder.path, Path(data))
+    assert new.patches is not None  # as the session's own
+    scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
+    for row in _alarmed(scores, model, n_alarms):
+        item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
+        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values)
+
+
+def _alarmed(scores: Floats, model: Any, n_alarms: int | None) -> Rows:
+    """The rows that raise an alarm, the most anomalous first."""
+    order = np.argsort(-scores, kind="stable")
+    return order[model.alarms(scores)[order]] if n_alarms is None else order[:n_alarms]
