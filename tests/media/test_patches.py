@@ -11,6 +11,7 @@ from PIL import Image
 
 from soel.api import scores, sessions
 from soel.api.checks import check_session
+from soel.api.growth import add_data
 from soel.errors import ConfigError, DamagedError, DataError
 from soel.media import picture_pool
 from soel.media.picture_pool import MediaOptions, read_note
@@ -99,3 +100,18 @@ def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
         session.fit()
         with pytest.raises(DataError, match="only rows were given"):
             session.score(np.asarray(session.folder.pool), session.ids)
+
+
+def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        before = np.array(session.folder.patches)
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        patches = session.folder.patches
+        assert patches is not None
+        assert patches.shape == (45, *before.shape[1:])
+        np.testing.assert_array_equal(patches[:40], before)
+        means = np.asarray(patches[40:, :, 0], np.float32).mean(axis=1)
+        np.testing.assert_allclose(means, session.folder.pool[40:, 0], rtol=2e-2)
+        session.ask(2)
+    with closing(sessions.open_session(tmp_path / "s")) as again:
+        np.testing.assert_array_equal(again.folder.patches, patches)

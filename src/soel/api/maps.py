@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.sessions import read_encoder
+from soel.api.sources import read_encoder
 from soel.data.frame import as_frame
 from soel.detectors.patches import Patches
 from soel.errors import SessionError
