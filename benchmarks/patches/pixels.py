@@ -39,5 +39,5 @@ def _shrunk(masks: NDArray[np.bool_], side: int) -> NDArray[np.bool_]:
     """Masks (n, H, W) as (n, side, side): a pixel is part of a defect where a quarter of what it covers is."""
     step = masks.shape[1] // side
     shares = masks.reshape(len(masks), side, step, side, step).mean(axis=(2, 4))
-    found: NDArray[np.bool_] = shares >= np.minimum(0.25, shares.max(axis=(1, 2), keepdims=True))
-    return found & (shares > 0)
+    found: NDArray[np.bool_] = (shares >= np.minimum(0.25, shares.max(axis=(1, 2), keepdims=True))) & (shares > 0)
+    return found

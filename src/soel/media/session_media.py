@@ -84,7 +84,8 @@ class SessionMedia:
 
     def picture(self, item: str) -> np.ndarray:
         """The picture (H, W, 3) itself."""
-        return self._picture(item)
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        return self._parts[number].picture(row)
 
     def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
         """The items of the same clip within so many seconds, in order, with the seconds before or after."""

@@ -74,7 +74,7 @@ def enlarge(maps: Floats, height: int, width: int | None = None) -> Floats:
 def _between(n_places: int, n_pixels: int) -> Floats:
     """(n_pixels, n_places): how far each place counts at each pixel."""
     at = np.clip((np.arange(n_pixels) + 0.5) * n_places / n_pixels - 0.5, 0, n_places - 1)
-    return np.clip(1 - np.abs(at[:, None] - np.arange(n_places)), 0, 1).astype(np.float32)
+    return np.asarray(np.clip(1 - np.abs(at[:, None] - np.arange(n_places)), 0, 1), np.float32)
 
 
 def _moments(x: Floats) -> tuple[Floats, Floats]:
