@@ -12,7 +12,8 @@ import torch
 from soel.detectors.pretrained import weights
 from soel.detectors.pretrained.context import choose, column_order, keys
 from soel.detectors.pretrained.forest import Forest
-from soel.detectors.pretrained.pretrained import MOST_COLUMNS, Pretrained
+from soel.detectors.pretrained.pretrained import Pretrained
+from soel.detectors.pretrained.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
 from soel.metrics import auroc
 from tests.conftest import Sample
@@ -98,13 +99,33 @@ def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
     assert (labels[choose(x, labels, 100, 0)] >= 0).sum() == 50
 
 
-def test_a_wide_table_is_seen_along_its_axes() -> None:
+def test_a_wide_table_is_seen_along_its_axes_and_in_groups_of_columns() -> None:
     rng = np.random.default_rng(0)
     x = (rng.normal(size=(120, 3)) @ rng.normal(size=(3, 2 * MOST_COLUMNS))).astype(np.float32)
     x[:6] += rng.normal(scale=3, size=(6, 2 * MOST_COLUMNS)).astype(np.float32)
     fitted = Pretrained.fit(x, np.full(120, -1, np.int8), 0)
-    assert fitted.axes.shape == (2 * MOST_COLUMNS, MOST_COLUMNS)
+    assert fitted.views.shape == (3, 2 * MOST_COLUMNS, MOST_COLUMNS)
+    np.testing.assert_array_equal(fitted.views[1:].sum(axis=(0, 2)), 1)  # every column is in one group
     assert auroc(np.arange(120) < 6, fitted.score(x)) > 0.95
+    assert fitted.chance(x).shape == (120,)
+    assert fitted.shares()[1].sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 20 * MOST_COLUMNS)).astype(np.float32)
+    assert len(wide_views(x, 0)) == 1 + MOST_GROUPS
+    x[:, MOST_COLUMNS:] = 0
+    views = wide_views(x, 0)
+    assert len(views) == 2
+    assert not views[:, MOST_COLUMNS:].any()
+    assert not wide_views(x[:, :MOST_COLUMNS], 0).size
+
+
+def test_distances_count_by_their_weight(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, labels, fitted = fitted_toy
+    alone = Pretrained.fit(x, labels, 0, None, {"neighbours_weight": 0.0})
+    by_distance = fitted.neighbours.score(x[:, fitted.columns.astype(int)])
+    np.testing.assert_allclose(fitted.score(x), alone.score(x) + 0.25 * by_distance, atol=1e-6)
 
 
 def test_chances_and_shares_are_probabilities(toy: Sample) -> None:

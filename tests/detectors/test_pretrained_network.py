@@ -25,8 +25,9 @@ from soel.detectors.pretrained.network import (
     seen_places,
 )
 from soel.detectors.pretrained.passes import read_pool, read_rows
-from soel.detectors.pretrained.pretrained import MOST_COLUMNS, Pretrained, _axes
+from soel.detectors.pretrained.pretrained import Pretrained
 from soel.detectors.pretrained.reference import Reference
+from soel.detectors.pretrained.views import MOST_COLUMNS, _axes
 from soel.types import Floats
 
 SMALL = Shape(width=16, n_heads=4, n_layers=2, cell_width=8, n_cell_layers=1, n_gates=2)

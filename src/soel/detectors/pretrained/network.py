@@ -20,6 +20,7 @@ from soel.detectors.pretrained.reference import N_CELL, N_COLUMN, N_SCORES
 
 N_SHARE_BINS = 24
 PLACE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
+MOST_AT_ONCE = 60_000  # rows whose cells attend to one another in one call: a GPU takes 65,535
 LOWEST_SHARE, HIGHEST_SHARE = 0.002, 0.5  # of the bins, equally wide in log odds
 
 
@@ -92,7 +93,7 @@ class Cells(nn.Module):
         shape = x.shape
         x = x.flatten(0, 1)
         for block in self.blocks:
-            x = block(x)
+            x = torch.cat([block(part) for part in x.split(MOST_AT_ONCE)]) if len(x) > MOST_AT_ONCE else block(x)
         x = self.norm(x)
         value, weight = self.gather(x).chunk(2, -1)
         rows = (value * weight.softmax(1)).sum(1)  # each channel looks where it wants to
