@@ -235,15 +235,15 @@ def test_few_unlabelled_rows_leave_room_for_labels() -> None:
 
 
 def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
-    x, labels = table(), free()
+    x, labels, alone = table(), free(), {"neighbours_weight": 0.0}
     labels[:5] = 1
-    scores = Pretrained.fit(x, labels, 0).score(x)
+    scores = Pretrained.fit(x, labels, 0, None, alone).score(x)
     assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
     assert scores[5:].std() == pytest.approx(1, abs=1e-5)
     assert scores[:5].mean() > 0.5
     all_known = np.zeros(60, np.int8)
     all_known[:5] = 1
-    assert Pretrained.fit(x, all_known, 0).score(x).mean() == pytest.approx(0, abs=1e-5)
+    assert Pretrained.fit(x, all_known, 0, None, alone).score(x).mean() == pytest.approx(0, abs=1e-5)
 
 
 def test_copies_of_a_row_have_one_score() -> None:
