@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from soel.detectors.pretrained import weights
+from soel.detectors.pretrained import trust, weights
 from soel.detectors.pretrained.context import choose, column_order, keys
 from soel.detectors.pretrained.forest import Forest
 from soel.detectors.pretrained.pretrained import Pretrained
+from soel.detectors.pretrained.reading import Context
 from soel.detectors.pretrained.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
 from soel.metrics import auroc
@@ -124,8 +125,52 @@ def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> N
 def test_distances_count_by_their_weight(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
     x, labels, fitted = fitted_toy
     alone = Pretrained.fit(x, labels, 0, None, {"neighbours_weight": 0.0})
-    by_distance = fitted.neighbours.score(x[:, fitted.columns.astype(int)])
-    np.testing.assert_allclose(fitted.score(x), alone.score(x) + 0.25 * by_distance, atol=1e-6)
+    by_distance = fitted.with_labels.score(x[:, fitted.columns.astype(int)])
+    np.testing.assert_allclose(fitted.suspicion(x), alone.suspicion(x) + 0.25 * by_distance, atol=1e-6)
+
+
+def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of which those with a large first value are anomalies, with labels that say so."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 4)).astype(np.float32)
+    is_anomaly = x[:, 0] > 1.2
+    labels = np.full(300, -1, np.int8)
+    asked = np.r_[np.flatnonzero(is_anomaly)[: n_asked // 2], np.flatnonzero(~is_anomaly)[: n_asked // 2]]
+    labels[asked] = is_anomaly[asked]
+    return x, labels, is_anomaly
+
+
+def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, labels, _ = labelled_class(10)
+    assert Pretrained.fit(x, labels, 0).trust > 0.9
+    assert Pretrained.fit(x, np.full(300, -1, np.int8), 0).trust == 1  # nothing to doubt
+    rows = Context(x, np.zeros((0, 0, 0), np.float32), 0, weights.VERSION)
+    truth = np.where(labels == 1, trust.MIDDLE + 2, trust.MIDDLE - 2)  # a score that foretells every label
+
+    def foretold(helps: float) -> float:
+        def say(rows: Context, known: np.ndarray) -> np.ndarray:
+            of = {tuple(row): score for row, score in zip(x.tolist(), truth.tolist(), strict=True)}
+            scores = np.array([of[tuple(row)] for row in rows.values.tolist()])
+            return scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
+
+        monkeypatch.setattr(trust, "_foretold", say)
+        return trust.trust_in_labels(rows, labels)
+
+    gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
+    for sign in (1, -1):
+        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(trust.BELIEF + sign * trust.SLOPE * gain))))
+
+
+def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> None:
+    x, labels, _ = labelled_class(10)
+    fitted = Pretrained.fit(x, labels, 0)
+    arrays = fitted.arrays()
+    assert arrays["measured"] == pytest.approx(fitted.trust)
+    half = Pretrained.from_arrays(arrays | {"measured": np.array([0.5])})
+    without = Pretrained.fit(x, np.full(300, -1, np.int8), 0)
+    np.testing.assert_allclose(half.score(x), (fitted.suspicion(x) + without.score(x)) / 2, atol=1e-5)
+    fully = Pretrained.from_arrays(arrays | {"measured": np.array([1.0])})
+    np.testing.assert_array_equal(fully.score(x), fitted.suspicion(x))
 
 
 def test_chances_and_shares_are_probabilities(toy: Sample) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from soel.detectors.pretrained import pretrained
+from soel.detectors.pretrained import reading
 from soel.detectors.pretrained.context import choose, column_order, keys
 from soel.detectors.pretrained.network import (
     HIGHEST_SHARE,
@@ -32,6 +32,7 @@ from soel.types import Floats
 
 SMALL = Shape(width=16, n_heads=4, n_layers=2, cell_width=8, n_cell_layers=1, n_gates=2)
 N, D = 25, 3
+ALONE = {"neighbours_weight": 0.0}  # what the network says, without the distances beside it
 
 
 @pytest.fixture(scope="module")
@@ -235,34 +236,34 @@ def test_few_unlabelled_rows_leave_room_for_labels() -> None:
 
 
 def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
-    x, labels, alone = table(), free(), {"neighbours_weight": 0.0}
+    x, labels = table(), free()
     labels[:5] = 1
-    scores = Pretrained.fit(x, labels, 0, None, alone).score(x)
+    scores = Pretrained.fit(x, labels, 0, None, ALONE).suspicion(x)
     assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
     assert scores[5:].std() == pytest.approx(1, abs=1e-5)
     assert scores[:5].mean() > 0.5
     all_known = np.zeros(60, np.int8)
     all_known[:5] = 1
-    assert Pretrained.fit(x, all_known, 0, None, alone).score(x).mean() == pytest.approx(0, abs=1e-5)
+    assert Pretrained.fit(x, all_known, 0, None, ALONE).suspicion(x).mean() == pytest.approx(0, abs=1e-5)
 
 
 def test_copies_of_a_row_have_one_score() -> None:
     x = table()
     x[7] = x[3]
-    fitted = Pretrained.fit(x, free(), 0)
-    scores = fitted.score(x)
+    fitted = Pretrained.fit(x, free(), 0, None, ALONE)
+    scores, view = fitted.score(x), fitted._read.views[0]
     assert scores[7] == scores[3]
-    of_context = fitted._read.said.logits[0].numpy()
+    of_context = view.said.logits[0].numpy()
     at = [row for row in range(60) if (fitted.context[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
-    assert scores[3] == pytest.approx((of_context[at].mean() - fitted._read.middle) / fitted._read.spread, abs=1e-5)
+    assert scores[3] == pytest.approx((of_context[at].mean() - view.middle) / view.spread, abs=1e-5)
 
 
 def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     x, new = table(), table(23, seed=5)
     fitted = Pretrained.fit(x, free(), 0)
     whole = fitted.score(new)
-    monkeypatch.setattr(pretrained, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(reading, "BLOCK_ROWS", 5)
     np.testing.assert_allclose(fitted.score(new), whole, atol=1e-4)
     np.testing.assert_allclose(fitted.chance(new)[3:4], fitted.chance(new[3:4]), atol=1e-5)
 
@@ -309,15 +310,15 @@ def test_axes_of_a_wide_table_are_orthonormal_and_look_one_way() -> None:
 def test_one_row_is_read_twice_rather_than_not_at_all() -> None:
     fitted = Pretrained.fit(table(1), free(1), 0)
     assert len(fitted.context) == 2
-    assert fitted.score(table(1)).tolist() == [0]
+    assert fitted.score(table(1)) == pytest.approx(0, abs=1e-5)
 
 
 def test_what_needs_no_label_is_kept_for_the_next_answer() -> None:
-    pretrained._before_labels.cache_clear()
+    reading._before_labels.cache_clear()
     x, labels = table(), free()
-    Pretrained.fit(x, labels, 0).score(x)
+    Pretrained.fit(x, labels, 0).suspicion(x)
     labels[4] = 1
-    Pretrained.fit(x, labels, 0).score(x)
-    assert (pretrained._before_labels.cache_info().misses, pretrained._before_labels.cache_info().hits) == (1, 1)
-    Pretrained.fit(x, labels, 1).score(x)
-    assert pretrained._before_labels.cache_info().misses == 2
+    Pretrained.fit(x, labels, 0).suspicion(x)
+    assert (reading._before_labels.cache_info().misses, reading._before_labels.cache_info().hits) == (1, 1)
+    Pretrained.fit(x, labels, 1).suspicion(x)
+    assert reading._before_labels.cache_info().misses == 2

@@ -76,6 +76,35 @@ def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
     assert compute.calls == ["score", "gradients", "select"]
 
 
+def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT.with_parts(strategy="positive-distant"), toy.x)
+    warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
+    first = int(learner.propose(warm, pool, labels, 1).rows[0])
+    assert first == int(warm.blend.score(toy.x).argmax())
+    answered = {}
+    for label in (0, 1):
+        labels[first] = label
+        answered[label] = [int(row) for row in learner.propose(warm, pool, labels, 5).rows]
+        assert first not in answered[label]
+    assert answered[0] != answered[1]
+    assert set(compute.calls) == {"embed", "select"}
+
+
+def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
+    monkeypatch.setattr("soel.learner.learner.LOOKED_AT", 40)
+    learner, pool, _ = counted(DEFAULT.with_parts(strategy="positive-distant"), toy.x)
+    warm, labels = learner.prepare(pool), toy.labels()
+    rows, suspicion = learner._suspect(warm, pool, labels, None, None)
+    assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
+    assert set(np.flatnonzero(labels >= 0)) <= set(rows)
+    detector = learner._fit_detector(pool, labels, None)
+    assert detector is not None
+    ranked = detector.score(toy.x).argsort()[::-1]
+    assert set(ranked[:20]) <= set(rows)
+    np.testing.assert_allclose(suspicion, detector.score(toy.x)[rows])
+    assert learner.propose(warm, pool, labels, 3).rows[0] in rows
+
+
 def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:
     learner, pool, compute = counted(DEFAULT.with_parts(strategy="margin"), toy.x)
     warm = learner.prepare(pool)

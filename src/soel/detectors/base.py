@@ -65,6 +65,14 @@ class Detector(ABC):
         """How much its score should count beside another's, from 0 on, by what labels that it had not heard said."""
         return 1.0
 
+    def suspicion(self, x: Floats) -> Floats:
+        """Scores (n,) by which questions are chosen; a detector may doubt its labels less here than in `score`."""
+        return self.score(x)
+
+    def rough_score(self, x: Floats) -> Floats:
+        """Scores (n,) that are quick to have: which rows of a large pool are worth a closer look."""
+        return self.score(x)
+
     @abstractmethod
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances mean something."""

@@ -44,6 +44,7 @@ from soel.types import (
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
+LOOKED_AT = 2000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_ROWS: Rows = np.zeros(0, np.int64)
 
@@ -97,7 +98,10 @@ class Learner:
         self.strategy.check(PoolView(np.zeros(0), np.zeros((0, 0)), shown, share), n, n_reserve)
         scores, embeddings, looked_at = self._look(model, pool, share, for_record)
         view = PoolView(scores, looked_at, labels, share)
-        if rows is not None:
+        if self.hears_answers:
+            rows, suspicion = self._suspect(model, pool, labels, share, rows)
+            view = PoolView(suspicion, looked_at[rows], labels[rows], share)
+        elif rows is not None:
             view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
         chosen = self.compute.select(self.strategy, view, n, np.random.default_rng(seed), n_reserve, rows)
         selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
@@ -183,6 +187,11 @@ class Learner:
             return True
         return self.profile.schedule.deep_weight != 0 and bool((labels != UNLABELLED).any())
 
+    @property
+    def hears_answers(self) -> bool:
+        """Whether each question knows the last answer: the strategy wants it, and a detector can learn it at once."""
+        return Need.ANSWERS in self.strategy.needs and self.profile.schedule.detector is not None
+
     @cached_property
     def strategy(self) -> Strategy:
         """The strategy of the profile."""
@@ -218,7 +227,7 @@ class Learner:
         needs = self.strategy.needs
         scores: Floats = np.zeros(0)
         embeddings: Floats = np.zeros((len(pool), 0))
-        if for_record or {Need.SCORES, Need.GRADIENTS} & needs:
+        if for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.hears_answers):
             scores = self._scores(model, pool)
         if for_record or Need.EMBEDDINGS in needs:
             embeddings = self.compute.embed(model.blend, pool)
@@ -228,6 +237,23 @@ class Learner:
         network = model.blend.network or self.new_network(pool)
         suspected = scores > np.quantile(scores, 1 - share)
         return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
+
+    def _suspect(
+        self, model: Warm | Fitted, pool: Pool, labels: Labels, share: float | None, rows: Rows | None
+    ) -> tuple[Rows, Floats]:
+        """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels."""
+        rows = np.arange(len(pool)) if rows is None else rows
+        detector = model.blend.detector
+        if (labels != UNLABELLED).any():
+            detector = self._fit_detector(pool, labels, share)
+        assert detector is not None  # or answers would not be heard
+        if len(rows) > LOOKED_AT:
+            rank = detector.rough_score(pool.rows[rows]).argsort(kind="stable")[::-1]
+            keep = labels[rows] != UNLABELLED
+            keep[rank[: LOOKED_AT // 2]] = True
+            keep[rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True  # and some of every height
+            rows = rows[keep]
+        return rows, detector.suspicion(pool.rows[rows])
 
     def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
         """Scores (N,) of the pool: those that a fit has kept, or computed."""

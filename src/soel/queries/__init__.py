@@ -11,6 +11,7 @@ STRATEGIES = Registry(
         "positive": "soel.queries.positive:Positive",
         "positive-random": "soel.queries.positive_random:PositiveRandom",
         "positive-diverse": "soel.queries.positive_diverse:PositiveDiverse",
+        "positive-distant": "soel.queries.positive_distant:PositiveDistant",
         "margin": "soel.queries.margin:Margin",
         "margin-diverse": "soel.queries.margin_diverse:MarginDiverse",
         "k-center": "soel.queries.k_center:KCenter",

@@ -14,12 +14,16 @@ from soel.types import Floats, PoolView, Rows, Selection
 
 
 class Need(StrEnum):
-    """What a strategy can ask to see. Gradients (of the network's last layer) take the place of embeddings."""
+    """What a strategy can ask to see. Gradients (of the network's last layer) take the place of embeddings.
+
+    Answers: scores by a detector that has heard the labels known so far, where it is fitted in one go.
+    """
 
     SCORES = "scores"
     EMBEDDINGS = "embeddings"
     GRADIENTS = "gradients"
     CONTAMINATION = "contamination"
+    ANSWERS = "answers"
 
 
 class Strategy(ABC):

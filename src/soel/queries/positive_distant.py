@@ -1,0 +1,42 @@
+"""Suspicious rows that are unlike those labelled already: made for one question at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soel.errors import ConfigError
+from soel.numeric.space import Space
+from soel.queries.base import Need, Strategy, certain
+from soel.types import UNLABELLED, PoolView, Selection
+
+TINY = 1e-3  # in units of a column's spread: copies of a labelled row are not infinitely dull
+
+
+class PositiveDistant(Strategy):
+    """The largest log distance to the nearest labelled row plus `tilt` times the score in standard deviations.
+
+    Scores come from a detector that has heard every answer so far, so that each question knows the last answer. A
+    larger tilt finds more anomalies and teaches less; it was chosen on tables (docs/detection.md).
+    """
+
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.ANSWERS})
+
+    def __init__(self, tilt: float = 1.0) -> None:
+        if not tilt > 0:
+            raise ConfigError(f"The tilt towards suspicious rows must be above 0, got {tilt}.")
+        self.tilt = tilt
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, scores = Space(view.embeddings), np.asarray(view.scores, np.float64)
+        spread = scores.std()
+        suspicion = self.tilt * (scores - scores.mean()) / (spread if spread > 0 else 1.0)
+        unit = np.sqrt(view.embeddings.shape[1])
+        free, closest = view.labels == UNLABELLED, space.nearest(view.labelled)
+        rows: list[int] = []
+        for _ in range(n_rows):
+            gain = suspicion + np.log(closest / unit + TINY) if np.isfinite(closest[0]) else suspicion
+            row = int(np.where(free, gain, -np.inf).argmax())
+            rows.append(row)
+            free[row] = False
+            np.minimum(closest, space.distances(row), out=closest)
+        return certain(rows)
