@@ -37,9 +37,9 @@ def weave(rng: np.random.Generator) -> Surface:
 def granite(rng: np.random.Generator) -> Surface:
     """Grains of three stones."""
     light, dark, pink = noise(rng, 2.2), noise(rng, 1.8), noise(rng, 3.0)
-    grey = 0.55 + 0.05 * noise(rng, 1.0) + 0.16 * (light > 0.8) - 0.28 * (dark > 1.1)
+    grey = 0.55 + 0.03 * noise(rng, 1.0) + 0.08 * (light > 0.8) - 0.12 * (dark > 1.1)
     surface = _coloured(grey, (1.0, 1.0, 1.0))
-    surface[..., 0] += 0.1 * (pink > 1.0)
+    surface[..., 0] += 0.06 * (pink > 1.0)
     return surface
 
 

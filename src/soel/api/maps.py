@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,44 @@ def write_maps(session: Session, data: str | Path | None, out: Path, threshold: 
     return write_heat_maps(Path(out), pictures)
 
 
+@dataclass
+class SessionMaps:
+    """Maps of a session's own pictures, by the newest model: of the last fit, or before the first label."""
+
+    session: Session
+    _known: tuple[str, Patches | None] = ("", None)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether the session looks at places, and has a model that does."""
+        return self.session.folder.patches is not None and self._folder() is not None
+
+    def of(self, item: str) -> Floats | None:
+        """The map (P,) of a picture in units of the limit; None where there is none."""
+        patches, detector = self.session.folder.patches, self._detector()
+        if patches is None or detector is None:
+            return None
+        row = self.session.folder.ids.index(item)
+        if row >= len(detector.members):
+            return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)  # it came after the model was made
+        return np.asarray(detector.pool_maps(patches, np.array([row]))[0] / detector.limit)
+
+    def _folder(self) -> str | None:
+        state = self.session.state
+        ref = state.warm_up if state.fit is None else state.fit.model
+        return None if ref is None else ref.folder
+
+    def _detector(self) -> Patches | None:
+        folder = self._folder()
+        if folder is None:
+            return None
+        if self._known[0] != folder:
+            part = self.session.engine.load(self.session.folder.path / folder).blend.patches
+            found = None if part is None else part.detector
+            self._known = folder, found if isinstance(found, Patches) else None
+        return self._known[1]
+
+
 def find_patches(model: Any) -> Patches:
     """The part of a fitted model that looks at places."""
     part = model.blend.patches
@@ -45,10 +84,9 @@ def _own(session: Session, model: Any, detector: Patches, n_alarms: int | None) 
     assert media is not None
     assert patches is not None
     scores = session.pool_scores(model)
-    values = detector.pool_maps(patches) / detector.limit
     for row in _alarmed(scores, model, n_alarms):
-        item = media.items[row]
-        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values[row])
+        item, values = media.items[row], detector.pool_maps(patches, np.array([row]))[0] / detector.limit
+        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values)
 
 
 def _new(

@@ -90,10 +90,12 @@ class Patches(Detector):
         """The distance (n, P) of each patch (n, P, D) from what is normal at its place."""
         return distances(_folded(x), self.means, self.whitenings)
 
-    def pool_maps(self, pool: Floats) -> Floats:
-        """The same (N, P) for the pool, each picture measured by the others."""
-        found, rows = self.maps(pool), np.flatnonzero(self.members)
-        found[rows] = without_itself(found[rows], len(rows), float(self.leverage[0]))
+    def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
+        """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
+        rows = np.arange(len(pool)) if rows is None else rows
+        found, n_fitted = self.maps(pool[rows]), int(self.members.sum())
+        is_member = self.members[rows] > 0
+        found[is_member] = without_itself(found[is_member], n_fitted, float(self.leverage[0]))
         return found
 
     def space(self, x: Floats) -> Floats:

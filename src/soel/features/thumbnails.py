@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from soel.durable import write_whole
 from soel.errors import DataError
 from soel.features.items import Picture
@@ -14,6 +16,13 @@ from soel.features.pictures import image_library
 
 SIZES = (16, 2048)
 QUALITY = 90
+
+
+def shrink(picture: Picture, size: int) -> Picture:
+    """A picture (H, W, 3) with no side longer than `size`; a smaller one stays as it is."""
+    image = image_library().fromarray(picture)
+    image.thumbnail((size, size))
+    return np.asarray(image)
 
 
 def as_jpeg(picture: Picture, size: int) -> bytes:

@@ -16,9 +16,11 @@ from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
 from soel.features.neighbours import nearest
 from soel.features.source import Reading, open_source
-from soel.features.thumbnails import kept_thumbnail
+from soel.features.thumbnails import kept_thumbnail, shrink
+from soel.media.heat_maps import draw_overlay
 from soel.media.picture_pool import MEDIA, read_note
 from soel.session import SessionFolder
+from soel.types import Floats
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class SessionMedia:
         number, row = self.folder.rows[self._row_of[item]].tolist()
         part = self._parts[number]
         return kept_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
+
+    def mapped(self, item: str, size: int, values: Floats) -> bytes:
+        """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
+        return draw_overlay(shrink(self.picture(item), size), values)
 
     def picture(self, item: str) -> np.ndarray:
         """The picture (H, W, 3) itself."""

@@ -42,9 +42,9 @@ class CurrentView:
         """The values of all items by column."""
         return self._now.columns()
 
-    def image(self, item: str, size: int) -> Picture | None:
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
         """Its picture."""
-        return self._now.image(item, size)
+        return self._now.image(item, size, with_map)
 
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The pictures around it in time."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.api import sessions
+from soel.api.maps import SessionMaps
 from soel.api.sources import read_items
 from soel.durable import is_marked
 from soel.errors import StorageError
@@ -81,7 +82,9 @@ def view_of(session: Session) -> ItemView:
 def _view_now(session: Session) -> ItemView:
     place = session.folder
     media = open_media(place)
-    return TableView(place.ids, lambda: read_items(place).frame) if media is None else MediaView(media)
+    if media is None:
+        return TableView(place.ids, lambda: read_items(place).frame)
+    return MediaView(media, SessionMaps(session))
 
 
 def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:

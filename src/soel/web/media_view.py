@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
+from soel.api.maps import SessionMaps
 from soel.data.columns import Column
 from soel.media.session_media import SessionMedia
 from soel.web.ports import Card, Frame, Kind, Picture
@@ -16,10 +17,10 @@ N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7
 
 
 class MediaView:
-    """Cards from a session's pictures."""
+    """Cards from a session's pictures. maps: where in them something is unusual, for a session that looks at places."""
 
-    def __init__(self, media: SessionMedia) -> None:
-        self._media = media
+    def __init__(self, media: SessionMedia, maps: SessionMaps | None = None) -> None:
+        self._media, self._maps = media, maps
 
     def kind(self, item: str) -> Kind:
         """Image or video, the same for all items."""
@@ -35,15 +36,19 @@ class MediaView:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
-        return Card(item, self._kind, self.title(item), neighbours=near)
+        has_map = self._maps is not None and self._maps.has_any
+        return Card(item, self._kind, self.title(item), neighbours=near, has_map=has_map)
 
     def columns(self) -> Mapping[str, Column]:
         """Pictures have no columns."""
         return {}
 
-    def image(self, item: str, size: int) -> Picture | None:
-        """The picture as JPEG, in the next of a few sizes."""
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """The picture as JPEG, in the next of a few sizes; with its map as PNG, made anew each time."""
         wanted = next(side for side in SIZES if side >= size or side == SIZES[-1])
+        if with_map:
+            values = None if self._maps is None else self._maps.of(item)
+            return None if values is None else Picture(self._media.mapped(item, wanted, values), "image/png")
         return Picture(self._media.thumbnail(item, wanted), "image/jpeg")
 
     def frames(self, item: str) -> tuple[Frame, ...]:

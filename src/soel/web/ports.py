@@ -55,6 +55,7 @@ class Card:
     n_standing_out: int = 0
     neighbours: tuple[str, ...] = ()
     n_fields: int = 0
+    has_map: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,11 @@ class ItemView(Protocol):
     def columns(self) -> Mapping[str, Column]:
         """The values of all items by column, in the order of the items; empty for pictures."""
 
-    def image(self, item: str, size: int) -> Picture | None:
-        """Its picture with no side longer than `size`; None where it has none."""
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """Its picture with no side longer than `size`; None where it has none.
+
+        with_map: unusual places are drawn over it; None where they are not known.
+        """
 
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The pictures around it in time, in order; empty where there are none."""

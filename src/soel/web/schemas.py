@@ -260,6 +260,7 @@ class ItemOut(BaseModel):
     n_fields: int
     neighbours: list[NeighbourOut]
     frames: list[FrameOut]
+    has_map: bool
     verdict: Verdict | None
     note: str
     notes: list[NoteOut]

@@ -74,7 +74,7 @@ class TableView:
         """The table's own columns."""
         return self._frame.columns
 
-    def image(self, item: str, size: int) -> Picture | None:
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
         """A row has no picture."""
         return None
 

@@ -102,7 +102,7 @@ let zoom = null; // of the picture on the page
 export const zoomKey = (key) => zoom !== null && zoom.key(key);
 
 function media(item) {
-  zoom = new Zoom(item.item, t("card.picture", { title: item.title }));
+  zoom = new Zoom(item.item, t("card.picture", { title: item.title }), item.has_map);
   const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: t(`said.${verdict}`), kind: verdict, words: t("card.labelled", { title, verdict: t(`said.${verdict}`) }) }));
   const alike = make("div", { class: "alike" }, ...thumbs(t("card.alike"), near));
   return [make("div", { class: "look" }, zoom.frame, zoom.tools, alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];

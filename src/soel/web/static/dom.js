@@ -52,7 +52,7 @@ export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", 
 // A person's words as an element of its own, so that its writing direction cannot leak.
 export const apart = (text, attributes = {}) => make("bdi", attributes, text);
 
-export const imageAddress = (item, size) => `/api/image?${new URLSearchParams({ id: item, size })}`;
+export const imageAddress = (item, size, map = false) => `/api/image?${new URLSearchParams({ id: item, size, ...(map ? { map } : {}) })}`;
 
 // A link to an item by what people call it, with its picture where it has one.
 export function itemLink({ item, title, kind }) {

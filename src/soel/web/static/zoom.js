@@ -1,4 +1,5 @@
-// A picture to look into: click, pinch, drag, or the keys + and −; another picture can take its place for a moment.
+// A picture to look into: click, pinch, drag, or the keys + and −; another picture can take its place for a moment, and
+// the key M draws unusual places over it.
 
 import { imageAddress, make } from "./dom.js";
 import { t } from "./text.js";
@@ -9,14 +10,17 @@ const PAN = 60; // pixels for an arrow key
 const CLICK = 2.5; // a click on the whole picture goes this far
 
 export class Zoom {
-  // item: its id; words: what the picture is
-  constructor(item, words) {
-    this.item = item;
+  // item: its id; words: what the picture is; hasMap: whether unusual places are known
+  constructor(item, words, hasMap = false) {
+    [this.item, this.hasMap, this.mapped] = [item, hasMap, false];
     this.image = make("img", { class: "picture", draggable: "false" });
     this.caption = make("p", { class: "caption", hidden: true });
     this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": t("zoom.frame") }, this.image, this.caption);
     const tool = (text, name, key) => make("button", { type: "button", "aria-label": name, "aria-keyshortcuts": key, onclick: () => this.key(key) }, text);
     this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": t("zoom.tools") }, tool("+", t("zoom.in"), "+"), tool("−", t("zoom.out"), "-"), tool(t("zoom.fit"), t("zoom.fit_picture"), "0"));
+    this.mapTool = tool(t("zoom.map"), t("zoom.map_picture"), "m");
+    this.mapTool.setAttribute("aria-pressed", "false");
+    if (hasMap) this.tools.append(this.mapTool);
     this.words = words;
     this.#listen();
     this.show(null);
@@ -29,8 +33,18 @@ export class Zoom {
     this.caption.textContent = caption;
     this.caption.hidden = other === null;
     this.sharp = false;
-    this.image.src = imageAddress(this.shown, 1024);
+    this.#load();
     this.fit();
+  }
+
+  #load() {
+    this.image.src = imageAddress(this.shown, this.sharp ? 2048 : 1024, this.mapped);
+  }
+
+  #switchMap() {
+    this.mapped = !this.mapped;
+    this.mapTool.setAttribute("aria-pressed", String(this.mapped));
+    this.#load();
   }
 
   fit() {
@@ -45,7 +59,7 @@ export class Zoom {
     this.scale = scale;
     if (scale > 1.5 && !this.sharp) {
       this.sharp = true;
-      this.image.src = imageAddress(this.shown, 2048);
+      this.#load();
     }
     this.#place();
   }
@@ -106,6 +120,7 @@ export class Zoom {
     const keys = { "+": STEP, "=": STEP, "-": 1 / STEP };
     if (key in keys) this.zoom(keys[key]);
     else if (key === "0") this.fit();
+    else if (key === "m" && this.hasMap) this.#switchMap();
     else return false;
     return true;
   }
