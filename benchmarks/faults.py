@@ -2,26 +2,66 @@
 
 `python -m benchmarks faults`. Below Python, so SQLite's own writes, syncs and renames are among the calls. Each fault
 is met on a session of its own; afterwards all that was acknowledged is there, nothing half-written, and work goes on.
+
+In parts: `python -m benchmarks.faults FILE --seconds 200` keeps every attempt in FILE, goes on where FILE ends, and
+prints the table of what is in it.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tests.faults.harness import FAULTS, build_shim, run, tabulate
 
 COLUMNS = ("points", "met", "told", "not in words", "lost", "half-written", "damaged", "left behind", "stuck")
 FLOORS = {"unharmed share": 1.0}
+Attempt = dict[str, Any]
 
 
 def measure(calls: Sequence[int] = ()) -> dict[str, float]:
+    attempts = list(_attempt(calls))
+    _print_table(attempts)
+    harmed = sum(bool(attempt["problems"]) for attempt in attempts)
+    return {"calls": attempts[0]["n_calls"], "attempts": len(attempts), "unharmed share": 1 - harmed / len(attempts)}
+
+
+def go_on(kept: Path, seconds: float) -> int:
+    """Make the attempts that are not kept yet, for so long; 0 when all are there and none did harm, else 1."""
+    attempts = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    done = {attempt["n"] for attempt in attempts if attempt["fault"] == list(FAULTS)[-1]}
+    n_calls = attempts[0]["n_calls"] if attempts else next(_attempt([1]))["n_calls"]
+    missing = [n for n in range(1, n_calls + 1) if n not in done]
+    attempts = [attempt for attempt in attempts if attempt["n"] in done]
+    end = time.monotonic() + seconds
+    with closing(_attempt(missing)) as coming:
+        for attempt in coming if missing else ():
+            attempts.append(attempt)
+            if attempt["fault"] == list(FAULTS)[-1]:
+                kept.write_text("".join(json.dumps(each) + "\n" for each in attempts))
+                if time.monotonic() > end:
+                    break
+    _print_table(attempts)
+    print(f"{len(attempts)} of {n_calls * len(FAULTS)} attempts are made.")
+    return 0 if len(attempts) == n_calls * len(FAULTS) and not any(each["problems"] for each in attempts) else 1
+
+
+def _attempt(calls: Sequence[int]) -> Generator[Attempt]:
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as scratch:
         shim = build_shim(Path(scratch))
         assert shim is not None, "faults are injected on Linux, with a C compiler"
-        attempts = list(run(Path(scratch), shim, calls))
+        yield from run(Path(scratch), shim, calls)
+
+
+def _print_table(attempts: Sequence[Attempt]) -> None:
     table = tabulate(attempts)
     print(f"{'fault':22s}" + "".join(f"{name:>14s}" for name in COLUMNS))
     for fault in FAULTS:
@@ -29,5 +69,11 @@ def measure(calls: Sequence[int] = ()) -> dict[str, float]:
     for attempt in attempts:
         if attempt["problems"]:
             print(f"{attempt['fault']}, call {attempt['n']} ({attempt['call']}): {attempt['problems']}")
-    harmed = sum(bool(attempt["problems"]) for attempt in attempts)
-    return {"calls": attempts[0]["n_calls"], "attempts": len(attempts), "unharmed share": 1 - harmed / len(attempts)}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kept", type=Path, metavar="FILE")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    given = parser.parse_args()
+    sys.exit(go_on(given.kept, given.seconds))

@@ -21,6 +21,11 @@
 Every message says what was wrong, what was given and what to do.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SoelError(Exception):
     """Base of everything that soel raises on purpose."""
@@ -87,3 +92,14 @@ class UnknownItemError(SessionError):
 
 class ClusterLostError(SessionError):
     """The head of a Ray cluster is gone, and Ray with it: this process should end."""
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """What is wrong with a file's content is told with the file's name before it."""
+    try:
+        yield
+    except SoelError as error:
+        if error.args and name not in str(error):
+            error.args = (f"{name}: {error.args[0]}", *error.args[1:])
+        raise

@@ -100,6 +100,8 @@ def test_labels_do_not_change_the_ids(tmp_path: Path) -> None:
         ("a.csv.gz", b"x", "a.csv.gz cannot be unpacked"),
         ("a.csv.zip", b"x", "a.csv.zip cannot be unpacked"),
         ("a.jsonl", b"{]", "a.jsonl cannot be read as a table"),
+        ("a.jsonl", b"null", "a.jsonl cannot be read as a table: 'n' begins a line"),
+        ("a.jsonl", b'{"a": 1}\n  null\n', "a.jsonl cannot be read as a table: 'n' begins a line"),
         ("a.feather", b"x", "a.feather cannot be read as a table"),
         ("a.sqlite", b"x" * 200, "a.sqlite cannot be read as a SQLite file"),
         ("a.csv", b"", "a.csv is empty"),

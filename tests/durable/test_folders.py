@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,11 +14,14 @@ import pytest
 from soel.durable import (
     building,
     disk,
+    folders,
     is_marked,
     mark,
     private_folder,
+    remove_all_leftovers,
     remove_leftovers,
     remove_marked,
+    take_lock,
     write_whole,
 )
 from soel.errors import DiskFullError, NoPermissionError
@@ -153,20 +157,27 @@ with building(Path(sys.argv[1])) as draft:
 """
 
 
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_builds_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["by name", "all", "by building"])
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_builds_is_not(tmp_path: Path, how: str) -> None:
     def start(how: str) -> tuple[subprocess.Popen[str], Path]:
         words = [sys.executable, "-c", KILLED, str(tmp_path / "folder"), how]
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         return process, Path(process.stdout.readline().strip()).parent
 
+    alive, growing = start("live")
     dead, left = start("die")
     dead.wait()
-    alive, growing = start("live")
     backup = tmp_path / ".folder-0a1b2c3d"  # even of such a name
     backup.mkdir()
     assert left.exists()
-    remove_leftovers(tmp_path / "folder")
+    if how == "by name":
+        remove_leftovers(tmp_path / "folder")
+    elif how == "all":
+        remove_all_leftovers(tmp_path)
+    else:
+        with building(tmp_path / "folder"):
+            pass
     assert not left.exists()
     assert growing.exists()
     assert backup.exists()
@@ -174,3 +185,22 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_builds_is_n
     assert alive.returncode == 0
     assert sorted(names(tmp_path)) == [".folder-0a1b2c3d", "folder"]
     dead.communicate()
+
+
+def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept = list[Path]()
+
+    def sweep_first(path: Path) -> object:
+        lock = take_lock(path)
+        if not swept:
+            swept.append(path.parent)
+            shutil.rmtree(path.parent)
+        return lock
+
+    monkeypatch.setattr(folders, "take_lock", sweep_first)
+    with building(tmp_path / "folder", private=True) as draft:
+        assert draft.parent != swept[0]
+        (draft / "file").touch()
+    assert names(tmp_path) == ["folder"]

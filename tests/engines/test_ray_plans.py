@@ -59,8 +59,22 @@ def test_shards_of_another_pool_are_not_taken(shards: FeatureShards) -> None:
     shards.claim()
     other = FeatureShards(shards.storage, "another", N_ROWS, WIDTH)
     assert not other.is_ours
-    shards.storage.clear()
+    shards.storage.write("part-000000.parquet", b"old")
+    other.claim()
+    assert other.is_ours
     assert not shards.is_ours
+    assert not other.storage.has("part-000000.parquet"), "what another pool left is gone"
+
+
+@pytest.mark.parametrize("manifest", [None, b'{"name": "a web page"}', b"[1]", b"{"])
+def test_what_is_no_pools_is_left_alone(shards: FeatureShards, manifest: bytes | None) -> None:
+    shards.storage.write("thesis.tex", b"years of work")
+    if manifest is not None:
+        shards.storage.write("manifest.json", manifest)
+    assert not shards.is_ours
+    with pytest.raises(SessionError, match="did not put there, and is left as it is"):
+        shards.claim()
+    assert shards.storage.read("thesis.tex") == b"years of work"
 
 
 @pytest.mark.parametrize("n_shards", [1, 2, 3, 6])
@@ -92,8 +106,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_shards_of_others_that_cannot_be_removed_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SessionError, match=r"file cannot be removed: .* by hand"):
-        Storage(str(tmp_path / "file")).clear()
-    Storage(str(tmp_path / "nothing")).clear()
+        Storage(str(tmp_path / "file")).clear(is_ours=True)
+    Storage(str(tmp_path / "nothing")).clear(is_ours=False)
 
 
 def test_features_that_a_machine_cannot_reach_are_named() -> None:

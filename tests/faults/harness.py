@@ -11,6 +11,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -47,10 +48,14 @@ def run(scratch: Path, shim: Path, calls: Iterable[int] = ()) -> Iterator[dict[s
     paths = [str(root), str(root / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     words = [sys.executable, "-m", "tests.faults.harness", str(scratch), str(shim), *map(str, calls)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True) as process:
         assert process.stdout is not None
-        for line in process.stdout:
-            yield json.loads(line)
+        try:
+            for line in process.stdout:
+                yield json.loads(line)
+        except BaseException:  # whoever asked has seen enough
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode:
         raise RuntimeError(f"The harness ended with code {process.returncode}.")
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soel.durable import mark, take_lock
+from soel.durable.folders import MARK
 from soel.errors import SessionError
+from soel.session import SessionFolder
 from soel.session.files import PoolRecord, load_record, save_record
 
 RECORD = PoolRecord(np.array([0.1, -2.5, 1e300]), np.arange(6, dtype=np.float32).reshape(3, 2))
@@ -39,3 +42,19 @@ def test_a_record_with_objects_is_refused_without_running_them(tmp_path: Path) -
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(SessionError, match="cannot be read"):
         load_record(path, digest, 1)
+
+
+def test_what_a_killed_process_left_of_a_model_goes_with_the_next_one(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    dead, growing, backup = (models / f".fit-0001-{number}" for number in ("0a0a0a0a", "1b1b1b1b", "2c2c2c2c"))
+    for folder in (dead, growing, backup):
+        folder.mkdir(parents=True)
+        (folder / "weights").touch()
+    for folder in (dead, growing):
+        mark(folder)
+    lock = take_lock(growing / MARK)
+    assert lock is not None
+    assert SessionFolder(tmp_path).new_model("fit-0002") == "models/fit-0002"
+    assert sorted(path.name for path in models.iterdir()) == [growing.name, backup.name, "fit-0002"]
+    assert (backup / "weights").exists(), "it carries no mark of ours"
+    lock.release()

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from soel.data.csv_cells import write_rows
 from soel.errors import SessionError
-from soel.web.auth import FILE, LASTS, Auth, User
+from soel.web.auth import DAY, FILE, LASTS, Auth, User
 from soel.web.markdown import render
 from soel.web.middleware import MOST_BYTES
 from soel.web.server import Address, allowed_hosts
@@ -77,6 +77,17 @@ def test_a_cookie_ends(still: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     later = time.time() + LASTS + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert still.auth.user_of(cookie) is None
+
+
+@pytest.mark.parametrize(("moved", "holds"), [(-3600, True), (-DAY - 60, False), (LASTS - 60, True)])
+def test_a_clock_set_back_a_little_signs_nobody_out(
+    still: Page, monkeypatch: pytest.MonkeyPatch, moved: int, holds: bool
+) -> None:
+    cookie = still.auth.sign_in(still.auth.new_key(OWNER))
+    assert cookie is not None
+    then = time.time() + moved
+    monkeypatch.setattr(time, "time", lambda: then)
+    assert (still.auth.user_of(cookie) is not None) is holds, "a sign-in from far ahead would last for years"
 
 
 def test_secrets_are_for_the_owner_alone_and_keys_are_not_kept(still: Page) -> None:

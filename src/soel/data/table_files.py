@@ -5,6 +5,7 @@ Each reader gives an Arrow table with the cells as they are. Packages that not e
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
@@ -21,6 +22,7 @@ from soel.errors import ConfigError, DataError
 from soel.validation import is_missing
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
+_NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 
 
@@ -29,8 +31,11 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     import pyarrow as pa
     from pyarrow import json
 
-    source = pa.BufferReader(unpack(path, options.max_unpacked)) if is_packed(path) else path
     try:
+        content = pa.py_buffer(unpack(path, options.max_unpacked)) if is_packed(path) else _mapped(path)
+        if found := _NO_OBJECT.search(memoryview(content)):
+            raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
+        source = pa.BufferReader(content)
         table = json.read_json(source)
         table.validate(full=True)  # the reader does not look whether text is UTF-8
         return table.rename_columns([str(name) for name in table.column_names]), Layout("json lines", "utf-8")
@@ -38,6 +43,13 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         raise not_a_table(
             path.name, error, "Write one JSON object a line, with the same types in all of them"
         ) from error
+
+
+def _mapped(path: Path) -> Any:
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as file:
+        return file.read_buffer()
 
 
 def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:

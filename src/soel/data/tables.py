@@ -22,7 +22,7 @@ from soel.data.reading.parse import as_objects
 from soel.data.row_ids import Ids, content_ids, given_ids, repeated_rows
 from soel.data.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.data.text_files import PACKED, inner_suffix, is_packed
-from soel.errors import DataError, SchemaError
+from soel.errors import DataError, SchemaError, naming
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
 _ARROW_READERS = {**_NATIVE_READERS, **READERS}
@@ -60,13 +60,14 @@ def read_table(
     """
     path = Path(path)
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
-    raw, columns = read_raw(path, aside, options)
-    frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
-    if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
-        kept = ~repeated_rows(frame)
-        frame = frame.take(kept)
-        columns = {name: column[kept] for name, column in columns.items()}
-    ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
+    with naming(path.name):
+        raw, columns = read_raw(path, aside, options)
+        frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
+        if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
+            kept = ~repeated_rows(frame)
+            frame = frame.take(kept)
+            columns = {name: column[kept] for name, column in columns.items()}
+        ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
     return Table(frame, ids, _fingerprint(path), path.name, excluded)
 

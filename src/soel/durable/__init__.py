@@ -5,7 +5,16 @@ Every lasting write of the package goes through this room, and in it through the
 
 from soel.durable.disk_errors import explain, explaining
 from soel.durable.files import copy_whole, move, replacing, replacing_path, replacing_text, sync_file, write_whole
-from soel.durable.folders import MARK, building, is_marked, mark, private_folder, remove_leftovers, remove_marked
+from soel.durable.folders import (
+    MARK,
+    building,
+    is_marked,
+    mark,
+    private_folder,
+    remove_all_leftovers,
+    remove_leftovers,
+    remove_marked,
+)
 from soel.durable.locks import is_locked, locked, take_lock
 
 __all__ = [
@@ -20,6 +29,7 @@ __all__ = [
     "mark",
     "move",
     "private_folder",
+    "remove_all_leftovers",
     "remove_leftovers",
     "remove_marked",
     "replacing",

@@ -13,7 +13,7 @@ from pathlib import Path
 from soel.durable import disk
 from soel.durable.disk_errors import explaining
 from soel.durable.files import move, sync_file
-from soel.durable.locks import locked
+from soel.durable.locks import locked, take_lock
 from soel.errors import LockedError, NoPermissionError
 
 MARK = ".made-by-soel"  # a file of this name says: soel made this folder for work in between, and may remove it
@@ -24,19 +24,38 @@ def building(folder: Path, *, private: bool = False) -> Iterator[Path]:
     """A new folder to fill, that takes the place of `folder` when all in it is on disk; nothing is left otherwise.
 
     It grows inside a marked and locked folder beside its place, so that what a killed process leaves can be told from
-    what somebody else keeps there. A folder that is there already gives way whole.
+    what somebody else keeps there; the next attempt removes it. A folder that is there already gives way whole.
     """
     with explaining(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
+    with _scratch_beside(folder) as scratch, explaining(folder):
+        disk.make_folder(scratch / "whole", private)
+        yield scratch / "whole"
+        _sync_all(scratch / "whole")
+        _exchange(scratch / "whole", folder, scratch / "old")
+
+
+@contextmanager
+def _scratch_beside(folder: Path) -> Iterator[Path]:
+    """A folder of our own beside `folder`, marked and locked, and removed at the end."""
+    lock = None
+    while lock is None:
         scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-        disk.make_folder(scratch, private=True)
+        with explaining(folder):
+            disk.make_folder(scratch, private=True)
+        try:
+            lock = take_lock(scratch / MARK)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+        if lock is not None and not (scratch / MARK).exists():  # taken for a leftover before the lock was ours
+            lock.release()
+            lock = None
     try:
-        with locked(scratch / MARK), explaining(folder):
-            disk.make_folder(scratch / "whole", private)
-            yield scratch / "whole"
-            _sync_all(scratch / "whole")
-            _exchange(scratch / "whole", folder, scratch / "old")
+        yield scratch
     finally:
+        lock.release()
         shutil.rmtree(scratch, ignore_errors=True)
 
 
@@ -83,7 +102,16 @@ def remove_marked(folder: Path) -> None:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left of attempts to build `folder`; what another one is building now stays."""
-    for scratch in folder.parent.glob(f".{glob.escape(folder.name)}-" + "[0-9a-f]" * 8):
+    _remove_abandoned(folder.parent, glob.escape(folder.name))
+
+
+def remove_all_leftovers(place: Path) -> None:
+    """Remove what killed processes left of attempts to build any folder in `place`."""
+    _remove_abandoned(place, "*")
+
+
+def _remove_abandoned(place: Path, name: str) -> None:
+    for scratch in place.glob(f".{name}-" + "[0-9a-f]" * 8):
         if is_marked(scratch):
             with suppress(LockedError), locked(scratch / MARK):
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.durable import write_whole
-from soel.errors import ConfigError, DataError, LabelError
+from soel.errors import ConfigError, DataError, LabelError, naming
 from soel.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
 from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Session, TellResult, read_verdict
@@ -45,7 +45,9 @@ def export_labels(
 
 def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
     """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
-    return store_entries(session, read_labels(Path(path)), who)
+    path = Path(path)
+    with naming(path.name):
+        return store_entries(session, read_labels(path), who)
 
 
 def read_labels(path: Path) -> list[Entry]:

@@ -6,6 +6,7 @@ import gzip
 import math
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,7 +152,7 @@ def _idx(path: Path) -> NDArray[np.uint8]:
             if zero or kind != _IDX_BYTES or count > (BYTES_PER_BYTE if packed else 1) * size:
                 raise DataError(f"{path.name} is no idx file of bytes, or claims more than it can hold. Refused.")
             content = file.read(count)
-    except (OSError, EOFError, struct.error) as error:
+    except (OSError, EOFError, zlib.error, struct.error) as error:
         raise DataError(f"{path.name} cannot be read: {reason(error)}. Fetch it again.") from error
     if len(content) != count:
         raise DataError(f"{path.name} holds {len(content)} of {count} values. Fetch it again.")

@@ -131,6 +131,8 @@ def _stream(container: Any) -> Any:
     if not container.streams.video:
         raise DataError("it holds no pictures")
     stream = container.streams.video[0]
+    if stream.codec_context is None:
+        raise DataError("nothing here knows how its pictures are packed")
     if stream.width * stream.height > MAX_PIXELS:
         raise DataError(f"{stream.width} x {stream.height} are more than {MAX_PIXELS} pixels")
     stream.thread_count = 1  # clips are decoded side by side; more threads each would only get in the way

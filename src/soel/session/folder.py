@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import building, explain, explaining, remove_leftovers, replacing, write_whole
+from soel.durable import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.errors import DamagedError, SessionError
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
@@ -203,7 +203,8 @@ class SessionFolder:
     def new_model(self, name: str) -> str:
         """The relative path of a new, empty model folder that belongs to the caller alone.
 
-        A process that died after saving leaves a folder that no event names; it is never overwritten.
+        A process that died after saving leaves a folder that no event names; it is never overwritten. What one that
+        died while saving left is removed.
         """
         return self._new_folder(f"models/{name}")
 
@@ -212,6 +213,7 @@ class SessionFolder:
         return self._new_folder(f"pools/{len(self.pools) + 1:04d}")
 
     def _new_folder(self, name: str) -> str:
+        remove_all_leftovers(self.path / Path(name).parent)
         turn, place = 1, name
         while not _claim(self.path / place):
             turn += 1
@@ -246,7 +248,6 @@ def lay_out(path: Path, config: SessionConfig, ids: Sequence[str], features: Flo
 def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
     """Write the folder of a new pool; it counts for nothing until an event names it."""
     folder = place.new_pool()
-    remove_leftovers(place.path / folder)
     with building(place.path / folder, private=True) as partial:
         new.write(partial)
         write_items(partial, new.ids, new.features)

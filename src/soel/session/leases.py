@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from soel.session.state import SessionState
 
 
+AHEAD = timedelta(minutes=2)  # so far may the clocks of two servers of one session differ
+
+
 @dataclass(frozen=True)
 class Lease:
     """An item shown to an annotator. tab: which of the annotator's windows. since, until: times as text.
@@ -34,9 +37,11 @@ class Lease:
     def is_live(self, at: str, vote: Vote | None) -> bool:
         """Whether it binds the item at this time. vote: what the annotator says about the item.
 
-        An answer ends the lease; when the answer is taken back, the lease goes on.
+        An answer ends the lease; when the answer is taken back, the lease goes on. One that starts in the future was
+        taken by a clock that ran ahead, and would bind the item for as long as that did: it binds nothing.
         """
-        return self.until > at and (vote is None or vote.number < self.number)
+        begun = datetime.fromisoformat(self.since) - AHEAD <= datetime.fromisoformat(at)
+        return begun and self.until > at and (vote is None or vote.number < self.number)
 
 
 def as_text(moment: datetime) -> str:

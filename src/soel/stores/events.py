@@ -23,6 +23,7 @@ from soel.errors import (
     ReadOnlyError,
     SessionError,
     StorageError,
+    naming,
 )
 from soel.session.ports import KINDS, Event
 from soel.stores import postgres, sqlite
@@ -49,7 +50,8 @@ class SqlStore:
         self._blocked: StorageError | None = None
         self._engine = _connect(str(where)) if self._on_server else _open(where, must_exist)
         try:
-            self._migrate(self._on_server and must_exist)
+            with naming(self._name):
+                self._migrate(self._on_server and must_exist)
             if self._on_server:
                 self._enrol(must_exist)
         except (DiskFullError, ReadOnlyError, NoPermissionError) as error:

@@ -11,8 +11,9 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from soel.web.auth_file import FILE, AuthFile, AuthState, Role, SignIn, User
 
-__all__ = ["FILE", "LASTS", "Auth", "Role", "SignIn", "User"]
-LASTS = 30 * 24 * 3600  # seconds a cookie is good for
+__all__ = ["DAY", "FILE", "LASTS", "Auth", "Role", "SignIn", "User"]
+DAY = 24 * 3600
+LASTS = 30 * DAY  # seconds a sign-in is good for
 MOST_KEYS, MOST_SIGN_INS = 200, 1000  # the oldest give way
 
 
@@ -83,7 +84,7 @@ class Auth:
         if not cookie:
             return None
         try:
-            number = self._serializer.loads(cookie.encode("utf-8", "replace"), max_age=LASTS)
+            number = self._serializer.loads(cookie.encode("utf-8", "replace"))  # its age is that of the sign-in
         except BadData:
             return None
         held = self._file.state.sign_ins.get(number) if isinstance(number, str) else None
@@ -132,7 +133,8 @@ class Auth:
 
 
 def _is_over(held: SignIn) -> bool:
-    return held.since + LASTS < time.time()
+    """Whether a sign-in is too old, or from so far ahead that the clock was wrong; one set back a little ends none."""
+    return not -DAY <= time.time() - held.since <= LASTS
 
 
 def _digest(key: str) -> str:

@@ -115,7 +115,6 @@ class RayCompute:
         """Cut the features into shards, if that was not done before; what another run has begun is gone on with."""
         shards = self._shards
         if not shards.is_ours:
-            shards.storage.clear()
             shards.claim()
         write, missing = WriteShard(shards, self._source), shards.missing()
         if self._is_cut_here:

@@ -57,11 +57,27 @@ class Storage:
         """A folder in this one."""
         return Storage(self.where(name))
 
-    def clear(self) -> None:
-        """Remove the folder and all that is in it."""
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing lies there."""
+        if self._is_path:
+            place = Path(self.root)
+            return not place.exists() or (place.is_dir() and not any(place.iterdir()))
+        inside = self._inside("")
+        return not self._system.exists(inside) or not self._system.ls(inside)
+
+    def clear(self, is_ours: bool) -> None:
+        """Remove the folder and all that is in it. is_ours: whether soel made it; another is refused, if not empty."""
+        if self.is_empty:
+            return
+        if not is_ours:
+            raise SessionError(
+                f"{self.root} holds files that soel did not put there, and is left as it is. "
+                "Remove them, or name another place with --shared."
+            )
         if self._is_path:
             self._remove()
-        elif self._system.exists(self._inside("")):
+        else:
             self._system.rm(self._inside(""), recursive=True)
 
     def _remove(self) -> None:

@@ -18,6 +18,7 @@ from ray.train.torch import TorchConfig, TorchTrainer
 from torch import Tensor
 
 from soel.backbones.ranks import Ranks
+from soel.durable import MARK
 from soel.engines.ray.cluster import Cluster, Plan
 from soel.engines.ray.counter import Counter
 from soel.engines.ray.feature_shards import FeatureShards
@@ -73,8 +74,10 @@ def run_job(cluster: Cluster, job: Job, model: Model, runs: Storage, progress: P
     if progress is not None:
         job = replace(job, counter=ray.remote(num_cpus=0)(Counter).remote())
     n_shards = job.shards.n_blocks if model.backbone.is_divisible else 1
+    kept = runs.within(job.name)
+    kept.write(MARK, b"")  # what lies there is ours, and goes at the end
     end = _attempt(cluster, job, n_shards, runs, progress)
-    runs.within(job.name).clear()
+    kept.clear(kept.has(MARK))
     if isinstance(end, str):
         raise DataError(end)
     restore_model(model, end)

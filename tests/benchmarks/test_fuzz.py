@@ -1,0 +1,90 @@
+"""A part of `python -m benchmarks fuzz`, small enough for every day, and what it has found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.fuzz import NAMES, run
+from benchmarks.fuzz.child import Attack, judge
+from benchmarks.fuzz.mutation import edited, edited_json, mutate
+from benchmarks.fuzz.readers import reader_names
+from benchmarks.fuzz.target import one_file
+from hypothesis import given, settings
+
+from soel.errors import DataError
+
+N_FILES = 20
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_spoilt_files_are_read_or_refused(name: str) -> None:
+    found = run(name, 1_000_000, N_FILES)
+    assert found["defects"] == []
+    assert found["read"] + found["refused"] == N_FILES
+
+
+@pytest.mark.parametrize(("name", "seed"), [("t.csv", 171), ("t.jsonl", 43), ("t.parquet", 580), ("t.sqlite", 1362)])
+def test_defects_that_were_found_stay_mended(name: str, seed: int) -> None:
+    assert run(name, seed, 1)["defects"] == []
+
+
+def test_every_reader_is_attacked() -> None:
+    assert reader_names() == NAMES
+
+
+def _raising(error: Exception) -> object:
+    def read(_path: Path) -> object:
+        raise error
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DataError("x.csv is damaged. Restore it."), "refused"),
+        (DataError("it is damaged"), "defect: DataError does not name the file"),
+        (DataError("x.csv has \x1b[2J in it"), "defect: a message that a terminal obeys"),
+        (DataError("x.csv\nis damaged"), "defect: a message that a terminal obeys"),
+        (KeyError("a"), "defect: KeyError"),
+    ],
+)
+def test_the_judge_knows_a_refusal_from_a_defect(error: Exception, said: str) -> None:
+    assert judge(_raising(error), Path("x.csv"), ("x.csv",)).startswith(said)
+
+
+def test_a_reader_that_dies_is_a_defect() -> None:
+    found = run("no such reader", 0, 1)
+    assert len(found["defects"]) == 1
+    assert "the reader died" in found["defects"][0]
+
+
+def test_the_same_seeds_make_the_same_files(tmp_path: Path) -> None:
+    seen: list[list[bytes]] = []
+
+    def read(path: Path) -> None:
+        seen[-1].append(path.read_bytes())
+
+    for _ in range(2):
+        seen.append([])
+        (tmp_path / "x.bin").write_bytes(bytes(range(200)))
+        attack = Attack("x.bin", one_file(tmp_path / "x.bin", read))
+        attack.mutated(7, 10)
+        attack.made(7, 10)
+    assert seen[0] == seen[1]
+    assert len(set(seen[0])) > 15, "and they differ from one another"
+    assert mutate(b"abc" * 20, 5) == mutate(b"abc" * 20, 5)
+
+
+@given(edited(b"0123456789" * 10))
+@settings(max_examples=20, deadline=None, database=None)
+def test_edits_change_a_part(content: bytes) -> None:
+    assert 0 < len(content) < 200
+
+
+@given(edited_json({"a": [1, {"b": 2}], "c": None}))
+@settings(max_examples=20, deadline=None, database=None)
+def test_edited_json_is_json(document: object) -> None:
+    json.dumps(document)
