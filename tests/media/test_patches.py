@@ -14,7 +14,7 @@ from soel.api.checks import check_session
 from soel.api.growth import add_data
 from soel.errors import ConfigError, DamagedError, DataError
 from soel.media import picture_pool
-from soel.media.picture_pool import MediaOptions, read_note
+from soel.media.picture_pool import MediaOptions, media_summary, read_note
 from soel.session import Session, SessionOptions
 from tests.features.makers import ColourExtractor
 from tests.features.test_patches import PlaceExtractor
@@ -75,6 +75,7 @@ def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool)
     with closing(make_session(tmp_path, said, side)) as session:
         assert (session.folder.patches is not None) == looks
         assert read_note(session.folder.path)["patches"] == looks
+        assert ("Places" in media_summary(session.folder.path)["chosen"]) == looks
 
 
 def test_an_extractor_without_places_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

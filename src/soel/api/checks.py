@@ -15,7 +15,7 @@ from soel.errors import DamagedError, SoelError
 from soel.media.picture_pool import MEDIA
 from soel.session import SessionFolder
 from soel.session.digests import digest_of
-from soel.session.folder import write_items
+from soel.session.folder import PATCHES, write_items
 from soel.session.ledger import fold
 from soel.session.pools import ROWS
 from soel.session.state import SessionState
@@ -30,6 +30,7 @@ _MEANS = {
     IDS: "Scores and labels would go to other items.",
     "encoder.json": "New rows cannot be scored, and the table cannot be read as it was.",
     ROWS: "What the items are cannot be found in their tables.",
+    PATCHES: "Places in the pictures cannot be looked at.",
     "stream.json": "The data that the pool was drawn from cannot be found.",
     MEDIA: "The pictures cannot be found, and no new ones be read.",
     "source": "Items cannot be shown, and features not made again.",

@@ -243,6 +243,8 @@ def media_summary(folder: Path) -> dict[str, str]:
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
         chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."
+    if note.get("patches"):
+        chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
     summary = {"chosen": chosen}
     if note["skipped"]:
         skipped = [Skipped(**file) for file in note["skipped"]]
