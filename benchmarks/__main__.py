@@ -27,6 +27,7 @@ NAMES = (
     "scale",
     "gpu_epoch",
     "messy",
+    "drift",
     "fuzz",
 )
 COMMANDS = ("detection", "patches")

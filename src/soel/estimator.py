@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from soel.api.machine import has_gpu
 from soel.api.models import SavedModel, load_model, save_model
-from soel.backbones.base import UserModule
 from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
@@ -32,8 +31,12 @@ from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
 from soel.report.progress import progress_bar
+from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
 from soel.validation import check_labels
+
+if TYPE_CHECKING:
+    from soel.backbones.base import UserModule
 
 Ask = Callable[[Rows], Any]
 
@@ -150,6 +153,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Probabilities (n,) of being an anomaly, calibrated to the labels and the estimated contamination."""
         return self._fitted().calibration.probabilities(self.anomaly_score(X))
 
+    def drift(self, X: Any) -> Drift:
+        """How rows differ from the pool: ranges, categories, missing values, shares, alarms; `found` says whether."""
+        fitted, (frame, patches) = self._fitted(), self._frame(X)
+        alarms = fitted.alarms(fitted.score(self._encoder.encode(frame), patches))
+        counts = AlarmCounts.of(alarms, fitted.alarms(fitted.pool_scores))
+        return judge_drift(self._encoder.baseline, self._encoder.tally(frame), counts)
+
     def score_samples(self, X: Any) -> Floats:
         """The negative anomaly score, as scikit-learn has it."""
         return -self.anomaly_score(X)
@@ -253,7 +263,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "labels_sha256": hashlib.sha256(labels.tobytes()).hexdigest(),
             "images": None if task.images is None else task.images.to_json(),
         }
-        return self._publish(SavedModel(learner, fitted, task.encoder, extra))
+        return self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
 
     def _publish(self, saved: SavedModel) -> SOEL:
         """Set the fitted attributes."""
@@ -282,9 +292,14 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
         """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""
+        frame, patches = self._frame(X)
+        return self._encoder.encode(frame), patches
+
+    def _frame(self, X: Any) -> tuple[Frame, Floats | None]:
+        """Rows as columns, and the patches of pictures where they count."""
         self._fitted()
         rows, patches = (X, None) if self._images is None else self._images.read(X)
-        return self._encoder.encode(read_frame(rows, reading=self._encoder.how)), patches
+        return read_frame(rows, reading=self._encoder.how), patches
 
 
 # What each estimator prepared last, beside it: a query changes nothing on the estimator itself.
@@ -300,6 +315,11 @@ class _Task:
     encoder: Encoder
     images: ImageRows | None
     frame: Frame
+
+    @property
+    def described_encoder(self) -> Encoder:
+        """The encoder with what the pool holds in each column, where columns mean something each."""
+        return self.encoder.with_baseline(self.frame) if self.pool.kind is Kind.TABLE else self.encoder
 
 
 def _pool_frame(X: Any, columns: ReadOptions) -> Frame:

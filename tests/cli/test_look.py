@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,26 @@ def test_repeated_rows_columns_and_leaks_are_odd(tmp_path: Path) -> None:
     assert "the same as 'a'" in reading["b"].seen.oddities
     assert "tells the labels by itself" in reading["c"].seen.oddities[-1]
     assert not reading["a"].seen.oddities
+
+
+@pytest.mark.parametrize(
+    ("cells", "leaks"),
+    [
+        (lambda row: "fraud" if row < 20 else ["shop", "bank"][row % 2], True),
+        (lambda row: f"case {row} was reported" if row < 20 else "", True),
+        (lambda row: f"{row}.5" if row < 20 else "", True),
+        (lambda row: ["shop", "bank", "post"][row % 3], False),
+        (lambda row: f"customer {row}", False),
+        (lambda row: "" if row % 2 else f"{row % 7}.5", False),
+    ],
+)
+def test_categories_texts_and_gaps_can_give_the_labels_away(
+    tmp_path: Path, cells: Callable[[int], str], leaks: bool
+) -> None:
+    rows = [f"{row * 7 % 11}.5,{cells(row)},{int(row < 20)}" for row in range(100)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,label", *rows]))
+    odd = look_at(tmp_path / "t.csv", None, "label")["b"].seen.oddities
+    assert any("tells the labels by itself" in each for each in odd) == leaks
 
 
 def test_a_terminal_is_asked_about_what_is_not_sure(table: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -134,3 +134,24 @@ def test_ids_come_from_the_content_without_an_id_column(run: Run, table: Path, t
 def test_the_session_lives_without_its_source(run: Run, folder: Path, table: Path) -> None:
     table.unlink()
     assert run("ask", folder, "-n", 3).code == 0
+
+
+def test_the_rows_own_columns_are_written_behind(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
+    label_round(run, folder)
+    assert run("fit", folder).code == 0
+    source = {row["name"]: row for row in read_rows(table)}
+    for data in ((), ("--data", table)):
+        assert run("score", folder, *data, "--with-columns", "--out", tmp_path / "s.csv").code == 0
+        rows = read_rows(tmp_path / "s.csv")
+        assert list(rows[0]) == ["name", *COLUMNS, "width", "height", "data label", "truth"]
+        for row in rows:
+            assert float(row["width"]) == float(source[row["name"]]["width"])
+            assert row["truth"] == source[row["name"]]["truth"]
+
+
+def test_the_terminal_names_things_as_the_file_does(run: Run, folder: Path) -> None:
+    label_round(run, folder)
+    assert run("fit", folder).code == 0
+    header, _, first = run("score", folder).out.splitlines()[1:4]
+    assert header.split() == [*COLUMNS, "name"]
+    assert first.split()[0] == "1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -10,9 +11,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,7 +25,9 @@ from soel.data.encoder import Encoder
 from soel.data.streams import Stream, open_stream
 from soel.data.tables import read_table
 from soel.errors import ConfigError, DataError, SessionError
+from soel.scoring import merging, score_files
 from soel.scoring.score_stream import Scorer, score_stream
+from soel.scoring.score_table import COLUMNS
 from soel.session.results import ranked
 from soel.types import Floats
 
@@ -75,10 +80,11 @@ def expected(folder: Path, stream: Stream) -> list[dict[str, object]]:
     scored = ranked(tuple(name for table in tables for name in table.ids), scores, scores > 2)
     rows = zip(scored.ids, scored.ranks.tolist(), scores.tolist(), scored.is_anomaly.tolist(), strict=True)
     unknown = {"label": None, "who": None}
-    return [
+    named = [
         {"key": name, "rank": rank, "score": score, "probability": None, "alarm": alarm, **unknown}
         for name, rank, score, alarm in rows
     ]
+    return sorted(named, key=lambda row: row["rank"])
 
 
 @contextmanager
@@ -102,7 +108,7 @@ def test_parquet_in_parquet_out(
     assert told[-1] == (N_ROWS, N_ROWS)
     assert said["n_items"] == N_ROWS
     assert said["n_alarms"] == sum(row["alarm"] is True for row in expected)
-    assert said["top"] == sorted(expected, key=lambda row: row["rank"])[:10]  # type: ignore[arg-type,return-value]
+    assert said["top"] == expected[:10]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "scores.parquet"]
 
 
@@ -117,10 +123,56 @@ def test_as_csv_and_as_a_folder(
         {k: "" if v is None else str(v) for k, v in row.items()} for row in expected
     ]
     parts = sorted((tmp_path / "scores").iterdir())
-    assert len(parts) == N_FILES
     assert [row for part in parts for row in pq.read_table(part).to_pylist()] == expected
     with pytest.raises(ConfigError, match="exists already"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
+
+
+@pytest.mark.parametrize("run", [1, 7, 250, N_ROWS])
+def test_rows_are_sorted_by_rank_whatever_is_in_memory(
+    stream: Stream,
+    folder: Path,
+    expected: list[dict[str, object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: int,
+) -> None:
+    monkeypatch.setattr(merging, "PART_ROWS", run)
+    monkeypatch.setattr(merging, "MOST_RUNS", N_ROWS)
+    monkeypatch.setattr(merging, "BATCH_ROWS", 9)
+    score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
+    parts = sorted((tmp_path / "scores").iterdir())
+    assert len(parts) == -(-N_ROWS // run)
+    assert [row for part in parts for row in pq.read_table(part).to_pylist()] == expected
+
+
+def test_json_and_excel_hold_the_same(
+    stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
+) -> None:
+    for suffix in (".json", ".xlsx"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / f"scores{suffix}")
+    assert json.loads((tmp_path / "scores.json").read_text()) == expected
+    header, *rows = openpyxl.load_workbook(tmp_path / "scores.xlsx")["scores"].iter_rows(values_only=True)
+    assert list(header) == list(expected[0])
+    assert [row[:2] for row in rows] == [(row["key"], row["rank"]) for row in expected]
+    assert [row[2] for row in rows] == pytest.approx([row["score"] for row in expected])  # a sheet keeps 16 digits
+
+
+def test_the_rows_own_columns(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    scorer = replace(scorer_for(folder, Counting()), with_columns=True)
+    score_stream(stream, scorer, tmp_path / "s.parquet")
+    written = pq.read_table(tmp_path / "s.parquet")
+    assert written.column_names == ["key", *COLUMNS, "a", "b", "c"]
+    source = {row["key"]: row for row in pq.read_table(folder).to_pylist()}
+    assert all(source[row["key"]].items() <= row.items() for row in written.to_pylist())
+
+
+def test_more_rows_than_a_sheet_holds(
+    stream: Stream, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_files, "EXCEL_ROWS", N_ROWS - 1)
+    with pytest.raises(ConfigError, match="room for 599 rows, and there are 600"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.xlsx")
 
 
 def test_a_number_of_alarms_is_kept_exactly(stream: Stream, folder: Path, tmp_path: Path) -> None:
@@ -192,9 +244,9 @@ def test_a_score_that_is_no_number_is_named(stream: Stream, folder: Path, tmp_pa
         score_stream(stream, broken, tmp_path / "s.parquet")
 
 
-@pytest.mark.parametrize("name", ["s.xlsx", "s.json"])
+@pytest.mark.parametrize("name", ["s.xls", "s.txt"])
 def test_other_suffixes_are_refused(stream: Stream, folder: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"\.csv or \.parquet"):
+    with pytest.raises(ConfigError, match=r"\.xlsx, or as a folder without a suffix, got"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / name)
 
 

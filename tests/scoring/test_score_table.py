@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow.parquet
 import pytest
 
@@ -40,14 +42,31 @@ def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> N
 
 
 def test_every_form_holds_the_same(table: ScoreTable, tmp_path: Path) -> None:
-    for suffix in (".csv", ".parquet", ".json"):
+    for suffix in (".csv", ".parquet", ".json", ".xlsx"):
         table.write(tmp_path / f"scores{suffix}")
     assert json.loads((tmp_path / "scores.json").read_text()) == table.rows()
     assert pyarrow.parquet.read_table(tmp_path / "scores.parquet").to_pylist() == table.rows()
+    (header, *rows) = openpyxl.load_workbook(tmp_path / "scores.xlsx")["scores"].iter_rows(values_only=True)
+    assert [dict(zip(header, row, strict=True)) for row in rows] == table.rows()
     written = [{name: "" if value is None else str(value) for name, value in row.items()} for row in table.rows()]
     assert read_rows(tmp_path / "scores.csv") == written
     with pytest.raises(ConfigError, match=r"got 'scores\.txt'"):
         table.write(tmp_path / "scores.txt")
+
+
+def test_no_text_in_a_sheet_is_a_formula_or_too_long(state: SessionState, tmp_path: Path) -> None:
+    names = {"pump": ["=1+1", "a\x07b", "x" * 40_000]}
+    build_score_table(ranked(IDS, np.arange(3.0), np.zeros(3, bool)), names, state).write(tmp_path / "s.xlsx")
+    cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "s.xlsx")["scores"].iter_rows(min_row=2)]
+    assert [(cell.value, cell.data_type) for cell in cells] == [("x" * 32_767, "s"), ("a\ufffdb", "s"), ("=1+1", "s")]
+
+
+def test_the_package_that_writes_excel_is_named(
+    table: ScoreTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ConfigError, match=r"needs the package openpyxl.*Install soel\[excel\]"):
+        table.write(tmp_path / "s.xlsx")
 
 
 def test_a_column_of_the_data_does_not_hide_one_of_the_scores(state: SessionState) -> None:

@@ -18,8 +18,8 @@ from soel.backbones.classifier import Classifier
 from soel.backbones.deep_svdd import DeepSVDD
 from soel.profiles import Schedule
 from soel.training import Model, fit, loop, losses, warm_up
-from soel.training.loop import Task
 from soel.training.pseudo_labels import ranked_weights
+from soel.training.task import Task
 from soel.types import Floats, ItemWeights, RankedWeights
 
 N, D, K = 23, 4, 5

@@ -19,8 +19,8 @@ from soel.backbones.ranks import Ranks
 from soel.learner import Learner
 from soel.profiles import AUTHORS, DEFAULT, PAPER, Profile
 from soel.training import Model, fit, losses, warm_up
-from soel.training.loop import Task
 from soel.training.rows import Shard
+from soel.training.task import Task
 from soel.types import ItemWeights, Kind, RankedWeights
 from tests.conftest import make_toy
 

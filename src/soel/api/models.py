@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.backbones.base import UserModule
 from soel.data.encoder import Encoder
 from soel.errors import ModelFileError
 from soel.learner import Fitted, Learner, Warm
@@ -17,6 +16,9 @@ from soel.learner.models import restore, state_of
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.stores.models import read_model, write_model
+
+if TYPE_CHECKING:
+    from soel.backbones.base import UserModule
 
 
 @dataclass(frozen=True)

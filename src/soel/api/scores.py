@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from soel.api.sessions import read_source
 from soel.api.sources import read_encoder
+from soel.data.baseline import Tally
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
-from soel.errors import SchemaError
+from soel.errors import ConfigError, SchemaError
 from soel.media.picture_pool import MEDIA, read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import ThresholdRule, parse_threshold
+from soel.profiles import Profile
 from soel.scoring.cluster_scoring import scoring_on
+from soel.scoring.drift import AlarmCounts, judge_drift
+from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import Scorer, check_out, score_stream
-from soel.scoring.score_table import build_score_table, check_suffix, name_pictures, name_rows, said_about
+from soel.scoring.score_table import build_score_table, name_pictures, name_rows, said_about
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
 from soel.session.results import ranked
-from soel.types import Floats, Progress
+from soel.types import Floats, Kind, Progress
 
 Names = Mapping[str, Sequence[Any]]
+Cells = Mapping[str, Iterable[Any]]
 
 
 def score_file(
@@ -33,31 +41,38 @@ def score_file(
     out: Path,
     threshold: str | None = None,
     progress: Progress | None = None,
+    with_columns: bool = False,
 ) -> dict[str, Any]:
     """Score new items, or all the session's own, and write names, rank, score, probability, alarm, label and who.
 
-    out: .csv, .parquet or .json, sorted by rank. Rows that are too many for memory are read in parts and keep their
-    order; `out` may then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool.
+    out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
+    then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
+    the rows' own columns behind.
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
+    if with_columns and (session.folder.path / MEDIA).exists():
+        raise ConfigError("Pictures have no columns of their own; leave --with-columns out.")
     stream = _find_stream(session, data)
     if stream is not None:
         check_out(out)
-        return score_stream(stream, make_scorer(session, threshold), out, progress)
+        scorer = replace(make_scorer(session, threshold, is_new=data is not None), with_columns=with_columns)
+        return score_stream(stream, scorer, out, progress)
     check_suffix(out)
-    new = None if data is None else _read_new(session, Path(data))
+    new = None if data is None else _read_new(session, Path(data), with_columns)
     _, model = session.fitted(None if rule.kind == "alarms" else threshold)
     if new is None:
-        ids, names, scores = session.ids, name_items(session), session.pool_scores(model)
+        ids, names, scores, drift = session.ids, name_items(session), session.pool_scores(model), None
+        cells: Cells = read_source(session, with_cells=True).cells if with_columns else {}
     else:
-        ids, names, features, patches = new
-        scores = model.score(features, patches)
+        ids, names, scores, cells = new.ids, new.names, model.score(new.features, new.patches), new.cells
+        alarms = AlarmCounts.of(model.alarms(scores), model.alarms(session.pool_scores(model)))
+        drift = judge_drift(new.encoder.baseline, new.tally, alarms).document()
     scored = ranked(ids, scores, model.alarms(scores))
     if rule.kind == "alarms":
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
-    table = build_score_table(scored, names, session.state, _probabilities(model, scores))
+    table = build_score_table(scored, names, session.state, _probabilities(model, scores), cells)
     table.write(out)
-    return table.summary(out)
+    return table.summary(out) | {"drift": drift}
 
 
 def name_items(session: Session) -> Names:
@@ -66,20 +81,21 @@ def name_items(session: Session) -> Names:
     return name_rows(session.ids, session.config.id_column) if media is None else name_pictures(media.items)
 
 
-def make_scorer(session: Session, rule: str | None) -> Scorer:
-    """What scores a stream."""
+def make_scorer(session: Session, rule: str | None, is_new: bool = False) -> Scorer:
+    """What scores a stream. is_new: whether its rows are others than the pool's, and are compared with it."""
     wanted = parse_threshold(rule or session.config.threshold)
     n_alarms = _n_alarms(wanted) if wanted.kind == "alarms" else None
     ref, model = session.fitted(rule if n_alarms is None else None)
     return Scorer(
         ref.fingerprint,
-        read_encoder(session.folder),
+        _read_encoder_with_baseline(session) if is_new else replace(read_encoder(session.folder), baseline=None),
         model.score,
         model.alarms,
         n_alarms,
         scoring_on(session.engine, model),
         lambda scores: _probabilities(model, scores),
         said_about(session.state),
+        session.pool_scores(model) if is_new else np.zeros(0),
     )
 
 
@@ -103,23 +119,54 @@ def _find_stream(session: Session, data: str | Path | None) -> Stream | None:
     return open_other(session, data, read_encoder(session.folder))
 
 
-def _read_new(session: Session, data: Path) -> tuple[tuple[str, ...], Names, Floats, Floats | None]:
-    """Ids, names, features and patches of new items, read as the pool was."""
-    encoder = read_encoder(session.folder)
+@dataclass(frozen=True)
+class _NewItems:
+    """Items that are not of the session: ids, names, features (n, d), and what their columns hold.
+
+    cells: their own columns as written, where they were asked for. patches: of pictures, where they count.
+    """
+
+    ids: tuple[str, ...]
+    names: Names
+    features: Floats
+    encoder: Encoder
+    tally: Tally | None = None
+    cells: Cells = field(default_factory=dict)
+    patches: Floats | None = None
+
+
+def _read_new(session: Session, data: Path, with_cells: bool) -> _NewItems:
+    """New items, read as the pool was."""
     if (session.folder.path / MEDIA).exists():
+        encoder = read_encoder(session.folder)
         new = read_new_pictures(session.folder.path, data)
-        ids = tuple(item.id for item in new.items)
-        return ids, name_pictures(new.items), encoder.encode(as_frame(new.features)), new.patches
-    table = _read_new_rows(session.config, data, encoder)
-    ids = tuple(table.ids.tolist())
-    return ids, name_rows(ids, session.config.id_column), encoder.encode(table.frame), None
+        ids, names = tuple(item.id for item in new.items), name_pictures(new.items)
+        return _NewItems(ids, names, encoder.encode(as_frame(new.features)), encoder, patches=new.patches)
+    encoder = _read_encoder_with_baseline(session)
+    table = _read_new_rows(session.config, data, encoder, with_cells)
+    frame, ids = table.frame, tuple(table.ids.tolist())
+    names = name_rows(ids, session.config.id_column)
+    return _NewItems(ids, names, encoder.encode(frame), encoder, encoder.tally(frame), table.cells)
 
 
-def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder) -> Table:
+def _read_encoder_with_baseline(session: Session) -> Encoder:
+    """How rows become features; what the pool holds is looked up in its tables for a session of before,
+    and for one that has grown.
+    """
+    encoder = read_encoder(session.folder)
+    is_table = Profile.from_json(session.config.settings, encoder.n_features).kind is Kind.TABLE
+    has_grown = len(session.folder.pools) > 1
+    if not is_table or (encoder.baseline is not None and not has_grown):
+        return encoder
+    return encoder.with_baseline(read_source(session).frame)
+
+
+def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder, with_cells: bool) -> Table:
     """New rows; the label column of the session may be among their columns or not."""
     if config.label_column:
         try:
-            return read_table(data, config.id_column, [config.label_column], reading=encoder.how)
+            known = [config.label_column]
+            return read_table(data, config.id_column, known, reading=encoder.how, with_cells=with_cells)
         except SchemaError:
             pass
-    return read_table(data, config.id_column, (), reading=encoder.how)
+    return read_table(data, config.id_column, (), reading=encoder.how, with_cells=with_cells)

@@ -30,7 +30,7 @@ from soel.scoring.cluster_drawing import sampling_on
 from soel.session import Answer, Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import write_patches
 from soel.stores.event_stores import new_store, open_store, stored_address
-from soel.types import UNLABELLED, Floats, Label, Verdict
+from soel.types import UNLABELLED, Floats, Kind, Label, Verdict
 from soel.validation import check_labels
 
 
@@ -61,6 +61,8 @@ def create_session(
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
         table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
         encoder, features = pool.encoded(wanted.scaling_for(kind))
+        if kind is Kind.TABLE:
+            encoder = encoder.with_baseline(table.frame)
         chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
         found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind)}
         config = SessionConfig(
@@ -126,9 +128,12 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
     return make
 
 
-def read_source(session: Session) -> Table:
-    """The session's own copies of its tables, row by row as its items are; one that changed is refused."""
-    return read_items(session.folder)
+def read_source(session: Session, with_cells: bool = False) -> Table:
+    """The session's own copies of its tables, row by row as its items are; one that changed is refused.
+
+    with_cells: with all columns as they are written.
+    """
+    return read_items(session.folder, with_cells)
 
 
 def take_known_labels(session: Session, who: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +32,16 @@ def read_encoder(place: SessionFolder) -> Encoder:
         raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
 
 
-def read_items(place: SessionFolder) -> Table:
-    """The table of all items of a pool, in their order; a copy that changed is refused."""
+def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
+    """The table of all items of a pool, in their order; a copy that changed is refused.
+
+    with_cells: with all columns as they are written.
+    """
     reading = reading_of(place)
     if len(place.pools) == 1:
-        return _read_part(place, reading)
+        return _read_part(place, reading, with_cells)
     numbers = [int(number) for number in np.unique(place.rows[:, 0])]
-    return _join(place, {number: _read_part(place.part(number), reading) for number in numbers})
+    return _join(place, {number: _read_part(place.part(number), reading, with_cells) for number in numbers})
 
 
 def reading_of(place: SessionFolder) -> TableReading | None:
@@ -45,22 +49,23 @@ def reading_of(place: SessionFolder) -> TableReading | None:
     return None if (place.path / MEDIA).exists() else read_encoder(place).how
 
 
-def read_rows_as(path: Path, config: SessionConfig, reading: TableReading | None) -> Table:
+def read_rows_as(path: Path, config: SessionConfig, reading: TableReading | None, with_cells: bool = False) -> Table:
     """A table read as the session's own was; the label column may be among its columns or not."""
     dropped = reading is not None and reading.drop_duplicates
+    read = partial(read_table, path, config.id_column, reading=reading, drop_duplicates=dropped, with_cells=with_cells)
     if config.label_column:
         try:
-            return read_table(path, config.id_column, [config.label_column], reading=reading, drop_duplicates=dropped)
+            return read([config.label_column])
         except SchemaError as error:
             if config.label_column not in str(error):
                 raise
-    return read_table(path, config.id_column, (), reading=reading, drop_duplicates=dropped)
+    return read(())
 
 
-def _read_part(part: SessionFolder, reading: TableReading | None) -> Table:
+def _read_part(part: SessionFolder, reading: TableReading | None, with_cells: bool) -> Table:
     """What came with one pool."""
     part.checked(part.source.name)
-    table = read_rows_as(part.source, part.config, reading)
+    table = read_rows_as(part.source, part.config, reading, with_cells)
     if len(part.pools) == 1 and table.fingerprint != part.config.fingerprint:
         raise DamagedError(f"{part.source} was changed after the session started; restore it from a copy.")
     return table
@@ -80,7 +85,9 @@ def _join(place: SessionFolder, tables: dict[int, Table]) -> Table:
     if config.id_column is not None:
         ids = _gather(place, {number: table.ids for number, table in tables.items()})
     frame = Frame(columns, first.frame.named, first.frame.reading)
-    return Table(frame, ids, config.fingerprint, config.source, excluded)
+    written = dict.fromkeys(name for table in tables.values() for name in table.cells)
+    cells = {name: _gather(place, {n: t.cells.get(name) for n, t in tables.items()}) for name in written}
+    return Table(frame, ids, config.fingerprint, config.source, excluded, cells)
 
 
 def _gather(place: SessionFolder, found: Mapping[int, Column | None]) -> Column:

@@ -23,10 +23,9 @@ from soel.cli import (
     verbs_start,
     verbs_web,
 )
-from soel.cli.reply import Reply
+from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 
-FAILED, BUG, INTERRUPTED = 2, 1, 130
 ORDER = """The page where an expert labels: soel label FILE
 
 A session, step by step:
@@ -83,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb. Returns 0, 2 for an error with a message, 1 for a bug, or the verb's own code."""
+    """Run one verb. Returns how it ended (see `Exit`)."""
     # Before torch is loaded: threads that spin long for one another make a busy machine four times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     words = list(sys.argv[1:] if argv is None else argv)
@@ -93,17 +92,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print(reply, args.json)
     except KeyboardInterrupt:
         print("soel: interrupted; what was stored before is safe.", file=sys.stderr)
-        return INTERRUPTED
+        return Exit.INTERRUPTED
     except BrokenPipeError:  # the reader, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return Exit.DONE
     except ClusterLostError as error:
-        _leave(_fail(words, str(error), FAILED))
+        _leave(_fail(words, str(error), Exit.REFUSED))
     except (SoelError, OSError) as error:
-        return _fail(words, str(error), FAILED)
+        return _fail(words, str(error), Exit.REFUSED)
     except Exception as error:
         hint = "" if "--debug" in words else " Run it again with --debug for the trace."
-        return _fail(words, f"this is a bug: {type(error).__name__}: {error}.{hint}", BUG)
+        return _fail(words, f"this is a bug: {type(error).__name__}: {error}.{hint}", Exit.BUG)
     return reply.code
 
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
+
+
+class Exit(IntEnum):
+    """How a command ends, for whoever called it."""
+
+    DONE = 0
+    BUG = 1
+    REFUSED = 2  # with a message
+    DAMAGED = 3  # `check`: a file or an event is not what it was
+    DIFFERS = 4  # `replay`: what was computed again came out otherwise
+    DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
+    INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -13,4 +26,4 @@ class Reply:
 
     document: Mapping[str, Any]
     text: str
-    code: int = 0
+    code: Exit = Exit.DONE

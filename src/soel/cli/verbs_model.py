@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from itertools import takewhile
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.cli.options import RULES_HELP, add_engine, add_place, open_session
-from soel.cli.reply import Reply
+from soel.cli.reply import Exit, Reply
+from soel.errors import ConfigError
 from soel.report.progress import progress_bar
 
 
@@ -26,7 +27,13 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
     score.add_argument("--maps", metavar="DIR", type=Path, help="of pictures that raise an alarm: where, as files")
+    score.add_argument("--with-columns", action="store_true", help="write the rows' own columns behind, too")
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
+    score.add_argument(
+        "--fail-on-drift",
+        action="store_true",
+        help=f"end with code {Exit.DRIFTED} where new rows are not like the pool",
+    )
     add_engine(score)
     score.set_defaults(handler=run_score)
     report = verbs.add_parser("report", parents=[common], help="write one HTML page about the session")
@@ -35,7 +42,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     report.set_defaults(handler=run_report)
 
 
-OUT_HELP = ".csv, .parquet, .json (default: DIR/scores.csv); of data read in parts, a folder (default: scores.parquet)"
+OUT_HELP = ".csv, .parquet, .json, .xlsx (default: DIR/scores.csv); of data read in parts, a folder, too"
 
 
 def run_fit(args: argparse.Namespace) -> Reply:
@@ -58,25 +65,35 @@ def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.api.maps import write_maps
     from soel.api.scores import score_file
+    from soel.report.text import show
 
+    if args.fail_on_drift and args.data is None:
+        raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
-        document = score_file(session, args.data, out, args.threshold, bar)
+        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns)
         if args.maps is not None:
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     if args.maps is not None:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
-    lines += [f"{row['rank']:>4}  {row['score']:10.4f}  {_describe_item(row)}" for row in document["top"]]
-    return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]))
+    lines += [_show_top(document["top"])] if document["top"] else []
+    drift = document["drift"]
+    lines += [] if drift is None else map(show, drift["lines"])
+    has_failed = args.fail_on_drift and drift is not None and drift["found"]
+    code = Exit.DRIFTED if has_failed else Exit.DONE
+    return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]), code)
 
 
-def _describe_item(row: Mapping[str, Any]) -> str:
-    """What an item is called, by the columns before its rank; the id only where there is nothing else."""
-    names = dict(takewhile(lambda cell: cell[0] != "rank", row.items()))
-    shown = {name: value for name, value in names.items() if value is not None and (name != "id" or len(names) == 1)}
-    plain = len(shown) == 1 and "row" not in shown
-    return ", ".join(str(value) if plain else f"{name} {value}" for name, value in shown.items())
+def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The most anomalous items as a table, with the names of the file; an id only where nothing else names the item."""
+    from soel.report.text import format_table
+    from soel.scoring.score_table import COLUMNS
+
+    names = list(takewhile(lambda name: name != "rank", rows[0]))
+    shown = [name for name in names if name != "id" or len(names) == 1]
+    header = [*COLUMNS, *shown]
+    return format_table(header, [[row[name] for name in header] for row in rows])
 
 
 def run_report(args: argparse.Namespace) -> Reply:

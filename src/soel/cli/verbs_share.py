@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from soel.cli.options import add_engine, add_place, open_session
-from soel.cli.reply import Reply
+from soel.cli.reply import Exit, Reply
 from soel.report.progress import progress_bar
 
-DAMAGED, DIFFERS = 3, 4  # how `check` and `replay` end where something is not as it was
 FORMATS = ("csv", "json", "label-studio")
 
 
@@ -97,7 +96,7 @@ def run_replay(args: argparse.Namespace) -> Reply:
         f"{n_different} of {len(steps)} steps differ." if n_different else f"All {len(steps)} steps came out the same."
     )
     document = {"same": not n_different, "steps": [asdict(step) for step in steps]}
-    return Reply(document, "\n".join([*lines, summary]), DIFFERS if n_different else 0)
+    return Reply(document, "\n".join([*lines, summary]), Exit.DIFFERS if n_different else Exit.DONE)
 
 
 def run_check(args: argparse.Namespace) -> Reply:
@@ -115,4 +114,4 @@ def run_check(args: argparse.Namespace) -> Reply:
     n_whole = sum(finding.is_whole is True for finding in found)
     lines.append(f"{len(damaged)} of {len(found)} are damaged." if damaged else f"All {n_whole} are whole.")
     document = {"whole": not damaged, "repaired": repaired, "findings": [asdict(finding) for finding in found]}
-    return Reply(document, "\n".join(lines).replace("DIR", str(args.folder)), DAMAGED if damaged else 0)
+    return Reply(document, "\n".join(lines).replace("DIR", str(args.folder)), Exit.DAMAGED if damaged else Exit.DONE)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.data.baseline import Baseline, ColumnBaseline, ColumnCode, Tally, count
 from soel.data.column_codes import CategoryCode, NumericCode
 from soel.data.columns import Column
 from soel.data.derived_codes import FrequencyCode, TextCode, TimeCode, fit_column
@@ -16,8 +17,6 @@ from soel.data.frame import Frame
 from soel.data.reading.kinds import Reading, TableReading
 from soel.data.scaling import find_scaling
 from soel.errors import DataError, ModelFileError, SchemaError
-
-ColumnCode = NumericCode | CategoryCode | FrequencyCode | TextCode | TimeCode
 
 _N_SHOWN = 5
 
@@ -27,13 +26,15 @@ class Encoder:
     """What was learnt about the pool's columns. A column that is constant in the pool gives no feature if the
     scaling says so; if all are constant, their features are zeros. columns: those that give features.
 
-    reading: how the pool was read, None for an array of numbers and for models of before.
+    reading: how the pool was read, None for an array of numbers and for models of before. baseline: what the pool held
+    in each column, None where columns mean nothing each, and for models of before.
     """
 
     scaling: str
     named: bool
     columns: tuple[ColumnCode, ...]
     reading: TableReading | None = None
+    baseline: Baseline | None = None
 
     @classmethod
     def fit(cls, frame: Frame, scaling: str) -> Encoder:
@@ -96,11 +97,27 @@ class Encoder:
             position += width
         return matrix
 
+    def with_baseline(self, frame: Frame) -> Encoder:
+        """The same with what this frame, the pool, holds in each column."""
+        columns = self._match(frame)
+        found = {code.name: ColumnBaseline.measure(code, columns[code.name]) for code in self.columns}
+        return replace(self, baseline=found)
+
+    def tally(self, frame: Frame) -> Tally | None:
+        """What new rows hold, counted as the pool was; None without a baseline."""
+        if self.baseline is None:
+            return None
+        columns, known = self._match(frame), self.baseline
+        return {code.name: count(code, columns[code.name], known[code.name].edges) for code in self.columns}
+
     def to_json(self) -> dict[str, Any]:
         """As plain values for a JSON file."""
         columns = [{"kind": code.kind, **_code_json(code)} for code in self.columns]
         reading = None if self.reading is None else self.reading.to_json()
-        return {"scaling": self.scaling, "named": self.named, "columns": columns, "reading": reading}
+        values = {"scaling": self.scaling, "named": self.named, "columns": columns, "reading": reading}
+        if self.baseline is None:
+            return values
+        return values | {"baseline": {name: asdict(column) for name, column in self.baseline.items()}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Encoder:
@@ -109,7 +126,7 @@ class Encoder:
             columns = tuple(_read_code(code) for code in values["columns"])
             reading = values.get("reading")
             how = None if reading is None else TableReading.from_json(reading)
-            return cls(str(values["scaling"]), bool(values["named"]), columns, how)
+            return cls(str(values["scaling"]), bool(values["named"]), columns, how, _read_baseline(values))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of the columns cannot be read ({error!r}). Save the model again."
@@ -142,6 +159,11 @@ def _read_code(values: Mapping[str, Any]) -> ColumnCode:
         raise ValueError(f"unknown kind of column {values['kind']!r}")
     code: ColumnCode = _CODES[values["kind"]].from_json(values)
     return code
+
+
+def _read_baseline(values: Mapping[str, Any]) -> Baseline | None:
+    kept = values.get("baseline")
+    return None if kept is None else {name: ColumnBaseline.from_json(column) for name, column in kept.items()}
 
 
 def _code_json(code: ColumnCode) -> dict[str, Any]:

@@ -52,7 +52,8 @@ def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> Tab
     digests = {each.name: _digest(each, raw.cells, values) for each in reading.columns if each.kind not in SILENT}
     twins = _twins(digests)
     known = _known_labels(labels, raw.n_rows)
-    found = [_with(each, twins.get(each.name), _leaks(each, values, known)) for each in reading.columns]
+    leaks = {name for name, digest in digests.items() if _leaks(digest, values.get(name), known)}
+    found = [_with(each, twins.get(each.name), each.name in leaks) for each in reading.columns]
     return replace(reading, columns=tuple(found), n_duplicates=_n_repeated(digests.values(), raw.n_rows))
 
 
@@ -123,14 +124,35 @@ def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:
     return known if enough else None
 
 
-def _leaks(reading: Reading, values: Mapping[str, Column], labels: NDArray[np.int8] | None) -> bool:
-    column = values.get(reading.name)
-    if labels is None or column is None or column.dtype != np.float64:
+def _leaks(digest: NDArray[np.uint64], numbers: Column | None, labels: NDArray[np.int8] | None) -> bool:
+    """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty.
+
+    digest: (N,), equal where cells are. numbers: the same as values, None where it has none.
+    """
+    if labels is None:
         return False
-    rows = (labels >= 0) & ~np.isnan(column)
-    if not 0 < int(labels[rows].sum()) < int(rows.sum()):
+    known = labels >= 0
+    is_anomaly = labels[known] == 1
+    if numbers is None or numbers.dtype != np.float64:
+        return _ranks(_rates_elsewhere(digest[known], is_anomaly), is_anomaly)
+    values = numbers[known]
+    missing = np.isnan(values)
+    return _ranks(missing.astype(np.float64), is_anomaly) or _ranks(values[~missing], is_anomaly[~missing])
+
+
+def _rates_elsewhere(cells: NDArray[np.uint64], is_anomaly: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The share of anomalies (n,) among the other rows with the same cell; among all rows where there is no other."""
+    _, codes, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    n_anomalies = np.bincount(codes, is_anomaly)
+    others = np.maximum(counts[codes] - 1, 1)
+    return np.where(counts[codes] > 1, (n_anomalies[codes] - is_anomaly) / others, is_anomaly.mean())
+
+
+def _ranks(values: NDArray[np.float64], is_anomaly: NDArray[np.bool_]) -> bool:
+    """Whether values (n,) tell anomalies from the rest: their AUROC, in either direction."""
+    odd, normal = values[is_anomaly], np.sort(values[~is_anomaly])
+    if not len(odd) or not len(normal):
         return False
-    odd, normal = column[rows & (labels == 1)], np.sort(column[rows & (labels == 0)])
     below = np.searchsorted(normal, odd, "left") + np.searchsorted(normal, odd, "right")
-    area = float(below.mean()) / (2 * len(normal))  # the AUROC of the column alone
+    area = float(below.mean()) / (2 * len(normal))
     return max(area, 1 - area) >= LEAK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from soel.data.row_ids import Ids, content_ids, given_ids, repeated_rows
 from soel.data.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.data.text_files import PACKED, inner_suffix, is_packed
 from soel.errors import DataError, SchemaError, naming
+from soel.validation import is_missing
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
 _ARROW_READERS = {**_NATIVE_READERS, **READERS}
@@ -34,7 +35,8 @@ SUFFIXES = (*_ARROW_READERS, *_ARRAY_READERS, *(f".csv{packed}" for packed in PA
 class Table:
     """The features and ids (N,) of a file. fingerprint: sha256 of its bytes. source: its name.
 
-    excluded: the columns that are no features, as they were written, in row order.
+    excluded: the columns that are no features, as they were written, in row order. cells: all columns of the file as
+    they were written, where they were asked for.
     """
 
     frame: Frame
@@ -42,6 +44,7 @@ class Table:
     fingerprint: str
     source: str
     excluded: Mapping[str, NDArray[np.object_]]
+    cells: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
 
 
 def read_table(
@@ -51,25 +54,42 @@ def read_table(
     options: ReadOptions = DEFAULT,
     reading: TableReading | None = None,
     drop_duplicates: bool | None = None,
+    with_cells: bool = False,
 ) -> Table:
     """Read a table from a file. The id column and the excluded columns are no features.
 
     Without an id column, a row's id is made from its features. In a .npz file, an array of the same length
     beside X serves as id column or excluded column. reading: that of the pool, for new rows; without one, it is
-    decided by the cells and the options. drop_duplicates: as the options say where it is None.
+    decided by the cells and the options. drop_duplicates: as the options say where it is None. with_cells: keep all
+    columns as they are written, too.
     """
     path = Path(path)
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
     with naming(path.name):
         raw, columns = read_raw(path, aside, options)
         frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
+        cells = _written(raw, frame) | columns if with_cells else {}
         if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
             kept = ~repeated_rows(frame)
             frame = frame.take(kept)
-            columns = {name: column[kept] for name, column in columns.items()}
+            columns, cells = ({name: column[kept] for name, column in each.items()} for each in (columns, cells))
         ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
-    return Table(frame, ids, _fingerprint(path), path.name, excluded)
+    return Table(frame, ids, _fingerprint(path), path.name, excluded, cells)
+
+
+def _written(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
+    """All columns as they are written; numbers as numbers, where they are written as computers do."""
+    kinds = {} if frame.reading is None else frame.reading.by_name
+    columns = {}
+    for name, cells in raw.cells.items():
+        parsed, how = frame.columns.get(name), kinds.get(name)
+        is_plain = how is None or (how.kind == "number" and how.form.is_plain)
+        if is_plain and parsed is not None and parsed.dtype == np.float64:
+            columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])
+        else:
+            columns[name] = as_objects(cells)
+    return {name: _objects([None if is_missing(cell) else cell for cell in c.tolist()]) for name, c in columns.items()}
 
 
 def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soel import training
 from soel.learner.learner import Learner
 from soel.learner.models import Fitted, Network, Warm
-from soel.training import Model, fit, warm_up
-from soel.training.stack import join, split
 from soel.types import Evidence, Labels, Pool
+
+if TYPE_CHECKING:
+    from soel.training import Model
 
 
 def prepare_together(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Warm]:
@@ -44,7 +47,7 @@ def learn_together(
     ]
     tasks = [task for task in each for _ in range(learners[0].profile.n_members)]
     model = stack.join([network.model for network in networks])
-    fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
+    training.fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
     trained = zip(stack.split(model), runs, estimates, strict=True)
     return [learner.finish(part, pool, known, share) for part, (learner, _, pool, _, known), share in trained]
 
@@ -55,7 +58,7 @@ def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Ne
         return [learners[0].new_network(pools[0])]
     stack = _Stack(learners, pools)
     model = stack.join([learner.new_model(stack.n_features) for learner in learners])
-    warm_up(model, stack.rows, learners[0].profile.schedule)
+    training.warm_up(model, stack.rows, learners[0].profile.schedule)
     trained = zip(learners, stack.split(model), pools, strict=True)
     return [Network.measured(part, learner.compute.losses(part, pool)) for learner, part, pool in trained]
 
@@ -69,10 +72,10 @@ class _Stack:
         self.rows = np.repeat(np.stack([pool.rows for pool in pools]), self.learner.profile.n_members, axis=0)
 
     def join(self, models: Sequence[Model]) -> Model:
-        return join(models, self._make)
+        return training.join(models, self._make)
 
     def split(self, model: Model) -> list[Model]:
-        return split(model, self.n_runs, self._make)
+        return training.split(model, self.n_runs, self._make)
 
     def _make(self, n_members: int) -> Model:
         return self.learner.new_model(self.n_features, n_members)

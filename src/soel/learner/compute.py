@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from soel import training
 from soel.learner.models import Blend, Network
 from soel.profiles import Schedule
 from soel.queries.base import Strategy
-from soel.training import Model, fit, losses, warm_up
-from soel.training.gradients import gradient_embeddings
-from soel.training.loop import Task
+from soel.training.task import Task
 from soel.types import Floats, Pool, PoolView, Progress, Rows, Selection
+
+if TYPE_CHECKING:
+    from soel.training import Model
 
 
 class Compute(Protocol):
@@ -56,7 +58,7 @@ class Here:
 
     def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
         """Train on all rows as if normal."""
-        warm_up(model, pool.rows, schedule, progress)
+        training.warm_up(model, pool.rows, schedule, progress)
 
     def fit(
         self,
@@ -68,11 +70,11 @@ class Here:
         progress: Progress | None,
     ) -> None:
         """Train on labelled and unlabelled rows."""
-        fit(model, pool.rows, tasks, schedule, always_summed, progress)
+        training.fit(model, pool.rows, tasks, schedule, always_summed, progress)
 
     def losses(self, model: Model, pool: Pool) -> Floats:
         """L0 (S, N) of all rows."""
-        return losses(model, pool.rows)[0]
+        return training.losses(model, pool.rows)[0]
 
     def score(self, blend: Blend, pool: Pool) -> Floats:
         """Anomaly scores (N,)."""
@@ -84,7 +86,7 @@ class Here:
 
     def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
         """Gradients (N, D)."""
-        return gradient_embeddings(network.model, pool.rows, suspected, seed)
+        return training.gradient_embeddings(network.model, pool.rows, suspected, seed)
 
     def select(
         self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None

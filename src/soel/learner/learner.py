@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
+from soel import training
 from soel.backbones import BACKBONES
-from soel.backbones.base import Backbone, Members, UserModule
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
 from soel.detectors import DETECTORS
@@ -25,8 +25,7 @@ from soel.objectives.base import Objective
 from soel.profiles import Profile
 from soel.queries import STRATEGIES
 from soel.queries.base import Need, Strategy
-from soel.training import Model
-from soel.training.loop import Task
+from soel.training.task import Task
 from soel.types import (
     ANOMALY,
     UNLABELLED,
@@ -41,6 +40,12 @@ from soel.types import (
     Rows,
     Selection,
 )
+
+if TYPE_CHECKING:
+    import torch
+
+    from soel.backbones.base import Backbone, UserModule
+    from soel.training import Model
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
@@ -161,7 +166,7 @@ class Learner:
         seeds = np.random.SeedSequence(self.seed).spawn(n_members or self.profile.n_members)
         rngs = [np.random.default_rng(seed) for seed in seeds]
         backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
-        return Model(backbone, rngs, self.profile.schedule.learning_rate)
+        return training.Model(backbone, rngs, self.profile.schedule.learning_rate)
 
     def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
         """New members, trained on all rows as if normal."""
@@ -290,6 +295,8 @@ class Learner:
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:
+            from soel.backbones.base import Members  # here: it loads torch
+
             return Members(n_features, rngs, self.backbone)
         options = dict(self.profile.backbone_options)
         return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
@@ -324,4 +331,6 @@ def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:
 
 def _device(n_features: int) -> torch.device:
     """A GPU where there is one and the rows are wide enough to gain by it."""
+    import torch
+
     return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")

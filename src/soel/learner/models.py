@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
+from soel import training
 from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import DataError
 from soel.metrics.calibration import Calibration
-from soel.training import Model, embed, losses, standardise
 from soel.types import Estimate, Floats
+
+if TYPE_CHECKING:
+    from soel.training import Model
 
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."
 PATCHES = "patches."
 POOL_SCORES = "pool_scores"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
-NewModel = Callable[[], Model]
+NewModel = Callable[[], "Model"]
 
 
 @dataclass(frozen=True)
@@ -41,15 +43,15 @@ class Network:
 
     def score(self, x: Floats) -> Floats:
         """The mean (n,) of the members' standardised scores."""
-        return self.combine(losses(self.model, x)[0])
+        return self.combine(training.losses(self.model, x)[0])
 
     def combine(self, raw: Floats) -> Floats:
         """The same from the members' scores (S, n)."""
-        return standardise(raw, self.centre, self.spread)
+        return training.standardise(raw, self.centre, self.spread)
 
     def embed(self, x: Floats) -> Floats:
         """The members' embeddings (n, S D), side by side."""
-        members = embed(self.model, x)  # (S, n, D)
+        members = training.embed(self.model, x)  # (S, n, D)
         return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
 
 
@@ -170,6 +172,8 @@ def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], ne
     if notes["detector"] is not None:
         detector = DETECTORS.get(notes["detector"]).from_arrays(_within(arrays, DETECTOR))
     if notes["network"] is not None:
+        import torch  # here: a blend without a network has no need of it
+
         kept = notes["network"]
         model = new_model()
         tensors = {name: torch.from_numpy(array) for name, array in _within(arrays, NETWORK).items()}

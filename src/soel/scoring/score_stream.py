@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from soel.data.ahead import ahead
-from soel.data.csv_cells import write_rows
+from soel.data.baseline import Tally, add_tallies
+from soel.data.blocks import column_of
 from soel.data.encoder import Encoder
 from soel.data.parts import Part
 from soel.data.rank_files import write_ranks, write_scores
 from soel.data.streams import Stream
 from soel.durable import move, replacing
 from soel.errors import ConfigError, SessionError
+from soel.scoring.drift import AlarmCounts, Drift, judge_drift
+from soel.scoring.merging import merge_by_rank
+from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
 from soel.scoring.scored_parts import ScoredParts, scored_parts
 from soel.types import Counted, Floats, Progress
@@ -32,7 +36,9 @@ class Scorer:
     """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
 
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
-    probabilities: (n,) scores -> (n,) of being an anomaly, or None. said: label and annotator by item.
+    probabilities: (n,) scores -> (n,) of being an anomaly, or None. said: label and annotator by item. pool_scores:
+    (N,) of the pool, where it is asked how the rows differ from it. with_columns: whether the rows' own
+    columns are written, too.
     """
 
     model: str
@@ -43,6 +49,8 @@ class Scorer:
     elsewhere: ScoreParts | None = None
     probabilities: Callable[[Floats], Floats | None] = lambda scores: None
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
+    with_columns: bool = False
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""
@@ -50,29 +58,39 @@ class Scorer:
 
 
 def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """Write id, rank, score, probability, alarm, label and who of all rows, in their order; returns a summary.
+    """Write id, rank, score, probability, alarm, label and who of all rows, sorted by rank; returns a summary.
 
-    out: .csv, .parquet, or a folder of Parquet parts. It is there whole or not at all; run again, the command goes on
-    after the last finished part.
+    out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
+    again, the command goes on after the last finished part.
     """
     check_out(out)
+    check_length(out, stream.n_rows)
     try:
         with scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
             score_missing(parts, scorer, progress)
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)
             summary = _Summary(out)
-            move(
-                _write(parts.folder / f"joined{out.suffix.lower()}", summary.of(_add_columns(parts, scorer, ranks))),
-                out,
-            )
+            tables = merge_by_rank(parts.folder, _add_columns(parts, scorer, ranks), stream.n_rows)
+            move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(tables)), out)
+            drift = _judge(parts, scorer, scores) if len(scorer.pool_scores) else None
     except OSError as error:
         why = error.strerror or str(error)
         raise SessionError(
             f"The scores cannot be written to {out}: {why}. What is finished is kept: make room, then run the same "
             "command again."
         ) from error
-    return summary.document
+    return summary.document | {"drift": None if drift is None else drift.document()}
+
+
+def _judge(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> Drift:
+    """How all rows differ from the pool."""
+    n_alarms = sum(
+        int(scorer.alarms(np.asarray(piece)).sum()) for piece in np.array_split(scores, len(parts.stream.parts))
+    )
+    pool_alarms = int(scorer.alarms(scorer.pool_scores).sum())
+    counts = AlarmCounts(n_alarms, len(scores), pool_alarms, len(scorer.pool_scores))
+    return judge_drift(scorer.encoder.baseline, parts.tally(), counts)
 
 
 def score_missing(parts: ScoredParts, scorer: Scorer, progress: Progress | None = None) -> None:
@@ -88,11 +106,13 @@ def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_r
     done = 0
     ids: list[Any] = []
     scores: list[Floats] = []
-    for part, names, x in ahead(_encode_blocks(parts.stream, wanted, scorer.encoder)):
+    tally: Tally | None = None
+    for part, names, x, counts in ahead(_encode_blocks(parts.stream, wanted, scorer.encoder)):
+        tally = counts if not ids else add_tallies(tally, counts)
         ids.append(names)
         scores.append(scorer.score(x))
         if sum(map(len, scores)) == part.n_rows:
-            parts.keep(part, ids, scores)
+            parts.keep(part, ids, scores, tally)
             ids, scores = [], []
         done += len(x)
         if on_rows is not None:
@@ -101,17 +121,16 @@ def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_r
 
 def check_out(out: Path) -> None:
     """Refuse a place that cannot be written before anything is computed."""
-    suffix = out.suffix.lower()
-    if suffix not in (".csv", ".parquet", ""):
-        raise ConfigError(f"Scores are written as .csv or .parquet, or as a folder without a suffix, got {out.name!r}.")
-    if suffix == "" and out.exists():
+    if check_suffix(out, others=("",)) == "" and out.exists():
         raise ConfigError(f"{out} exists already; choose another --out, or move it away.")
 
 
-def _encode_blocks(stream: Stream, parts: Iterable[Part], encoder: Encoder) -> Iterator[tuple[Part, Any, Floats]]:
+def _encode_blocks(
+    stream: Stream, parts: Iterable[Part], encoder: Encoder
+) -> Iterator[tuple[Part, Any, Floats, Tally | None]]:
     for part in parts:
         for block in stream.blocks(part):
-            yield part, block.ids, encoder.encode(block.frame)
+            yield part, block.ids, encoder.encode(block.frame), encoder.tally(block.frame)
 
 
 def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
@@ -124,8 +143,19 @@ def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Itera
         probabilities = arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
         label, who = _said(scorer.said, ids)
         columns = (own, scores, probabilities, scorer.flag(scores, own), label, who)
-        named = {free_name(parts.stream.id_column or "id", COLUMNS): ids}
-        yield arrow.table(named | dict(zip(COLUMNS, columns, strict=True)))
+        own_name = parts.stream.id_column
+        named = {free_name(own_name or "id", COLUMNS): ids}
+        told = named | dict(zip(COLUMNS, columns, strict=True))
+        yield arrow.table(told | _own_cells(parts.stream, part, told) if scorer.with_columns else told)
+
+
+def _own_cells(stream: Stream, part: Part, taken: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a part as they lie in its file, but for the id."""
+    arrow = import_module("pyarrow")
+    names = [name for name in stream.format.columns if name != stream.id_column]
+    pieces = [[column_of(batch, name) for name in names] for _, batch in stream.batches(part)]
+    columns = (arrow.chunked_array([piece[at] for piece in pieces]) for at in range(len(names)))
+    return {free_name(name, taken): column for name, column in zip(names, columns, strict=True)}
 
 
 def _said(said: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:
@@ -154,10 +184,10 @@ class _Summary:
 
 def _write(draft: Path, tables: Iterator[Any]) -> Path:
     """Write all rows in the form that the suffix says; a folder gets one file per part."""
-    if draft.suffix == ".csv":
+    if draft.suffix in (".csv", ".json", ".xlsx"):
         first = next(tables)
-        rows = (row.values() for table in chain([first], tables) for row in table.to_pylist())
-        write_rows(draft, first.column_names, rows)
+        rows = (list(row.values()) for table in chain([first], tables) for row in table.to_pylist())
+        write_table(draft, first.column_names, rows)
     elif draft.suffix == ".parquet":
         _write_parquet(draft, tables)
     else:

@@ -1,25 +1,23 @@
-"""Scores as people read them: items under the names they know, most anomalous first, as CSV, Parquet or JSON."""
+"""Scores as people read them: items under the names they know, most anomalous first."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from soel.data.csv_cells import write_rows
-from soel.durable import replacing, write_whole
-from soel.errors import ConfigError, DataError
+from soel.durable import replacing
+from soel.errors import DataError
 from soel.features.items import MediaItem
 from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
+from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.session import ScoreResult, SessionState
 from soel.types import Floats
 
 COLUMNS = ("rank", "score", "probability", "alarm", "label", "who")
-SUFFIXES = (".csv", ".parquet", ".json")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
 
@@ -48,22 +46,24 @@ class ScoreTable:
 
     def write(self, out: Path) -> None:
         """Write it in the form that the suffix says."""
-        suffix = check_suffix(out)
-        if suffix == ".csv":
-            write_rows(out, list(self.columns), zip(*self.columns.values(), strict=True))
-        elif suffix == ".json":
-            write_whole(out, (json.dumps(self.rows(), ensure_ascii=False, indent=1) + "\n").encode())
-        else:
+        check_length(out, len(self))
+        if check_suffix(out) == ".parquet":
             _write_parquet(out, self.columns)
+        else:
+            write_table(out, list(self.columns), zip(*self.columns.values(), strict=True))
 
 
 def build_score_table(
-    scored: ScoreResult, names: Names, state: SessionState, probabilities: Floats | None = None
+    scored: ScoreResult,
+    names: Names,
+    state: SessionState,
+    probabilities: Floats | None = None,
+    cells: Mapping[str, Iterable[Any]] | None = None,
 ) -> ScoreTable:
     """The scores of items with what they are called and what was said about them.
 
     names: columns that say what each item is called, in the order of the scores. probabilities: (n,) of being an
-    anomaly, None where the model does not know.
+    anomaly, None where the model does not know. cells: the items' own columns, to be written behind.
     """
     said = said_about(state)
     labels, who = zip(*(said.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
@@ -77,6 +77,7 @@ def build_score_table(
     }
     order = np.argsort(scored.ranks, kind="stable").tolist()
     columns = {free_name(name, own): list(values) for name, values in names.items()} | own
+    columns |= {free_name(name, columns): list(values) for name, values in (cells or {}).items() if name not in names}
     return ScoreTable({name: [values[row] for row in order] for name, values in columns.items()})
 
 
@@ -110,14 +111,6 @@ def name_pictures(items: Sequence[MediaItem]) -> dict[str, Sequence[Any]]:
 
 def _is_file(item: MediaItem) -> bool:
     return PurePosixPath(item.name).suffix.lower() in PICTURE_SUFFIXES
-
-
-def check_suffix(out: Path) -> str:
-    """The form that a file's name asks for."""
-    suffix = out.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ConfigError(f"Scores are written as {', '.join(SUFFIXES)}, got {out.name!r}; choose one of them.")
-    return suffix
 
 
 def free_name(name: str, taken: Collection[str]) -> str:

@@ -12,12 +12,14 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from soel.data.baseline import Tally, add_tallies, tally_from_json, tally_json
 from soel.data.parts import Part
 from soel.data.streams import Stream
 from soel.durable import MARK, is_marked, mark, remove_marked, replacing, take_lock, write_whole
@@ -25,6 +27,7 @@ from soel.errors import DataError, SessionError
 from soel.types import Floats
 
 MANIFEST, LOCK = "manifest.json", ".lock"
+TALLY = b"soel tally"
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,19 @@ class ScoredParts:
         """The parts that are still to be scored, in order."""
         return [part for part in self.stream.parts if not self._place(part).exists()]
 
-    def keep(self, part: Part, ids: Iterable[Any], scores: Iterable[Floats]) -> None:
-        """Keep a part. ids: Arrow arrays of text, scores: (n,) each, in row order; both together cover the part."""
+    def keep(self, part: Part, ids: Iterable[Any], scores: Iterable[Floats], tally: Tally | None = None) -> None:
+        """Keep a part. ids: Arrow arrays of text, scores: (n,) each, in row order; both together cover the part.
+
+        tally: what its columns hold, kept in the same file.
+        """
         arrow = import_module("pyarrow")
         values = np.concatenate([np.asarray(piece, np.float64) for piece in scores])
         _check_finite(part, values)
         table = arrow.table({"id": arrow.chunked_array(list(ids), arrow.string()), "score": values})
         if len(table) != part.n_rows:
             raise DataError(f"{len(table)} scores were given for the {part.n_rows} rows of part {part.number}.")
+        if tally is not None:
+            table = table.replace_schema_metadata({TALLY: json.dumps(tally_json(tally))})
         with replacing(self._place(part)) as file:
             import_module("pyarrow.parquet").write_table(table, file, use_dictionary=False)
 
@@ -57,6 +65,13 @@ class ScoredParts:
         """The scores of all parts, in order."""
         for part in self.stream.parts:
             yield self.read(part).column("score").to_numpy()
+
+    def tally(self) -> Tally | None:
+        """What the columns of all parts hold together; None where nobody counted."""
+        parquet = import_module("pyarrow.parquet")
+        kept = (parquet.ParquetFile(self._place(part)).schema_arrow.metadata for part in self.stream.parts)
+        found = (tally_from_json(json.loads(notes[TALLY])) if notes and TALLY in notes else None for notes in kept)
+        return reduce(add_tallies, found)
 
     def _place(self, part: Part) -> Path:
         return self.folder / f"part-{part.number:06d}.parquet"

@@ -19,7 +19,7 @@ from soel.metrics import auroc
 from soel.profiles import Schedule
 from soel.testing.laws import Law, check_all, require
 from soel.training import Model, fit, losses, warm_up
-from soel.training.loop import Task
+from soel.training.task import Task
 from soel.types import ItemWeights, RankedWeights
 
 MakeBackbone = Callable[[int, Sequence[np.random.Generator]], Backbone]

@@ -1,7 +1,46 @@
-"""The one training loop. It knows no backbone and no objective by name."""
+"""The one training loop. It knows no backbone and no objective by name.
 
-from soel.training.inference import embed, losses, standardise
-from soel.training.loop import fit, warm_up
-from soel.training.model import Model
+Its names are imported on first use: torch takes seconds to load, and a model without a network has no need of it.
+"""
 
-__all__ = ["Model", "embed", "fit", "losses", "standardise", "warm_up"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soel.training.gradients import gradient_embeddings
+    from soel.training.inference import embed, losses, standardise
+    from soel.training.loop import fit, warm_up
+    from soel.training.model import Model
+    from soel.training.stack import join, split
+
+_HOME_OF = {
+    "Model": "model",
+    "embed": "inference",
+    "fit": "loop",
+    "gradient_embeddings": "gradients",
+    "join": "stack",
+    "losses": "inference",
+    "split": "stack",
+    "standardise": "inference",
+    "warm_up": "loop",
+}
+
+__all__ = [
+    "Model",
+    "embed",
+    "fit",
+    "gradient_embeddings",
+    "join",
+    "losses",
+    "split",
+    "standardise",
+    "warm_up",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"soel.training.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'soel.training' has no attribute {name!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import NamedTuple
 
@@ -17,27 +16,12 @@ from soel.training.model import Model
 from soel.training.pseudo_labels import Weights, ranked_weights
 from soel.training.recorded import Recorded
 from soel.training.rows import Rows, Shard, rows_of
+from soel.training.task import Task
 from soel.training.threads import precision, threads_for
 from soel.types import Floats, ItemWeights, Progress, RankedWeights
 
 Part = tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]  # rows (S, B), and what becomes of their losses: (S,)
 Keep = Callable[[int], None]  # called with the number of finished epochs, when the model is as they left it
-
-
-@dataclass(frozen=True)
-class Task:
-    """What one member is to learn: which rows are labelled, what they weigh, and the rate among the rest.
-
-    labelled: (K,) positions. on_labelled: their weights, None leaves them out.
-    unlabelled: (n,) positions. on_unlabelled: fixed or ranked weights, None leaves them out.
-    rate: the expected share of anomalies among the unlabelled.
-    """
-
-    labelled: np.ndarray
-    on_labelled: ItemWeights | None
-    unlabelled: np.ndarray
-    on_unlabelled: ItemWeights | RankedWeights | None
-    rate: float = 0.0
 
 
 def warm_up(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,16 @@ class Model:
             raise ValueError(f"A stack of {backbone.n_members} members needs as many generators, got {len(rngs)}.")
         self.backbone, self.rngs, self.learning_rate = backbone, list(rngs), learning_rate
         self.history: list[list[float]] = []  # mean loss per epoch and member
+        self._moments: dict[int, dict[str, Tensor]] = {}  # of Adam, until a step is taken
+
+    @cached_property
+    def optimizer(self) -> torch.optim.Adam:
+        """Adam with its moments, made when something is trained: torch loads its compiler for it."""
         on_gpu = self.device.type == "cuda"  # there a step may be recorded
-        self.optimizer = torch.optim.Adam(backbone.parameters(), lr=learning_rate, fused=True, capturable=on_gpu)
+        made = torch.optim.Adam(self.backbone.parameters(), lr=self.learning_rate, fused=True, capturable=on_gpu)
+        if self._moments:
+            made.load_state_dict(made.state_dict() | {"state": self._moments})
+        return made
 
     @property
     def n_members(self) -> int:
@@ -37,14 +46,14 @@ class Model:
     def copy(self) -> Model:
         """An independent model in the same state."""
         twin = Model(copy.deepcopy(self.backbone), copy.deepcopy(self.rngs), self.learning_rate)
-        twin.optimizer.load_state_dict(copy.deepcopy(self.optimizer.state_dict()))
+        twin._moments = copy.deepcopy(self._newest_moments)
         twin.history = copy.deepcopy(self.history)
         return twin
 
     def tensors(self) -> dict[str, Tensor]:
         """Weights, buffers and Adam moments by name."""
         named = {f"backbone.{name}": value for name, value in self.backbone.state_dict().items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
+        for index, moments in self._newest_moments.items():
             named |= {f"adam.{index}.{key}": value for key, value in moments.items()}
         return {name: value.detach().cpu().contiguous().clone() for name, value in named.items()}
 
@@ -71,6 +80,10 @@ class Model:
             if name.startswith("adam."):
                 _, index, key = name.split(".")
                 moments.setdefault(int(index), {})[key] = value.clone()  # a step changes them in place
-        state = self.optimizer.state_dict()
-        state["state"] = moments
-        self.optimizer.load_state_dict(state)
+        self._moments = moments
+        self.__dict__.pop("optimizer", None)
+
+    @property
+    def _newest_moments(self) -> dict[int, dict[str, Tensor]]:
+        """Those of the optimizer, where there is one by now."""
+        return self.optimizer.state_dict()["state"] if "optimizer" in self.__dict__ else self._moments

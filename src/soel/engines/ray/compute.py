@@ -25,7 +25,7 @@ from soel.profiles import Schedule
 from soel.queries.base import Strategy
 from soel.queries.sharded import can_shard, select_sharded
 from soel.training import Model
-from soel.training.loop import Task
+from soel.training.task import Task
 from soel.types import Floats, ItemWeights, Pool, PoolView, Progress, RankedWeights, Rows, Selection
 
 

@@ -27,8 +27,8 @@ from soel.engines.ray.storage import Storage
 from soel.errors import DataError, SessionError, SoelError
 from soel.profiles import Schedule
 from soel.training import Model, fit, warm_up
-from soel.training.loop import Task
 from soel.training.rows import Shard
+from soel.training.task import Task
 from soel.types import Progress
 
 ERROR, CHECKPOINTS, FAILURES = "error.txt", 20, 3  # a training is kept about 20 times on its way
