@@ -19,13 +19,13 @@ from tests.web.sample_data import write_pumps
 from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
 from soel.api import scores, sessions
-from soel.api.checks import check_session
 from soel.api.models import load_model
 from soel.cli.sheet import read_sheet, write_sheet
 from soel.exchange.label_files import FORMATS, export_labels, import_labels
 from soel.profiles import DEFAULT
 from soel.session import Session, SessionOptions
 from soel.session.digests import CHECKED
+from soel.stores.checks import check_session
 from soel.types import Verdict
 from soel.web.launch import view_of
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from soel.api import growth, sessions
-from soel.api.checks import Finding, check_session, repair
 from soel.api.growth import add_data, remove_items
+from soel.api.repairs import repair
 from soel.api.replays import replay_session
 from soel.api.scores import score_file
 from soel.data.encoder import Encoder
@@ -19,6 +19,7 @@ from soel.data.frame import Frame
 from soel.data.thinning import draw_rows
 from soel.errors import DamagedError, DataError, SchemaError, SessionError, UnknownItemError
 from soel.session import Session, SessionOptions
+from soel.stores.checks import Finding, check_session
 from tests.table_session import Make
 
 HEADER = "name,item_id,x,y,truth\n"

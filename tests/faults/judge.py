@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soel.api import sessions
-from soel.api.checks import check_session
 from soel.session import Session
+from soel.stores.checks import check_session
 from tests.faults.work import GUIDELINES, N_ITEMS, WHO, verdict_of, work
 
 Line = tuple[str, str, str]

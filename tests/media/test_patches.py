@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 
 from soel.api import scores, sessions
-from soel.api.checks import check_session
 from soel.api.growth import add_data
 from soel.errors import ConfigError, DamagedError, DataError
 from soel.media import picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary, read_note
 from soel.session import Session, SessionOptions
+from soel.stores.checks import check_session
 from tests.features.makers import ColourExtractor
 from tests.features.test_patches import PlaceExtractor
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from soel.api import sessions
-from soel.api.sources import read_encoder
 from soel.cli.main import main
 from soel.data.frame import as_frame
+from soel.data.session_tables import read_encoder
 from soel.metrics import cover_radius
 from soel.profiles import PAPER
 from soel.scoring.cover import find_space, measure_cover

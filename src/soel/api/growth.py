@@ -15,19 +15,19 @@ from pathlib import Path
 import numpy as np
 
 from soel.api.pool import needs_copy
-from soel.api.sources import read_encoder, read_rows_as, reading_of
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.reading.options import DEFAULT
+from soel.data.session_tables import read_encoder, read_rows_as, reading_of
 from soel.data.tables import copy_as_parquet
 from soel.durable import copy_whole, write_whole
 from soel.errors import DataError, SessionError
 from soel.features.source import is_media
-from soel.media.picture_pool import MEDIA, read_more_pictures
+from soel.media.picture_pool import read_more_pictures
 from soel.scoring.streaming import Growth, as_note, draw_more, drawn_numbers
 from soel.session import Session, SessionFolder, SessionState
 from soel.session.digests import digest_of
-from soel.session.folder import STREAM, write_patches
+from soel.session.folder import MEDIA, STREAM, write_patches
 from soel.session.pools import NewPool, PoolRef
 from soel.types import Floats, Progress
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.sources import read_encoder
 from soel.data.frame import as_frame
+from soel.data.session_tables import read_encoder
 from soel.detectors.patches import Patches
 from soel.errors import SessionError
 from soel.media.heat_maps import MappedPicture, write_heat_maps
-from soel.media.picture_pool import MEDIA, read_new_pictures
+from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import parse_threshold
 from soel.session import Session
+from soel.session.folder import MEDIA
 from soel.types import Floats, Rows
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.api.sources import read_encoder, read_items
+from soel.data.session_tables import read_encoder, read_items
 from soel.data.tables import Table
 from soel.errors import SoelError
-from soel.media.picture_pool import MEDIA
 from soel.session import Session, SessionFolder
+from soel.session.folder import MEDIA
 from soel.session.replay import Step, replay
 from soel.types import Progress
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from soel.api.sessions import read_source
-from soel.api.sources import read_encoder
 from soel.data.baseline import Tally
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
+from soel.data.session_tables import read_encoder
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.errors import ConfigError, SchemaError
-from soel.media.picture_pool import MEDIA, read_new_pictures
+from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.profiles import Profile
@@ -28,6 +28,7 @@ from soel.scoring.score_stream import Scorer, check_out, score_stream
 from soel.scoring.score_table import build_score_table, name_pictures, name_rows, said_about
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
+from soel.session.folder import MEDIA
 from soel.session.results import ranked
 from soel.types import Floats, Kind, Progress
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from soel.api.machine import has_gpu
 from soel.api.pool import PoolSource, Sampling, read_pool
-from soel.api.sources import read_encoder, read_items
 from soel.data.columns import readable_time
 from soel.data.encoder import Encoder
 from soel.data.reading.options import ReadOptions, as_options
+from soel.data.session_tables import read_encoder, read_items
 from soel.data.tables import Table
 from soel.data.thinning import write_sample
 from soel.durable import building, copy_whole, write_whole

@@ -13,9 +13,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import IsolationForest
 
 from soel.api import sessions
-from soel.api.sources import read_encoder
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
+from soel.data.session_tables import read_encoder
 from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
 from soel.metrics import auroc, f1_score

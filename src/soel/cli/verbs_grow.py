@@ -14,8 +14,8 @@ from soel.report.progress import progress_bar
 from soel.report.text import format_table
 
 if TYPE_CHECKING:
-    from soel.api.labels import TakenLabels
     from soel.api.listing import SessionEntry
+    from soel.exchange.twins import TakenLabels
     from soel.session import Session
     from soel.session.pools import PoolRef
 

@@ -69,7 +69,7 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
     """What thinning costs, for a session on a sample. The round is drawn already: nothing here may fail."""
     if not session.folder.wholes:
         return {}, []
-    from soel.api.sources import read_encoder
+    from soel.data.session_tables import read_encoder
     from soel.errors import SoelError
     from soel.scoring.cover import measure_cover
 

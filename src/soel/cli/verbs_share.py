@@ -101,7 +101,8 @@ def run_replay(args: argparse.Namespace) -> Reply:
 
 def run_check(args: argparse.Namespace) -> Reply:
     """Compare every file and event, and say what damage means."""
-    from soel.api.checks import check_session, repair
+    from soel.api.repairs import repair
+    from soel.stores.checks import check_session
 
     found = check_session(args.folder, args.store)
     repaired = repair(args.folder, found) if args.repair else []

@@ -26,8 +26,8 @@ from soel.report.progress import progress_bar
 from soel.report.quality_words import quality_lines
 
 if TYPE_CHECKING:
-    from soel.api.labels import TakenLabels
     from soel.data.reading.options import ReadOptions
+    from soel.exchange.twins import TakenLabels
     from soel.session import Session, Status
 
 HINTS = {
@@ -72,8 +72,8 @@ DATA_HELP = (
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api.sessions import create_session, take_known_labels
-    from soel.api.sources import read_encoder
     from soel.data.reading.describe import document_of, warnings_of
+    from soel.data.session_tables import read_encoder
 
     columns = _settled_columns(args)
     if args.labels is not None and not args.labels.exists():

@@ -14,9 +14,9 @@ from soel.api.growth import add_data
 from soel.errors import SoelError
 from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.uploads import Uploads
-from soel.media.picture_pool import MEDIA
 from soel.session import Session, SessionFolder
 from soel.session.draw import find_candidates
+from soel.session.folder import MEDIA
 from soel.types import Progress
 
 PAUSE = 0.2  # seconds between two reports of progress

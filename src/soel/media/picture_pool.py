@@ -22,9 +22,9 @@ from soel.features.source import Reading, is_media, open_source
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
+from soel.session.folder import MEDIA
 from soel.types import UNLABELLED, Floats, Progress, Rows
 
-MEDIA = "media.json"
 PATCH_CHOICES = ("auto", "yes", "no")
 N_JUDGED = 16  # pictures whose size says whether places are looked at
 

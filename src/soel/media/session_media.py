@@ -18,8 +18,9 @@ from soel.features.neighbours import nearest
 from soel.features.source import Reading, open_source
 from soel.features.thumbnails import kept_thumbnail, shrink
 from soel.media.heat_maps import draw_overlay
-from soel.media.picture_pool import MEDIA, read_note
+from soel.media.picture_pool import read_note
 from soel.session import SessionFolder
+from soel.session.folder import MEDIA
 from soel.types import Floats
 
 

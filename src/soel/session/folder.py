@@ -18,7 +18,8 @@ from soel.session.digests import compare, digests_of
 from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
-STREAM = "stream.json"
+STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
+MEDIA = "media.json"  # of a pool of pictures: how to find them again
 PATCHES = "patches.npy"
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from soel.api import sessions
 from soel.api.maps import SessionMaps
-from soel.api.sources import read_items
+from soel.data.session_tables import read_items
 from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.jobs.background import Background

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from soel.media.picture_pool import MEDIA
+from soel.session.folder import MEDIA
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 

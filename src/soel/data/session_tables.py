@@ -16,8 +16,8 @@ from soel.data.reading.kinds import TableReading
 from soel.data.tables import Table, read_table
 from soel.durable import explain
 from soel.errors import DamagedError, SchemaError
-from soel.media.picture_pool import MEDIA
 from soel.session import SessionConfig, SessionFolder
+from soel.session.folder import MEDIA
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 
