@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from soel.learner.models import POOL_SCORES, state_of
 from tests.cli.conftest import Run
 
 
@@ -46,6 +48,21 @@ def test_a_replay_finds_nothing_in_an_honest_session(run: Run, folder: Path) -> 
         "fit models/fit-0001",
     ]
     assert "All 5 steps came out the same." in run("replay", folder).out
+
+
+def test_a_replay_of_models_in_an_older_form_ends_well(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def older(model: Any) -> Any:
+        arrays, notes = state_of(model)
+        return {name: array for name, array in arrays.items() if name != POOL_SCORES}, notes
+
+    items = run("ask", folder, "-n", 4, "--json").document["items"]
+    run("tell", folder, *(f"{item}=normal" for item in items))
+    monkeypatch.setattr("soel.api.models.state_of", older)  # as the releases did that kept no scores of the pool
+    run("fit", folder)
+    monkeypatch.undo()
+    said = run("replay", folder, "--json")
+    assert said.code == 0, said.out
+    assert said.document["same"]
 
 
 def test_a_replay_finds_a_changed_table(run: Run, folder: Path) -> None:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from soel.learner import Fitted
+from soel.metrics.calibration import Calibration
 from soel.oracle import SimulatedExpert
 from soel.session import Event, Session
 from soel.session.replay import replay
+from soel.types import Estimate
 from tests.session.conftest import TRUTH, MakeSession
-from tests.session.fake_engine import FakeLearner
+from tests.session.fake_engine import FakeEngine, FakeLearner
 from tests.session.test_config import edit
 
 
@@ -78,6 +83,44 @@ def test_other_data_show_in_every_step(session: Session, make_session: MakeSessi
     assert all(step.difference for step in steps if step.what != "estimate")
     assert "fingerprint was" in steps[0].difference
     assert "scores of the pool differ by up to" in steps[0].difference
+
+
+def test_models_in_the_form_of_an_older_release_are_the_same(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    save = FakeEngine.save
+
+    def save_without_scores(engine: FakeEngine, model: Any, folder: Path) -> str:
+        """As the releases did that kept no scores of the pool."""
+        return save(
+            engine, replace(model, pool_scores=model.pool_scores[:0]) if isinstance(model, Fitted) else model, folder
+        )
+
+    monkeypatch.setattr(FakeEngine, "save", save_without_scores)
+    work(session)
+    monkeypatch.undo()
+    steps = replay(session)
+    assert [step.difference for step in steps] == [""] * 7
+    again = {step.number: step for step in steps}
+    for event in session.events:
+        if event.kind == "fit":
+            assert again[event.number].what == f"fit {event.body['folder']}"
+
+
+@pytest.mark.parametrize("name", ["threshold", "estimate", "calibration"])
+def test_equal_scores_do_not_hide_what_else_a_model_says(
+    name: str, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = {"threshold": 0.25, "estimate": Estimate(0.9, 0.0, 1.0, "fake"), "calibration": Calibration(7.0, 7.0)}
+    save = FakeEngine.save
+
+    def save_other(engine: FakeEngine, model: Any, folder: Path) -> str:
+        return save(engine, replace(model, **{name: other[name]}) if isinstance(model, Fitted) else model, folder)
+
+    monkeypatch.setattr(FakeEngine, "save", save_other)
+    work(session)
+    monkeypatch.undo()
+    fits = [step for step in replay(session) if step.what.startswith("fit")]
+    assert all(f"; the {name} was " in step.difference for step in fits)
+    assert not any("scores of the pool" in step.difference for step in fits)
 
 
 def test_an_edited_event_shows_where_it_was_edited(session: Session) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from soel.session import Session, StoppingAdvice
 from soel.session.stopping import HeldBack, advice_body, read_advice
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 from tests.session.fake_engine import FakeEngine
+from tests.session.test_replay import Edited
 
 
 def finish_round(session: Session, n: int) -> None:
@@ -60,7 +63,7 @@ def test_why_needs_no_engine_and_a_drawn_item(make_session: MakeSession, monkeyp
         session.why("nobody")
 
 
-def test_worth_is_measured_at_the_fit_and_read_back(session: Session) -> None:
+def test_advice_is_measured_at_the_fit_and_read_back(session: Session) -> None:
     assert session.stopping_advice() is None
     finish_round(session, 8)
     session.fit()
@@ -107,3 +110,17 @@ def test_advice_is_a_rule_of_thumb(n_labels: int, radius: float, agreement: floa
 def test_a_damaged_worth_is_an_error() -> None:
     with pytest.raises(SessionError, match="estore"):
         read_advice({"held_back": [], "surprise": 1})
+
+
+def test_advice_of_releases_that_called_it_worth_is_read(session: Session) -> None:
+    finish_round(session, 6)
+    session.fit()
+    advice = session.stopping_advice()
+    assert advice is not None
+    renamed = [
+        replace(event, body={"worth" if key == "advice" else key: value for key, value in event.body.items()})
+        for event in session.events
+    ]
+    assert any("worth" in event.body for event in renamed)
+    older = Session(session.folder, Edited(renamed), lambda: session.engine)
+    assert older.stopping_advice() == advice

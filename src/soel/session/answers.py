@@ -143,10 +143,10 @@ def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:
 
 def majority(votes: Sequence[Vote]) -> Verdict | Literal["disagreement"]:
     """What most labels say; without any label, what the newest vote says."""
-    said = [vote.verdict for vote in votes if vote.is_label]
-    if not said:
+    labels = [vote.verdict for vote in votes if vote.is_label]
+    if not labels:
         return votes[-1].verdict
-    n_anomaly, n_normal = said.count(Verdict.ANOMALY), said.count(Verdict.NORMAL)
+    n_anomaly, n_normal = labels.count(Verdict.ANOMALY), labels.count(Verdict.NORMAL)
     if n_anomaly == n_normal:
         return DISAGREEMENT
     return Verdict.ANOMALY if n_anomaly > n_normal else Verdict.NORMAL

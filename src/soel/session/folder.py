@@ -182,8 +182,8 @@ class SessionFolder:
         if STREAM not in self.config.digests and not (self.path / STREAM).exists():
             return ()
         try:
-            said = self._read_json(STREAM)
-            return tuple(Whole(**each) for each in (said if isinstance(said, list) else [said]))
+            note = self._read_json(STREAM)
+            return tuple(Whole(**each) for each in (note if isinstance(note, list) else [note]))
         except TypeError as error:
             raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
 

@@ -101,7 +101,7 @@ class Labelling:
 
     def take_in(
         self,
-        told: Sequence[tuple[str, Answer]],
+        answers: Sequence[tuple[str, Answer]],
         decisions: Sequence[tuple[str, str, str]] = (),
         notes: Sequence[tuple[str, str, str]] = (),
     ) -> TellResult:
@@ -109,8 +109,8 @@ class Labelling:
 
         What only repeats what stands is not stored again.
         """
-        self._check(told, [*decisions, *notes])
-        unique = _once_each(told)
+        self._check(answers, [*decisions, *notes])
+        unique = _once_each(answers)
         state = self.state
         open_items = set(state.open)
         events = [a.event(who) for who, a in unique if not _repeats(state, who, a, a.item in open_items)]
@@ -168,16 +168,16 @@ class Labelling:
     def describe(self, name: str | None = None, description: str | None = None, who: str = "owner") -> None:
         """Call the session something, and say what it is about; None leaves what was said before."""
         state = self.state
-        said = {
+        body = {
             "name": state.name if name is None else name.strip(),
             "description": state.description if description is None else description.strip(),
         }
-        check_text(said["name"], LONGEST_NAME)
-        check_text(said["description"], LONGEST_GUIDELINES)
-        if "\n" in said["name"]:
-            raise SessionError(f"The name {said['name']!r} has several lines; put the rest into the description.")
-        if said != {"name": state.name, "description": state.description}:
-            self._store.append([Event("describe", who, body=said)])
+        check_text(body["name"], LONGEST_NAME)
+        check_text(body["description"], LONGEST_GUIDELINES)
+        if "\n" in body["name"]:
+            raise SessionError(f"The name {body['name']!r} has several lines; put the rest into the description.")
+        if body != {"name": state.name, "description": state.description}:
+            self._store.append([Event("describe", who, body=body)])
 
     @property
     def guidelines(self) -> str:
@@ -194,11 +194,11 @@ class Labelling:
         check_text(text, LONGEST_GUIDELINES)
         write_whole(self.folder.guidelines, text.encode())
 
-    def _check(self, told: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
-        self._check_names(sorted({who for who, _ in told} | {who for who, _, _ in others}))
-        for text in [answer.note for _, answer in told] + [text for _, _, text in others]:
+    def _check(self, answers: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
+        self._check_names(sorted({who for who, _ in answers} | {who for who, _, _ in others}))
+        for text in [answer.note for _, answer in answers] + [text for _, _, text in others]:
             check_text(text)
-        self._check_items([answer.item for _, answer in told] + [item for _, item, _ in others])
+        self._check_items([answer.item for _, answer in answers] + [item for _, item, _ in others])
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Refuse names that nobody could read, that belong to the session, or that look like another's."""
@@ -228,10 +228,10 @@ class Labelling:
         )
 
 
-def _once_each(told: Sequence[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
+def _once_each(answers: Sequence[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
     """These answers once each, after checking that no annotator calls an item two things."""
     unique = dict[tuple[str, str], Answer]()
-    for who, answer in told:
+    for who, answer in answers:
         kept = unique.setdefault((who, answer.item), answer)
         if kept.verdict != answer.verdict:
             raise LabelError(

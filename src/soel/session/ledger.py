@@ -23,14 +23,14 @@ Known = TypeVar("Known")
 
 @dataclass
 class _Item:
-    """All that still stands about one item. told: the votes of each annotator, newest last."""
+    """All that still stands about one item. votes: the votes of each annotator, newest last."""
 
-    told: dict[str, list[Vote]] = field(default_factory=dict)
+    votes: dict[str, list[Vote]] = field(default_factory=dict)
     decision: Decision | None = None
 
     @property
     def answered(self) -> Answered | None:
-        return settle([own[-1] for own in self.told.values() if own], self.decision)
+        return settle([own[-1] for own in self.votes.values() if own], self.decision)
 
 
 class Ledger:
@@ -44,7 +44,7 @@ class Ledger:
         self._budget, self._per_item = budget, answers_per_item
         self._rounds: list[Round] = []
         self._items: dict[str, _Item] = {}
-        self._told: dict[str, list[str]] = {}  # per annotator: the items answered, newest last
+        self._answered: dict[str, list[str]] = {}  # per annotator: the items answered, newest last
         self._answers: dict[str, Answered] = {}
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
@@ -85,7 +85,7 @@ class Ledger:
                 self._budget,
                 tuple(self._rounds),
                 self._there(self._answers),
-                {who: len(items) for who, items in self._told.items() if items},
+                {who: len(items) for who, items in self._answered.items() if items},
                 self._warm_up,
                 self._estimate,
                 tuple(self._fits),
@@ -106,7 +106,7 @@ class Ledger:
 
     def _answer(self, event: Event) -> None:
         item, verdict = _item_of(event), _verdict(event)
-        own = self._items.setdefault(item, _Item()).told.setdefault(event.who, [])
+        own = self._items.setdefault(item, _Item()).votes.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None
         if first is None and verdict.label is not None:
@@ -114,13 +114,13 @@ class Ledger:
         times_aside = (before.times_aside if before else 0) + (verdict.label is None)
         note = str(event.body.get("note", ""))
         own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside))
-        self._told.setdefault(event.who, []).append(item)
+        self._answered.setdefault(event.who, []).append(item)
         self._unsettled.add(item)
 
     def _undo(self, event: Event) -> None:
-        if self._told.get(event.who):
-            item = self._told[event.who].pop()
-            self._items[item].told[event.who].pop()
+        if self._answered.get(event.who):
+            item = self._answered[event.who].pop()
+            self._items[item].votes[event.who].pop()
             self._unsettled.add(item)
 
     def _decide(self, event: Event) -> None:
@@ -232,7 +232,8 @@ def _label_verdict(event: Event) -> Verdict:
 
 def _fit(body: Mapping[str, Any], n_rounds: int, pool: int) -> Fit:
     model = ModelRef(body["folder"], body["fingerprint"])
-    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(body.get("worth") or {}), pool)
+    advice = body.get("advice") or body.get("worth") or {}  # as older releases called it
+    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(advice), pool)
 
 
 def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,10 +130,13 @@ class _Replay:
             fingerprint = self._engine.save(model, Path(scratch) / "model")
         if fingerprint == event.body["fingerprint"]:
             return ""
-        return f"the fingerprint was {event.body['fingerprint']} and is {fingerprint}; {self._distance(event, model)}"
+        difference = self._compare_stored(event, model)
+        if not difference:  # the same model, in files of another release's form
+            return ""
+        return f"the fingerprint was {event.body['fingerprint']} and is {fingerprint}; {difference}"
 
-    def _distance(self, event: Event, model: Any) -> str:
-        """How far the scores of the stored model are from those of the repeated one."""
+    def _compare_stored(self, event: Event, model: Any) -> str:
+        """What the stored model says otherwise than the repeated one: scores of the pool, and what is made of them."""
         try:
             stored = self._engine.load(self._path / event.body["folder"])
         except SoelError as error:
@@ -141,7 +145,17 @@ class _Replay:
             return "the stored model is of another kind"
         place = self._session.folder_with(self._known_at(event).pools)
         before, after = (each.blend.score(place.pool, place.patches) for each in (stored, model))
-        return f"scores of the pool differ by up to {float(np.abs(before - after).max()):.3g}"
+        gap = float(np.abs(before - after).max())
+        parts = [f"scores of the pool differ by up to {gap:.3g}"] if gap else []
+        for name in ("estimate", "threshold", "calibration"):
+            old, new = (_as_text(getattr(each, name, None)) for each in (stored, model))
+            parts += [f"the {name} was {old} and is {new}"] if old != new else []
+        return "; ".join(parts)
+
+
+def _as_text(value: Any) -> str:
+    """A number or record as a model's file holds it."""
+    return json.dumps(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, sort_keys=True)
 
 
 def _compare_draws(stored: Sequence[Draw], again: Sequence[Draw]) -> str:

@@ -109,7 +109,7 @@ class Session(Labelling):
         folder = place.new_model(f"fit-{len(state.rounds):04d}")
         ref = ModelRef(folder, self.engine.save(model, place.path / folder))
         advice = self._measure_advice(state, model.pool_scores)
-        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "worth": advice}
+        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "advice": advice}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
         self._store.append([estimate, Event("fit", SELF, body=body)])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))

@@ -117,11 +117,11 @@ class SessionState:
         if self.round is None:
             return ()
         items = [draw.item for draw in self.round.draws if draw.item not in self.gone]
-        told = {item: self.answers[item] for item in items if item in self.answers}
-        n_wanted = len(self.round.asked) - sum(answered.is_settled for answered in told.values())
-        started = [item for item in items if item in told and self._lacks(told[item])]
-        fresh = [item for item in items if item not in told]
-        again = sorted((i for i in told if self.may_return(i)), key=lambda i: told[i].number)
+        known = {item: self.answers[item] for item in items if item in self.answers}
+        n_wanted = len(self.round.asked) - sum(answered.is_settled for answered in known.values())
+        started = [item for item in items if item in known and self._lacks(known[item])]
+        fresh = [item for item in items if item not in known]
+        again = sorted((i for i in known if self.may_return(i)), key=lambda i: known[i].number)
         return tuple(started) + tuple(fresh + again)[: max(0, min(n_wanted, self.n_left))]
 
     def may_return(self, item: str) -> bool:
@@ -198,5 +198,5 @@ def read_estimate(body: Mapping[str, Any]) -> Estimate:
 
 def _differ(answered: Answered) -> bool:
     """Whether the labels given are not all the same."""
-    said = {vote.verdict for vote in answered.votes if vote.is_label}
-    return answered.verdict == DISAGREEMENT or len(said) > 1
+    labels = {vote.verdict for vote in answered.votes if vote.is_label}
+    return answered.verdict == DISAGREEMENT or len(labels) > 1

@@ -49,12 +49,12 @@ def gather_evidence(
     looked_at: Sequence[str] = ()
     row_of = dict[str, int]()
     for drawn in state.rounds:
-        told = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
-        if told:
+        answered = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
+        if answered:
             record, ids = record_of(drawn), ids_of(drawn)
             if ids is not looked_at:
                 looked_at, row_of = ids, rows_of(ids, labels)
-            rows = np.array([row_of[each.item] for each in told], np.int64)
-            codes = np.array([labels[each.item] for each in told], np.int8)
+            rows = np.array([row_of[each.item] for each in answered], np.int64)
+            codes = np.array([labels[each.item] for each in answered], np.int8)
             evidence.append(Evidence(record.scores, record.embeddings, rows, codes))
     return evidence
