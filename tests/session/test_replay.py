@@ -109,7 +109,11 @@ def test_models_in_the_form_of_an_older_release_are_the_same(session: Session, m
 def test_equal_scores_do_not_hide_what_else_a_model_says(
     name: str, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = {"threshold": 0.25, "estimate": Estimate(0.9, 0.0, 1.0, "fake"), "calibration": Calibration(7.0, 7.0)}
+    other: dict[str, Any] = {
+        "threshold": 0.25,
+        "estimate": Estimate(0.9, 0.0, 1.0, "fake"),
+        "calibration": Calibration(7.0, 7.0),
+    }
     save = FakeEngine.save
 
     def save_other(engine: FakeEngine, model: Any, folder: Path) -> str:
