@@ -10,12 +10,16 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")  # lets scikit-learn check array-A
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from soel.learner import Learner
 from soel.profiles import Profile
 from soel.types import Floats, Kind, Pool
+
+settings.register_profile("soel", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("soel")
 
 
 @dataclass(frozen=True)
