@@ -11,7 +11,7 @@ from pathlib import Path
 from soel.api import sessions
 from soel.session import Session
 from soel.stores.checks import check_session
-from tests.faults.work import GUIDELINES, N_ITEMS, WHO, verdict_of, work
+from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 
 Line = tuple[str, str, str]
 
@@ -78,6 +78,14 @@ def _compare(folder: Path, acknowledged: Known, perhaps: Known) -> Iterator[str]
                 yield f"lost: round {number}"
         if "fit" in acknowledged.done and session.state.fit is None:
             yield "lost: the fit"
+        pools = session.state.pools
+        if "add" in acknowledged.done and not any(pool.n_added for pool in pools):
+            yield "lost: the rows that were added"
+        if "remove" in acknowledged.done and not any(pool.n_removed for pool in pools):
+            yield "lost: the removal"
+        wanted = N_ITEMS + sum(pool.n_added - pool.n_removed for pool in pools)
+        if not len(session.ids) == len(session.folder.pool) == sessions.read_source(session).frame.n_rows == wanted:
+            yield f"half-written: the pool has {len(session.ids)} items, not {wanted}"
         if "guidelines" in acknowledged.done and session.guidelines != GUIDELINES:
             yield "lost: the guidelines"
         if session.guidelines not in ("", GUIDELINES):
@@ -96,7 +104,7 @@ def _half_written(folder: Path, acknowledged: Known) -> Iterator[str]:
             yield f"lost: {path.name}"
     if csv.exists() and len(csv.read_text().splitlines()) < 2:
         yield "half-written: labels.csv"
-    if scores.exists() and len(scores.read_text().splitlines()) != N_ITEMS + 1:
+    if scores.exists() and len(scores.read_text().splitlines()) != N_ITEMS + N_MORE:
         yield "half-written: scores.csv"
     try:
         json.loads(listing.read_text() if listing.exists() else "{}")
@@ -121,6 +129,7 @@ def _go_on(folder: Path, table: Path) -> list[str]:
             wanted = {draw.item: verdict_of(draw.item).value for each in session.state.rounds for draw in each.asked}
             problems = [] if _labels(session) == wanted else [f"stuck: {_labels(session)} is not {wanted}"]
             problems += [] if session.state.fit is not None else ["stuck: there is no fit"]
+            problems += [] if len(session.ids) == N_ITEMS + N_MORE - 1 else ["stuck: the pool did not grow"]
     except Exception as error:
         return [f"stuck: {type(error).__name__}: {error}"]
     return problems + _damage(folder)

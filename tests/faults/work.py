@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from soel.api import scores, sessions
+from soel.api.growth import add_data, remove_items
 from soel.durable import remove_leftovers
 from soel.exchange.label_files import export_labels
 from soel.session import Session, SessionOptions
@@ -21,7 +22,7 @@ from soel.stores.models import read_model, write_model
 from soel.types import Verdict
 from tests.session.fake_engine import FakeEngine
 
-N_ITEMS, N_ASKED, WHO = 24, 3, "ann"
+N_ITEMS, N_MORE, N_ASKED, WHO = 24, 4, 3, "ann"
 GUIDELINES = "Look twice."
 Note = Callable[[str, str, str], None]  # 'try' or 'ok', what, and of which item
 
@@ -48,6 +49,14 @@ def write_table(path: Path) -> None:
     values[:2] += 9
     rows = (f"i{n},{a},{b},{c}\n" for n, (a, b, c) in enumerate(values.tolist()))
     path.write_text("id,a,b,c\n" + "".join(rows))
+
+
+def write_more(path: Path) -> Path:
+    """Further rows of the same kind."""
+    values = np.random.default_rng(1).normal(size=(N_MORE, 3)).round(3)
+    rows = (f"i{N_ITEMS + n},{a},{b},{c}\n" for n, (a, b, c) in enumerate(values.tolist()))
+    path.write_text("id,a,b,c\n" + "".join(rows))
+    return path
 
 
 def use_fake_engine() -> None:
@@ -79,6 +88,7 @@ def work(folder: Path, table: Path, note: Note) -> None:
             note("try", "fit", "")
             session.fit()
             note("ok", "fit", "")
+        _grow(session, table, note)
         _label(session, 2, note)
         for name in ("labels.csv", "labels.json"):
             note("try", "export", name)
@@ -87,6 +97,19 @@ def work(folder: Path, table: Path, note: Note) -> None:
         note("try", "score", "")
         scores.score_file(session, None, folder / "scores.csv")
         note("ok", "score", "")
+
+
+def _grow(session: Session, table: Path, note: Note) -> None:
+    """Add rows, and remove one that is of no use."""
+    more = write_more(table.with_name("more.csv"))
+    if not any(pool.n_added for pool in session.state.pools):
+        note("try", "add", "")
+        add_data(session, more)
+        note("ok", "add", "")
+    if not any(pool.n_removed for pool in session.state.pools):
+        note("try", "remove", "")
+        remove_items(session, [f"i{N_ITEMS}"])
+        note("ok", "remove", "")
 
 
 def _label(session: Session, number: int, note: Note) -> None:

@@ -19,6 +19,7 @@ from soel.session.draw import find_candidates
 from soel.session.folder import MEDIA
 from soel.types import Progress
 
+ARRAYS = (".npz", ".npy")
 PAUSE = 0.2  # seconds between two reports of progress
 
 
@@ -69,9 +70,12 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
     """Take what a browser has sent into the session, and look at the grown pool with the last model."""
     from soel.report.outcome import keep_outcome
 
-    uploads = Uploads(session.folder.path)
-    add_data(session, uploads.data(upload), replace, who, progress)
-    if (session.folder.path / MEDIA).exists():
+    uploads, of_pictures = Uploads(session.folder.path), (session.folder.path / MEDIA).exists()
+    data = uploads.data(upload)
+    if of_pictures and data.suffix.lower() not in ARRAYS:
+        data = uploads.folder(upload)  # a single picture is a folder of one
+    add_data(session, data, replace, who, progress)
+    if of_pictures:
         uploads.keep(upload)
     else:
         uploads.remove(upload)

@@ -27,7 +27,7 @@ class Uploads:
 
     def write(self, upload: str, name: str, at: int, piece: bytes) -> int:
         """Put a piece of a file where the last one ended; returns where this one does. The first makes room for it."""
-        place = self._place(upload) / FILES / _check_name(name)
+        place = self.folder(upload) / _check_name(name)
         with explaining(place):
             if not place.parent.exists():
                 self._begin(upload)
@@ -40,9 +40,13 @@ class Uploads:
                 file.write(piece)
         return size + len(piece)
 
+    def folder(self, upload: str) -> Path:
+        """Where the files are."""
+        return self._place(upload) / FILES
+
     def data(self, upload: str) -> Path:
         """What was sent: one file as a file, several as a folder."""
-        folder = self._place(upload) / FILES
+        folder = self.folder(upload)
         files = sorted(folder.iterdir()) if folder.is_dir() else []
         if not files:
             raise SessionError("Nothing was sent; choose a file first.")
@@ -63,7 +67,7 @@ class Uploads:
             remove_marked(other)
         private_folder(self._place(upload))
         mark(self._place(upload))
-        private_folder(self._place(upload) / FILES)
+        private_folder(self.folder(upload))
 
     def _place(self, upload: str) -> Path:
         if not TOKEN.fullmatch(upload):

@@ -1,0 +1,75 @@
+"""add, remove, extend, merge, describe, sessions and init --labels on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import N_ROWS, Run
+
+
+def write_more(folder: Path, n_rows: int = 3) -> Path:
+    """Rows like those of the session, under new names."""
+    head = (folder / "source.csv").read_text().splitlines()[0]
+    path = folder.parent / "march.csv"
+    path.write_text("\n".join([head, *(f"=m{row},0.{row},0.2,0.3,0" for row in range(n_rows))]) + "\n")
+    return path
+
+
+def test_a_month_is_added_and_the_reply_says_what_to_do_next(run: Run, folder: Path) -> None:
+    march = write_more(folder)
+    said = run("add", folder, "--data", march)
+    assert said.code == 0, said.err
+    assert f"The session has {N_ROWS + 3} items (3 added); 0 labels hold." in said.out
+    assert said.out.rstrip().endswith(f"Next: soel ask {folder}")
+    again = run("add", folder, "--data", march)
+    assert again.code == 2
+    assert "3 of the 3 ids of march.csv are in the session already" in again.err
+    document = json.loads(run("add", folder, "--data", march, "--replace", "--json").out)
+    assert (document["n_added"], document["n_replaced"], document["pool"]) == (0, 3, 3)
+    removed = json.loads(run("remove", folder, "=m0", "=m1", "--json").out)
+    assert (removed["n_removed"], removed["n_items"]) == (2, N_ROWS + 1)
+    assert "no item 'nobody'" in run("remove", folder, "nobody").err
+    assert run("status", folder).out.startswith("table.csv: ")
+    assert run("replay", folder).code == 0
+    assert run("check", folder).code == 0
+
+
+def test_a_budget_grows(run: Run, folder: Path) -> None:
+    assert "The budget is now 30 labels, 30 of them left." in run("extend", folder, 10).out
+    assert json.loads(run("extend", folder, 1, "--json").out) == {"budget": 31, "n_left": 31}
+    assert "grows by at least one label" in run("extend", folder, 0).err
+    assert "more than the" in run("extend", folder, 10_000).err
+
+
+def test_a_session_has_a_name_and_is_found(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
+    second = tmp_path / "second"
+    said = run("init", second, "--data", table, "--id-column", "name", "--name", "Pumps", "--description", "An hour")
+    assert said.code == 0, said.err
+    assert run("status", second).out.startswith("Pumps\nAn hour\n")
+    assert json.loads(run("describe", second, "--name", "North", "--json").out)["description"] == "An hour"
+    assert "North" in run("describe", second).out
+    listed = run("sessions", tmp_path)
+    assert "North" in listed.out
+    assert str(folder) in listed.out
+    document = json.loads(run("sessions", tmp_path, "--json").out)
+    assert {entry["name"] for entry in document["sessions"]} == {"North", ""}
+    (tmp_path / "empty").mkdir()
+    assert "There is no session" in run("sessions", tmp_path / "empty").out
+
+
+def test_answers_are_taken_over_and_merged(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
+    assert run("tell", folder, "=n0=anomaly", "=n9=normal").code == 0
+    second, data = tmp_path / "second", ("--data", table, "--id-column", "name")
+    said = run("init", second, *data, "--labels", folder)
+    assert "2 answers were taken over, matched by id." in said.out
+    assert run("tell", second, "=n9=anomaly", "=n8=normal", "--who", "bob").code == 0
+    merged = run("merge", folder, second)
+    assert merged.code == 0, merged.err
+    assert "People disagree on 1 items" in merged.out
+    assert json.loads(run("merge", folder, second, "--json").out)["n_stored"] == 0
+    missing = run("init", tmp_path / "third", *data, "--labels", tmp_path / "nowhere")
+    assert (missing.code, (tmp_path / "third").exists()) == (2, False)
+    (tmp_path / "odd.csv").write_text("item_id,label\nnobody,normal\n")
+    odd = run("init", tmp_path / "third", *data, "--labels", tmp_path / "odd.csv")
+    assert "The session is there, without answers" in odd.err
