@@ -58,6 +58,12 @@ def test_a_session_has_a_name_and_is_found(run: Run, folder: Path, table: Path, 
     assert "There is no session" in run("sessions", tmp_path / "empty").out
 
 
+def test_a_folder_of_sessions_has_no_page_and_says_which_have_one(run: Run, folder: Path, tmp_path: Path) -> None:
+    said = run("label", tmp_path, "--no-browser")
+    assert said.code == 2
+    assert f"{tmp_path} holds sessions: {folder}. Name one of them;" in said.err
+
+
 def test_answers_are_taken_over_and_merged(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
     assert run("tell", folder, "=n0=anomaly", "=n9=normal").code == 0
     second, data = tmp_path / "second", ("--data", table, "--id-column", "name")

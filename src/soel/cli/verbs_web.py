@@ -50,6 +50,7 @@ def run_label(args: argparse.Namespace) -> Reply:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
     who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
+    _check_folder(args.data)
     creation = Creation(args.data, read_session_options(args), args.store, read_media_options(args, None))
     creation.check()
     if creation.is_done and given_options(args):
@@ -58,6 +59,17 @@ def run_label(args: argparse.Namespace) -> Reply:
     with suppress(KeyboardInterrupt):
         launch(creation, who, address, listeners, args.store)
     return _describe_end(creation.folder, creation.is_done, args.data)
+
+
+def _check_folder(data: Path) -> None:
+    """A folder of sessions is none itself, and holds no pictures: say which sessions there are."""
+    from soel.features.source import is_media
+
+    inside = [path for path in data.iterdir() if not path.name.startswith(".")] if data.is_dir() else []
+    found = [path for path in inside if (path / "config.json").is_file()]
+    if found and not any(is_media(path) for path in inside if path not in found):
+        shown = ", ".join(map(str, sorted(found)[:5])) + (" and more" if len(found) > 5 else "")
+        raise ConfigError(f"{data} holds sessions: {shown}. Name one of them; see `soel sessions {data}`.")
 
 
 def _describe_end(folder: Path, is_done: bool, data: Path) -> Reply:
