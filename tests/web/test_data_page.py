@@ -78,11 +78,16 @@ def test_names_are_the_owners_and_shown_on_every_page(page: Page) -> None:
     assert page.client.put("/api/description", json=body | {"name": "two\nlines"}).status_code == 409
 
 
-@pytest.mark.parametrize("name", ["../out.csv", "/etc/passwd", ".hidden", "a\\b.csv", "nul\x00.csv", "..", "x" * 300])
+@pytest.mark.parametrize("name", ["../out.csv", "/etc/passwd", ".hidden", "a\\b.csv", "nul\x00.csv", "..", " ", ""])
 def test_a_name_that_could_lead_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="cannot be the name of a file"):
         Uploads(tmp_path).write(UPLOAD, name, 0, b"x")
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_a_name_too_long_for_a_disk_is_shortened(tmp_path: Path) -> None:
+    Uploads(tmp_path).write(UPLOAD, "ü" * 180 + ".csv", 0, b"x")
+    assert Uploads(tmp_path).data(UPLOAD).name == "ü" * 98 + ".csv"
 
 
 def test_pieces_follow_one_another_and_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ FOLDER, FILES = "uploads", "files"
 MOST_BYTES = 4 << 30
 LONGEST_FILE_NAME = 200
 TOKEN = re.compile(r"[0-9a-f]{16}")
-_ODD = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069]')
+_ODD = r'\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029\u202a-\u202e\u2066-\u2069'
+NAME_PATTERN = rf"^[^. {_ODD}][^{_ODD}]*$"  # leads nowhere else, and hides nothing
 
 
 class Uploads:
@@ -76,7 +77,10 @@ class Uploads:
 
 
 def _check_name(name: str) -> str:
-    """A plain name of a file, which can lead nowhere else."""
-    if not name.strip(". ") or name.startswith(".") or _ODD.search(name) or len(name.encode()) > LONGEST_FILE_NAME:
+    """A plain name of a file, which can lead nowhere else; of one that is too long for a disk, the stem is cut."""
+    if re.fullmatch(NAME_PATTERN, name) is None:
         raise DataError(f"{name[:80]!r} cannot be the name of a file here; rename it.")
-    return name
+    stem, suffix = Path(name).stem, Path(name).suffix
+    while stem and len(f"{stem}{suffix}".encode()) > LONGEST_FILE_NAME:
+        stem = stem[:-1]
+    return f"{stem}{suffix}"[:LONGEST_FILE_NAME]

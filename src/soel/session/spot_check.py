@@ -96,7 +96,7 @@ def newest_checks(state: SessionState) -> tuple[Round, ...]:
 
 def _goes_on(state: SessionState, before: Round, check: Round) -> bool:
     """Whether a check draws from what the one before it left, and from that alone."""
-    if before.strategy != STRATEGY or before.model != check.model:
+    if before.strategy != STRATEGY or before.model != check.model or state.pools_of(before) != state.pools_of(check):
         return False
     if any(before.options[name] != check.options[name] for name in ("threshold", "n_rows")):
         return False

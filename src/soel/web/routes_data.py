@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES
+from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
 from soel.web.schemas import AddIn, ChangeOut, DataOut, DescriptionIn, UploadOut, WorkOut
 from soel.web.view_model import ViewModel
@@ -15,7 +15,9 @@ router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
 Token = Annotated[
     str, Query(pattern="^[0-9a-f]{16}$", description="Made up by the sender, one for all files of a call")
 ]
-FileName = Annotated[str, Query(min_length=1, max_length=LONGEST_FILE_NAME, description="The file's plain name")]
+FileName = Annotated[
+    str, Query(min_length=1, max_length=LONGEST_FILE_NAME, pattern=NAME_PATTERN, description="The file's plain name")
+]
 At = Annotated[int, Query(ge=0, le=MOST_BYTES, description="The byte that the piece begins with")]
 Piece = Annotated[bytes, Body(media_type="application/octet-stream")]
 
@@ -28,7 +30,7 @@ def read_data(view_model: ViewModelDep, _user: UserDep) -> DataOut:
 
 @router.post("/uploads")
 def send_piece(
-    view_model: ViewModelDep, _owner: OwnerDep, upload: Token, name: FileName, at: At, piece: Piece
+    view_model: ViewModelDep, _owner: OwnerDep, upload: Token, name: FileName, at: At, piece: Piece = b""
 ) -> UploadOut:
     """A piece of a file that is to be added: small requests, so that no limit has to be widened."""
     return UploadOut(size=view_model.uploads.write(upload, name, at, piece))
