@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from soel.data.csv_cells import read_rows
 from soel.media import picture_pool
 from tests.cli.conftest import Run
 from tests.features.makers import ColourExtractor, make_clip, make_folder
@@ -41,6 +42,19 @@ def test_a_clip_thinned(run: Run, tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", 20)
     said = run("init", tmp_path / "s", "--data", clip, "--every", 4, "--budget", 2, "--json")
     assert said.document["n_items"] == 5
+
+
+def test_alarms_of_a_clip_come_as_events(run: Run, tmp_path: Path) -> None:
+    clip = make_clip(tmp_path / "a.mp4", 30)
+    session = tmp_path / "s"
+    assert run("init", session, "--data", clip, "--budget", 2).code == 0
+    assert run("fit", session).code == 0
+    said = run("score", session, "--threshold", "alarms=30", "--json").document
+    assert [(event["start"], round(event["end"], 3), event["n_alarms"]) for event in said["intervals"]] == [
+        (0, 2.9, 30)
+    ]
+    assert (session / "scores.intervals.csv").read_text().splitlines()[0] == "clip,start,end,peak,score,n_alarms"
+    assert "They are 1 events" in run("score", session, "--threshold", "alarms=30").out
 
 
 def test_the_extractors_are_listed(run: Run) -> None:

@@ -23,6 +23,7 @@ from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.profiles import Profile
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, judge_drift
+from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import Scorer, check_out, score_stream
 from soel.scoring.score_table import build_score_table, name_pictures, name_rows, said_about
@@ -73,7 +74,11 @@ def score_file(
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
     table = build_score_table(scored, names, session.state, _probabilities(model, scores), cells)
     table.write(out)
-    return table.summary(out) | {"drift": drift}
+    events = name_intervals(names, scores, scored.is_anomaly)
+    told = {"intervals": [vars(event) for event in events]} if events else {}
+    if events:
+        write_intervals(out, events)
+    return table.summary(out) | {"drift": drift} | told
 
 
 def name_items(session: Session) -> Names:
