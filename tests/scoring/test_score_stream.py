@@ -24,7 +24,7 @@ import soel
 from soel.data.encoder import Encoder
 from soel.data.streams import Stream, open_stream
 from soel.data.tables import read_table
-from soel.errors import ConfigError, DataError, SessionError
+from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring import merging, score_files
 from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
@@ -235,6 +235,15 @@ def test_a_folder_of_somebody_else_is_left_alone(stream: Stream, folder: Path, t
     with pytest.raises(SessionError, match=r"\.s\.parquet\.parts holds files that soel did not write"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
     assert theirs.read_text() == "the only copy"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can make another's folder")
+def test_parts_in_a_folder_of_another_account_are_not_believed(stream: Stream, folder: Path, tmp_path: Path) -> None:
+    planted = tmp_path / ".scores.csv.parts"
+    planted.mkdir()
+    os.chown(planted, 65534, 65534)
+    with pytest.raises(NoPermissionError, match="belongs to another account"):
+        score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores.csv")
 
 
 def test_a_score_that_is_no_number_is_named(stream: Stream, folder: Path, tmp_path: Path) -> None:

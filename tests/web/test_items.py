@@ -146,3 +146,12 @@ def test_a_page_of_100000_alarms_takes_less_than_a_tenth_of_a_second(
 def test_an_unknown_column_is_named(many: tuple[ItemList, Outcome]) -> None:
     with pytest.raises(UnknownItemError, match="no column 'y'"):
         many[0].rows(Selection(column="y", value="1"), SessionState(10), many[1])
+
+
+def test_ranks_are_those_of_the_outcome_that_was_given(still: Page) -> None:
+    """Outcomes come and go, and Python gives a new one the place of an old one."""
+    listed, rng = ItemList(still.view_model.session.ids, still.view_model.items), np.random.default_rng(0)
+    for _ in range(20):
+        scores = rng.normal(size=N_ITEMS)
+        ranks = listed.ranks(Outcome(scores, scores, np.zeros((N_ITEMS, 2)), 0.0))
+        assert np.array_equal(np.argsort(ranks), np.argsort(-scores))

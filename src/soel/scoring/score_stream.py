@@ -20,7 +20,7 @@ from soel.data.parts import Part
 from soel.data.rank_files import write_ranks, write_scores
 from soel.data.streams import Stream
 from soel.durable import move, replacing
-from soel.errors import ConfigError, SessionError
+from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_files import check_length, check_suffix, write_table
@@ -74,6 +74,8 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             tables = merge_by_rank(parts.folder, _add_columns(parts, scorer, ranks), stream.n_rows)
             move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(tables)), out)
             drift = _judge(parts, scorer, scores) if len(scorer.pool_scores) else None
+    except NoPermissionError:
+        raise
     except OSError as error:
         why = error.strerror or str(error)
         raise SessionError(

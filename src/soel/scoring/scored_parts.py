@@ -22,7 +22,7 @@ import numpy as np
 from soel.data.baseline import Tally, add_tallies, tally_from_json, tally_json
 from soel.data.parts import Part
 from soel.data.streams import Stream
-from soel.durable import MARK, is_marked, mark, remove_marked, replacing, take_lock, write_whole
+from soel.durable import MARK, is_marked, mark, private_folder, remove_marked, replacing, take_lock, write_whole
 from soel.errors import DataError, SessionError
 from soel.types import Floats
 
@@ -83,7 +83,7 @@ def scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredPar
 
     model: its fingerprint. One command at a time works on a folder.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)  # what lies there is believed, so it must be ours
     lock = take_lock(folder / LOCK)
     if lock is None:
         raise SessionError(

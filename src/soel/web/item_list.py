@@ -46,7 +46,7 @@ class ItemList:
 
     def __init__(self, ids: Sequence[str], items: ItemView) -> None:
         self.ids, self.items = ids, items
-        self._ranked: tuple[int, Rows] | None = None
+        self._ranked: tuple[Outcome, Rows] | None = None
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -84,8 +84,8 @@ class ItemList:
         return ranks
 
     def _by_rank(self, outcome: Outcome) -> Rows:
-        if self._ranked is None or self._ranked[0] != id(outcome):
-            self._ranked = (id(outcome), np.argsort(-outcome.scores, kind="stable"))
+        if self._ranked is None or self._ranked[0] is not outcome:
+            self._ranked = (outcome, np.argsort(-outcome.scores, kind="stable"))
         return self._ranked[1]
 
     def _order(self, sort: Sort, outcome: Outcome | None, labelled: Bools) -> Rows:
