@@ -25,7 +25,18 @@ def test_spoilt_files_are_read_or_refused(name: str) -> None:
     assert found["read"] + found["refused"] == N_FILES
 
 
-@pytest.mark.parametrize(("name", "seed"), [("t.csv", 171), ("t.jsonl", 43), ("t.parquet", 580), ("t.sqlite", 1362)])
+FOUND = [
+    ("t.csv", 171),
+    ("t.jsonl", 43),
+    ("t.parquet", 580),
+    ("t.sqlite", 1362),
+    ("c.mp4", 1_000_003),
+    ("idx3-ubyte.gz", 1_000_000),
+    ("labels.csv", 1_000_002),
+]
+
+
+@pytest.mark.parametrize(("name", "seed"), FOUND)
 def test_defects_that_were_found_stay_mended(name: str, seed: int) -> None:
     assert run(name, seed, 1)["defects"] == []
 
