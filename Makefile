@@ -59,7 +59,7 @@ bom: $(AUDIT)/.stamp
 	$(AUDIT)/bin/cyclonedx-py requirements lock/run.txt --pyproject pyproject.toml --output-file bom.json
 
 audit: $(AUDIT)/.stamp
-	$(AUDIT)/bin/pip-audit --require-hashes --disable-pip --requirement lock/run.txt --requirement lock/torch.txt
+	$(AUDIT)/bin/pip-audit --strict --require-hashes --disable-pip --requirement lock/run.txt --requirement lock/torch.txt
 
 $(AUDIT)/.stamp: lock/audit.txt
 	test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
