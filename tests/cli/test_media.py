@@ -49,12 +49,10 @@ def test_alarms_of_a_clip_come_as_events(run: Run, tmp_path: Path) -> None:
     session = tmp_path / "s"
     assert run("init", session, "--data", clip, "--budget", 2).code == 0
     assert run("fit", session).code == 0
-    said = run("score", session, "--threshold", "alarms=30", "--json").document
-    assert [(event["start"], round(event["end"], 3), event["n_alarms"]) for event in said["intervals"]] == [
-        (0, 2.9, 30)
-    ]
-    assert (session / "scores.intervals.csv").read_text().splitlines()[0] == "clip,start,end,peak,score,n_alarms"
-    assert "They are 1 events" in run("score", session, "--threshold", "alarms=30").out
+    (event,) = run("score", session, "--threshold", "alarms=30", "--json").document["intervals"]
+    assert (event["start"], round(event["end"], 3), event["n_alarms"]) == (0, 2.9, 30)
+    assert [row["n_alarms"] for row in read_rows(session / "scores.intervals.csv")] == ["30"]
+    assert "They make 1 event," in run("score", session, "--threshold", "alarms=30").out
 
 
 def test_the_extractors_are_listed(run: Run) -> None:

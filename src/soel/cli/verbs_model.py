@@ -77,10 +77,8 @@ def run_score(args: argparse.Namespace) -> Reply:
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     if document.get("intervals"):
         worst, n_events = document["intervals"][0], len(document["intervals"])
-        lines.append(
-            f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest: {worst['clip']}, "
-            f"{worst['start']:g} to {worst['end']:g} s, peak at {worst['peak']:g} s."
-        )
+        lines.append(f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest:")
+        lines.append(f"      {worst['clip']}, {worst['start']:g} to {worst['end']:g} s, peak at {worst['peak']:g} s")
     if args.maps is not None:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
     lines += [_show_top(document["top"])] if document["top"] else []
