@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.column_options import add_column_options, may_ask, read_column_options, settle
 from soel.cli.options import add_session_options, given_options, read_session_options
 from soel.cli.reply import Reply
 from soel.cli.verbs_features import add_media_options, read_media_options
@@ -17,6 +18,7 @@ from soel.report.progress import Bar
 
 if TYPE_CHECKING:
     from soel.jobs.background import JobStatus
+    from soel.jobs.creation import Creation
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -34,6 +36,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
     add_session_options(label)
+    add_column_options(label)
     add_media_options(label)
     label.set_defaults(handler=run_label)
 
@@ -51,13 +54,15 @@ def run_label(args: argparse.Namespace) -> Reply:
 
     who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
     _check_folder(args.data)
-    creation = Creation(args.data, read_session_options(args), args.store, read_media_options(args, None))
+    media, columns = read_media_options(args, None), read_column_options(args)
+    creation = Creation(args.data, read_session_options(args), args.store, media, columns)
     creation.check()
+    asks_here = may_ask(args) and _settle(creation)
     if creation.is_done and given_options(args):
         print(_describe_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
-        launch(creation, who, address, listeners, args.store)
+        launch(creation, who, address, listeners, args.store, asks=not asks_here)
     return _describe_end(creation.folder, creation.is_done, args.data)
 
 
@@ -70,6 +75,15 @@ def _check_folder(data: Path) -> None:
     if found and not any(is_media(path) for path in inside if path not in found):
         shown = ", ".join(map(str, sorted(found)[:5])) + (" and more" if len(found) > 5 else "")
         raise ConfigError(f"{data} holds sessions: {shown}. Name one of them; see `soel sessions {data}`.")
+
+
+def _settle(creation: Creation) -> bool:
+    """Ask at the terminal about columns that could be meant otherwise; returns whether there were any."""
+    reading = creation.look()
+    if reading is None or not reading.doubtful:
+        return False
+    creation.choose(settle(reading, creation.columns), None, None)
+    return True
 
 
 def _describe_end(folder: Path, is_done: bool, data: Path) -> Reply:

@@ -13,8 +13,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from soel.data.reading.kinds import TableReading
+from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.durable import mark, private_folder, remove_marked
-from soel.errors import DataError, SessionError
+from soel.errors import DataError, SessionError, SoelError
 from soel.features.source import Reading
 from soel.jobs.background import JobStatus, begin, progress
 from soel.media.picture_pool import MediaOptions
@@ -43,11 +45,13 @@ class Request:
     data: Path
     options: SessionOptions = field(default_factory=SessionOptions)
     media: MediaOptions = field(default_factory=MediaOptions)
+    columns: ReadOptions = DEFAULT
 
     def to_text(self) -> str:
         """As JSON; who is shown the progress is no part of it."""
         media = asdict(replace(self.media, progress=None, scanned=None))
         content = {"folder": self.folder, "data": self.data, "options": self.options.as_json(), "media": media}
+        content |= {"columns": self.columns.to_dict()}
         return json.dumps(content, default=str)  # paths
 
     @classmethod
@@ -57,7 +61,10 @@ class Request:
         media = content["media"]
         labels = None if media["labels"] is None else Path(media["labels"])
         chosen = MediaOptions(**media | {"reading": Reading(**media["reading"]), "labels": labels})
-        return cls(Path(content["folder"]), Path(content["data"]), SessionOptions(**content["options"]), chosen)
+        columns = ReadOptions.from_dict(content["columns"])
+        return cls(
+            Path(content["folder"]), Path(content["data"]), SessionOptions(**content["options"]), chosen, columns
+        )
 
 
 class Creation:
@@ -69,9 +76,10 @@ class Creation:
         options: SessionOptions | None = None,
         store: str | None = None,
         media: MediaOptions | None = None,
+        columns: ReadOptions = DEFAULT,
     ) -> None:
         self.data, self.folder = _whole(data), session_folder(data)
-        self._request = Request(self.folder, self.data, options or SessionOptions(), media or MediaOptions())
+        self._request = Request(self.folder, self.data, options or SessionOptions(), media or MediaOptions(), columns)
         self._store, self._process = store, 0
         if not self.is_done and not self.data.exists():
             raise DataError(f"{data} does not exist. Give a table, a folder of pictures or a clip.")
@@ -82,6 +90,30 @@ class Creation:
             from soel.jobs.creation_check import check_request
 
             check_request(self._request, self._store)
+
+    @property
+    def columns(self) -> ReadOptions:
+        """What was said about the columns of a table."""
+        return self._request.columns
+
+    def look(self) -> TableReading | None:
+        """How the table would be read; None for what is no table, or too large for a quick look."""
+        from soel.jobs.creation_check import look_at_request
+
+        return None if self.is_done else look_at_request(self._request)
+
+    def choose(self, columns: ReadOptions, id_column: str | None, label_column: str | None) -> TableReading | None:
+        """Say how columns are read, and which of them name or label the items; refuses what cannot be."""
+        before = self._request
+        named = id_column or before.options.id_column, label_column or before.options.label_column
+        options = replace(before.options, id_column=named[0], label_column=named[1])
+        self._request = replace(before, options=options, columns=columns)
+        try:
+            self.check()
+            return self.look()
+        except SoelError:
+            self._request = before
+            raise
 
     @property
     def place(self) -> Path:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from soel.data.tables import SUFFIXES, column_names, read_table
+from soel.data.look import look_at
+from soel.data.reading.kinds import TableReading
+from soel.data.tables import SUFFIXES, column_names, has_table_suffix, read_table
 from soel.errors import DataError, SchemaError, SessionError
 from soel.features import pictures, video
 from soel.features.extractors import DEFAULT, REMOTE, onnx_file
@@ -16,6 +18,7 @@ from soel.media.extractors import open_extractor
 from soel.profiles import find_profile
 from soel.stores.event_stores import stored_address
 
+QUICK = 64 * 2**20  # bytes whose columns are looked at before anything is computed
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
 MOST_FILES = 20_000  # of a folder, before it is taken at its word
 
@@ -38,8 +41,18 @@ def check_request(request: Request, store: str | None = None) -> None:
 
 def _check_rows(request: Request) -> None:
     label_column = request.options.label_column
-    table = read_table(request.data, request.options.id_column, [label_column] if label_column else [])
+    exclude = [label_column] if label_column else []
+    table = read_table(request.data, request.options.id_column, exclude, request.columns)
     request.options.check_size(len(table.ids))
+
+
+def look_at_request(request: Request) -> TableReading | None:
+    """How the table of a request would be read; None for what is no table, or too large for a quick look."""
+    data, options = request.data, request.options
+    is_table = data.is_file() and has_table_suffix(data) and request.media.path_column is None and not is_media(data)
+    if not is_table or data.stat().st_size > QUICK:
+        return None
+    return look_at(data, options.id_column, options.label_column, request.columns)
 
 
 def _check_columns(request: Request) -> None:

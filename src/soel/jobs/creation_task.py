@@ -45,7 +45,7 @@ def _attempt(place: SessionFolder, asked: Request, store: str | None) -> str:
     media = replace(asked.media, progress=extracting, scanned=scanning)
     try:
         remove_leftovers(asked.folder)
-        made = create_session(asked.folder, asked.data, asked.options, store=store, media=media)
+        made = create_session(asked.folder, asked.data, asked.options, store=store, media=media, columns=asked.columns)
         made.close()
     except Exception as error:
         return in_words(error)

@@ -21,6 +21,7 @@ from soel.session import Session
 from soel.validation import check_distinct
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
+from soel.web.column_question import ask_about
 from soel.web.current_view import CurrentView
 from soel.web.media_view import MediaView
 from soel.web.ports import ItemView
@@ -42,8 +43,18 @@ class Listeners:
     on_progress: OnProgress
 
 
-def launch(creation: Creation, owner: str, address: Address, listeners: Listeners, store: str | None = None) -> None:
-    """Serve the page of a session until it is stopped; one that is still to be made is made meanwhile."""
+def launch(
+    creation: Creation,
+    owner: str,
+    address: Address,
+    listeners: Listeners,
+    store: str | None = None,
+    asks: bool = True,
+) -> None:
+    """Serve the page of a session until it is stopped; one that is still to be made is made meanwhile.
+
+    asks: whether the page asks first about columns that could be meant otherwise.
+    """
     with ExitStack() as leaving:
         if creation.is_done:
             auth = open_auth(creation)
@@ -54,8 +65,10 @@ def launch(creation: Creation, owner: str, address: Address, listeners: Listener
         auth = Auth(creation.make_place())
 
         def prepare(site: Site) -> ASGIApp:
-            creation.start()  # only now: there is a port to be served on
-            preparation = Preparation(creation, creation.data.name)
+            question = ask_about(creation) if asks else None
+            if question is None:
+                creation.start()  # only now: there is a port to be served on
+            preparation = Preparation(creation, creation.data.name, question=question)
             first = create_preparing_app(preparation, auth, site)
             switching = SwitchingApp(
                 first, preparation, lambda: _change(creation, auth, site, store, leaving), listeners.on_progress

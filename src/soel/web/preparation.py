@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import SessionError, SoelError
 from soel.jobs.background import JobStatus
+from soel.web.column_question import ColumnQuestion
 
 PAUSE = 0.2  # seconds between two looks
 OnProgress = Callable[[JobStatus | None], None]
@@ -40,10 +41,16 @@ class PreparationStatus:
 
 
 class Preparation:
-    """What all users see of a creation. source: what the data are called."""
+    """What all users see of a creation. source: what the data are called. question: to be answered before it begins."""
 
-    def __init__(self, making: SessionMaker, source: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self.source, self._making, self._clock = source, making, clock
+    def __init__(
+        self,
+        making: SessionMaker,
+        source: str,
+        clock: Callable[[], float] = time.monotonic,
+        question: ColumnQuestion | None = None,
+    ) -> None:
+        self.source, self._making, self._clock, self.question = source, making, clock, question
         self._first: tuple[str, float, int] | None = None
         self._failure, self._lock = "", threading.Lock()
 
@@ -55,6 +62,8 @@ class Preparation:
     def status(self) -> PreparationStatus:
         """How far it is now."""
         with self._lock:
+            if self.is_asking:
+                return PreparationStatus(JobStatus("ask", True))
             if self._failure:
                 return PreparationStatus(JobStatus("create", False, error=self._failure))
             now = self._making.progress()
@@ -62,10 +71,22 @@ class Preparation:
                 return PreparationStatus(JobStatus("write", True))
             return PreparationStatus(now, self._left(now))
 
+    @property
+    def is_asking(self) -> bool:
+        """Whether the owner is asked how columns are read, and nothing has begun."""
+        return self.question is not None and self.question.is_open
+
     def retry(self) -> None:
-        """Begin anew after a failure."""
+        """Begin anew after a failure; what was chosen before is asked again."""
         if self.status().progress.running:
             raise SessionError("The session is being prepared already; wait until it is done.")
+        if self.question is not None and not self._making.is_done:
+            self.question.reopen()
+        else:
+            self.begin()
+
+    def begin(self) -> None:
+        """Begin, where nothing is left to be asked."""
         with self._lock:
             self._failure, self._first = "", None
             if not self._making.is_done:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, cast
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
 
+from soel.errors import SessionError
+from soel.web.column_question import CHOICES
 from soel.web.dependencies import BaseContextDep, OwnerDep, UserDep
 from soel.web.preparation import Preparation
 from soel.web.routes_pages import PAGES
-from soel.web.schemas import PreparationOut
+from soel.web.schemas import ColumnChoicesIn, PreparationOut
 
 router = APIRouter()
 
@@ -28,7 +30,9 @@ def show_preparation(
     request: Request, context: BaseContextDep, preparation: PreparationDep, user: UserDep
 ) -> HTMLResponse:
     """What is going on, whichever page was asked for."""
-    values = {"user": user, "here": request.url.path, "source": preparation.source, "preparing": True}
+    values: dict[str, Any] = {"user": user, "here": request.url.path, "source": preparation.source, "preparing": True}
+    if preparation.is_asking and user.role == "owner":
+        values |= {"question": preparation.question, "choices": CHOICES}
     return context.templates.TemplateResponse(request, "preparing.html", values)
 
 
@@ -49,6 +53,16 @@ def begin_again(preparation: PreparationDep, _owner: OwnerDep) -> PreparationOut
     return _out(preparation)
 
 
+@router.post("/api/preparation/columns")
+def choose_columns(preparation: PreparationDep, said: ColumnChoicesIn, _owner: OwnerDep) -> PreparationOut:
+    """Say how columns are read, and begin."""
+    if preparation.question is None or not preparation.is_asking:
+        raise SessionError("How columns are read is settled already; wait until the session is there.")
+    preparation.question.answer(said.choices, said.decimal, said.dates, said.drop_duplicates)
+    preparation.begin()
+    return _out(preparation)
+
+
 @router.api_route("/api/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"])
 def refuse(rest: str) -> None:
     """Everything else needs a session."""
@@ -59,4 +73,7 @@ def _out(preparation: Preparation) -> PreparationOut:
     status = preparation.status()
     said = asdict(status.progress)
     running = said.pop("running")
-    return PreparationOut(stage="preparing" if running else "failed", seconds_left=status.seconds_left, **said)
+    stage: Literal["asking", "preparing", "failed"] = "preparing" if running else "failed"
+    if preparation.is_asking:
+        stage = "asking"
+    return PreparationOut(stage=stage, seconds_left=status.seconds_left, **said)

@@ -16,6 +16,7 @@ from soel.validation import (
     check_text,
     clean_name,
 )
+from soel.web.column_question import Choice
 from soel.web.ports import Kind
 
 
@@ -158,10 +159,19 @@ class DataOut(BaseModel):
     work: WorkOut | None
 
 
+class ColumnChoicesIn(Message):
+    """How columns are to be read, by name; what is not named is read as it was found."""
+
+    choices: dict[str, Choice] = Field(default_factory=dict, max_length=10_000)
+    decimal: Literal[".", ","] | None = None
+    dates: Literal["dmy", "mdy", "ymd"] | None = None
+    drop_duplicates: bool = False
+
+
 class PreparationOut(BaseModel):
     """How far the creation of the session is. what: its part. seconds_left: to the end of this part, where known."""
 
-    stage: Literal["preparing", "failed", "ready"]
+    stage: Literal["asking", "preparing", "failed", "ready"]
     what: str = ""
     done: int = 0
     total: int = 0

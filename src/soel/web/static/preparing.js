@@ -1,5 +1,6 @@
 // The page before there is a session: how far it is, and on to labelling when it is there.
 
+import { listen } from "./columns.js";
 import { get, persist, post, wait } from "./api.js";
 import { find, say } from "./dom.js";
 import { t } from "./text.js";
@@ -17,6 +18,10 @@ function withTime(count, seconds) {
 }
 
 function show(now) {
+  const asked = find("columns");
+  const asking = now.stage === "asking";
+  find("waiting").hidden = asking && asked !== null && !asked.hidden;
+  if (asking) return showAsking(asked);
   const failed = now.stage === "failed";
   const title = t(failed ? "preparing.failed" : KNOWN.includes(now.what) ? `preparing.${now.what}` : "preparing.head");
   const count = !failed && now.total > 0 ? withTime(t("preparing.count", { done: now.done, total: now.total }), now.seconds_left) : "";
@@ -26,6 +31,15 @@ function show(now) {
   showBar(failed ? null : now);
   setButtons(failed ? [[t("button.again"), again]] : []);
   speak(title, failed ? now.error : count);
+}
+
+// The owner has the form before them; everybody else is told what is waited for.
+function showAsking(asked) {
+  find("waiting-title").textContent = t("columns.head");
+  find("waiting-words").textContent = asked === null ? t("columns.others") : "";
+  find("waiting-count").textContent = "";
+  showBar(null);
+  setButtons([]);
 }
 
 function speak(title, more) {
@@ -39,7 +53,9 @@ const trouble = () => (find("waiting-count").textContent = t("preparing.away"));
 
 async function again() {
   try {
-    show(await post("/api/preparation"));
+    const now = await post("/api/preparation");
+    if (now.stage === "asking") return location.reload(); // the columns are asked about again
+    show(now);
   } catch (error) {
     find("waiting-words").textContent = error.message;
   }
@@ -56,4 +72,5 @@ async function watch() {
   location.reload(); // the same address now shows the session
 }
 
+listen(show);
 watch().catch(() => location.reload()); // signed out meanwhile: the server says what to do

@@ -1,0 +1,101 @@
+"""How the columns of a new table are read: shown to its owner, who can change it before anything is computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from soel.data.reading.describe import describe_kind, draw_bars
+from soel.data.reading.kinds import Reading, TableReading
+from soel.data.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
+from soel.errors import ConfigError
+
+Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
+CHOICES: tuple[Choice, ...] = ("", "numeric", "categorical", "text", "time", "ignore", "id", "label")
+
+
+_OPTIONS = re.compile(r"[:;][^:;]*--.*$")  # what to type on a command line: the page has a choice instead
+
+
+class Chooser(Protocol):
+    """A session that is to be made, and how its table is read so far."""
+
+    @property
+    def columns(self) -> ReadOptions:
+        """What was said about columns so far."""
+
+    def look(self) -> TableReading | None:
+        """How the table would be read; None for what is no table, or too large for a quick look."""
+
+    def choose(self, columns: ReadOptions, id_column: str | None, label_column: str | None) -> TableReading | None:
+        """Say how columns are read, and which of them name or label the items; refuses what cannot be."""
+
+
+class ColumnQuestion:
+    """The question, open until it is answered."""
+
+    def __init__(self, chooser: Chooser, reading: TableReading) -> None:
+        self._chooser, self.reading, self.is_open = chooser, reading, True
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """One entry a column, those that could be meant otherwise first."""
+        ordered = sorted(self.reading.columns, key=lambda each: each.is_sure)
+        return [_row(each, self.reading.n_rows) for each in ordered]
+
+    @property
+    def decimals(self) -> tuple[str, ...]:
+        """The decimal signs to choose among, where a doubt is about them."""
+        return DECIMALS if any("--decimal" in each.doubt for each in self.reading.doubtful) else ()
+
+    @property
+    def date_orders(self) -> tuple[str, ...]:
+        """The orders of dates to choose among, where a doubt is about them."""
+        return DATE_ORDERS if any("--dates" in each.doubt for each in self.reading.doubtful) else ()
+
+    def answer(
+        self, choices: Mapping[str, Choice], decimal: str | None, dates: str | None, drop_duplicates: bool
+    ) -> None:
+        """Take the choices by column in; what cannot be is an error, and the question stays open."""
+        said = {name: choice for name, choice in choices.items() if choice}
+        columns = self._chooser.columns.to_dict()
+        for name, choice in said.items():
+            if choice not in ("id", "label"):
+                columns[choice] = (*columns[choice], name)
+        columns |= {"drop_duplicates": drop_duplicates or columns["drop_duplicates"]}
+        columns |= {key: value for key, value in (("decimal", decimal), ("dates", dates)) if value}
+        found = self._chooser.choose(ReadOptions.from_dict(columns), _only(said, "id"), _only(said, "label"))
+        self.reading = found or self.reading
+        self.is_open = False
+
+    def reopen(self) -> None:
+        """Ask again: what was chosen did not lead to a session."""
+        self.is_open = True
+
+
+def ask_about(chooser: Chooser) -> ColumnQuestion | None:
+    """The question about a table in which something could be meant otherwise; None where all is sure."""
+    reading = chooser.look()
+    return None if reading is None or not reading.doubtful else ColumnQuestion(chooser, reading)
+
+
+def _only(choices: Mapping[str, str], what: str) -> str | None:
+    names = [name for name, choice in choices.items() if choice == what]
+    if len(names) > 1:
+        raise ConfigError(f"One column can be the {what}, got {', '.join(map(repr, names))}; choose one of them.")
+    return names[0] if names else None
+
+
+def _row(reading: Reading, n_rows: int) -> dict[str, object]:
+    seen = reading.seen
+    return {
+        "name": reading.name,
+        "kind": reading.kind,
+        "read_as": describe_kind(reading),
+        "picture": draw_bars(seen.bars),
+        "examples": list(seen.examples),
+        "missing": seen.n_missing / n_rows if n_rows else 0.0,
+        "odd": [_OPTIONS.sub("", odd) for odd in seen.oddities],
+        "doubt": _OPTIONS.sub("", reading.doubt),
+    }
