@@ -32,12 +32,13 @@ def test_an_owner_changes_how_columns_are_read_and_then_labels(
     assert serious_findings(page) == []
     page.get_by_label("Change how pump is read").select_option("numeric")
     page.get_by_role("button", name="Start with these").click()
-    expect(page.locator("#columns-error")).to_contain_text("pump")
+    expect(page.locator("#columns-error")).to_contain_text("'pump' is asked for as numbers, but 61 cells are not")
     page.get_by_label("Change how pump is read").select_option("it names the items")
     page.get_by_label("Change how code is read").select_option("leave it out")
+    page.get_by_label("Leave out 1 row that repeats an earlier one").check()
     page.get_by_label("Dates are written as").select_option("month, day, year")
     page.get_by_role("button", name="Start with these").click()
-    expect(page.locator("#card")).to_be_visible(timeout=60_000)
+    expect(page.locator("#labelling")).to_be_visible(timeout=60_000)
     folder = tmp_path / "doubtful.csv.soel"
     assert json.loads((folder / "config.json").read_text())["id_column"] == "pump"
     reading = {each["name"]: each for each in json.loads((folder / "encoder.json").read_text())["reading"]["columns"]}

@@ -324,8 +324,14 @@ def _check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
     if share <= MOST:
         n_texts = len(texts) - texts.null_count
         numbers, share = "dates", float(pc.sum(looks).as_py() or 0) / n_texts
-    if share <= MOST and asked != "numeric":
-        return
+    if share <= MOST:
+        if asked != "numeric":
+            return
+        n_words = round((1 - share_of_numbers(texts)) * (len(texts) - texts.null_count))
+        raise DataError(
+            f"Column {name!r} is asked for as numbers, but {n_words} cells are not, such as "
+            f"{texts[_first_word(texts, 'numbers')].as_py()!r}. Correct them, or read the column otherwise."
+        )
     row = _first_word(texts, numbers)
     n_words = round((1 - share) * (len(texts) - texts.null_count))
     raise DataError(
