@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soel.api.growth import add_data, remove_items
+    from soel.api.growth import add_data
     from soel.api.labels import merge_session, take_labels
     from soel.api.listing import list_sessions
     from soel.api.sessions import create_session, open_session
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from soel.profiles import PROFILES, Profile, Schedule
     from soel.queries.base import Strategy
     from soel.session import Answer, Session, SessionOptions
+    from soel.session.growth import remove_items
     from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
 
 __version__ = "0.1.0"
@@ -41,7 +42,8 @@ __version__ = "0.1.0"
 _NAMES = {
     "soel.estimator": ("SOEL",),
     "soel.api.sessions": ("create_session", "open_session"),
-    "soel.api.growth": ("add_data", "remove_items"),
+    "soel.api.growth": ("add_data",),
+    "soel.session.growth": ("remove_items",),
     "soel.api.labels": ("merge_session", "take_labels"),
     "soel.api.listing": ("list_sessions",),
     "soel.session": ("Answer", "Session", "SessionOptions"),

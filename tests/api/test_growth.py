@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.api import growth, sessions
-from soel.api.growth import add_data, remove_items
+from soel.api import sessions
+from soel.api.growth import add_data
 from soel.api.repairs import repair
 from soel.api.replays import replay_session
 from soel.api.scores import score_file
@@ -19,6 +19,7 @@ from soel.data.frame import Frame
 from soel.data.thinning import draw_rows
 from soel.errors import DamagedError, DataError, SchemaError, SessionError, UnknownItemError
 from soel.session import Session, SessionOptions
+from soel.session.growth import remove_items, take_rows
 from soel.stores.checks import Finding, check_session
 from tests.table_session import Make
 
@@ -192,7 +193,7 @@ def test_two_who_change_the_pool_at_once_both_come_through(grown: Session, tmp_p
     other = sessions.open_session(grown.folder.path)
     known = grown.state
     add_data(other, more_rows(tmp_path / "april.csv", 3, first=200))
-    late = growth._taken(grown.folder_with(known.pools), np.ones(known.pool.n_items or 0, bool), known.pool)
+    late = take_rows(grown.folder_with(known.pools), np.ones(known.pool.n_items or 0, bool), known.pool)
     assert grown.change_pool(known, late) is None, "it did not know of the other change"
     folders = {path.name for path in (grown.folder.path / "pools").iterdir()}
     assert folders == {Path(pool.folder).name for pool in grown.state.pools[1:]}, "what counts for nothing is gone"

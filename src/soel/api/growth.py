@@ -1,15 +1,11 @@
-"""A session that lives on: more data for it, corrected data, items that leave.
-
-Every change makes a new pool from the one that holds: ids, features and origin of each item, beside the new data's own
-files. Features are made for new items only. A change that was overtaken by another one is made again.
-"""
+"""More data for a session, read as its own were. Features are made for new items only."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,40 +20,12 @@ from soel.durable import copy_whole, write_whole
 from soel.errors import DataError, SessionError
 from soel.features.source import is_media
 from soel.media.picture_pool import read_more_pictures
-from soel.scoring.streaming import Growth, as_note, draw_more, drawn_numbers
+from soel.scoring.streaming import Growth, draw_more, drawn_numbers
 from soel.session import Session, SessionFolder, SessionState
-from soel.session.digests import digest_of
-from soel.session.folder import MEDIA, STREAM, write_patches
+from soel.session.folder import MEDIA, STREAM, as_note
+from soel.session.growth import NewItems, change_pool, grow, name_some, take_rows
 from soel.session.pools import NewPool, PoolRef
-from soel.types import Floats, Progress
-
-MOST_TRIES = 20
-N_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class NewItems:
-    """Data on their way into a session. path: what is kept as their source. beside: files that are kept with it.
-
-    named: whether the ids are names that the data give; else they follow from the content. patches: (n, P, D) of
-    pictures, where the session looks at places.
-    """
-
-    ids: Sequence[str]
-    features: Floats
-    path: Path
-    name: str
-    named: bool
-    beside: dict[str, bytes]
-    patches: Floats | None = None
-
-    def write(self, folder: Path) -> None:
-        """Keep the source and what goes with it."""
-        copy_whole(self.path, folder / f"source{self.path.suffix.lower()}")
-        for name, content in self.beside.items():
-            write_whole(folder / name, content)
-        if self.patches is not None:
-            write_patches(folder, self.patches)
+from soel.types import Progress
 
 
 def add_data(
@@ -72,34 +40,7 @@ def add_data(
     if session.folder.wholes:
         return _add_to_sample(session, data, replace, who, progress)
     with _read_new(session.folder, Path(data), progress) as new:
-        return _change(session, who, lambda state, place: _grown(state, place, new, replace))
-
-
-def remove_items(session: Session, items: Sequence[str], who: str = "owner") -> PoolRef:
-    """Take items out of the pool; what was said of them counts no more. Their events stay, and so do earlier pools."""
-    if not items:
-        raise SessionError("No item was named; give the ids of those to remove.")
-
-    def shrink(state: SessionState, place: SessionFolder) -> NewPool:
-        known, leaving = set(place.ids), set(items)
-        unknown = [item for item in items if item not in known]
-        if unknown:
-            raise SessionError(f"This session has no item {_shown(unknown)}; nothing was removed. Check the ids.")
-        keep = np.array([item not in leaving for item in place.ids])
-        ref = PoolRef(what="remove", n_removed=len(leaving))
-        return _taken(place, keep, ref, removed=sorted(leaving))
-
-    return _change(session, who, shrink)
-
-
-def _change(session: Session, who: str, make: Callable[[SessionState, SessionFolder], NewPool]) -> PoolRef:
-    """Make the new pool from what holds, until nobody was faster."""
-    for _ in range(MOST_TRIES):
-        state = session.state
-        held = session.change_pool(state, make(state, session.folder_with(state.pools)), who)
-        if held is not None:
-            return held
-    raise SessionError(f"{MOST_TRIES} times others changed the session meanwhile; nothing was changed. Try again.")
+        return change_pool(session, who, lambda state, place: grow(state, place, new, replace))
 
 
 @contextmanager
@@ -122,67 +63,6 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {})
 
 
-def _grown(state: SessionState, place: SessionFolder, new: NewItems, replace_known: bool) -> NewPool:
-    """The pool with new items at its end, and with the content of known ones exchanged where that is wanted."""
-    row_of = {item: row for row, item in enumerate(place.ids)}
-    known = [item for item in new.ids if item in row_of]
-    if known and not replace_known:
-        _refuse_known(place, new, known)
-    ids = list(new.ids) if replace_known or new.named else _number_on(new.ids, {*row_of, *state.gone})
-    old = np.array([row for row, item in enumerate(ids) if item in row_of], np.int64)
-    fresh = np.array([row for row, item in enumerate(ids) if item not in row_of], np.int64)
-    n_items = len(place.ids) + len(fresh)
-    if len(fresh) and n_items > place.config.pool_rows:
-        raise SessionError(
-            f"The pool would have {n_items} items, more than its --pool-rows {place.config.pool_rows}. Start a session "
-            "on all the data, and take the answers over with --labels: it draws a fair sample of them."
-        )
-    number, at = len(place.pools) + 1, [row_of[ids[row]] for row in old]
-    features, rows = np.array(place.pool), np.array(place.rows)
-    features[at], rows[at] = new.features[old], [(number, row) for row in old] if len(old) else rows[at]
-    origin = np.stack([np.full(len(fresh), number), fresh], axis=1)
-    added = [ids[row] for row in fresh]
-    ref = PoolRef(what="add", data=new.name, n_added=len(added), n_replaced=len(old))
-    return NewPool(
-        [*place.ids, *added],
-        np.concatenate([features, new.features[fresh]]),
-        np.concatenate([rows, origin]),
-        ref,
-        returned=sorted(state.gone & set(added)),
-        write=new.write,
-    )
-
-
-def _refuse_known(place: SessionFolder, new: NewItems, known: Sequence[str]) -> None:
-    """Ids that are there already are an error; equal content is one only where a file brings nothing else."""
-    if new.named:
-        raise DataError(
-            f"{len(known)} of the {len(new.ids)} ids of {new.name} are in the session already, such as "
-            f"{_shown(known)}; nothing was added. For a corrected file, say --replace (in Python: replace=True)."
-        )
-    if len(known) == len(new.ids) or digest_of(new.path) in _source_digests(place):
-        raise DataError(f"All of {new.name} is in the session already; nothing was added.")
-
-
-def _source_digests(place: SessionFolder) -> set[str]:
-    """The digests of all sources that came in so far."""
-    every = [place.config.digests, *(pool.digests for pool in place.pools)]
-    return {digest for digests in every for name, digest in digests.items() if name.startswith("source")}
-
-
-def _number_on(ids: Sequence[str], taken: set[str]) -> list[str]:
-    """Ids from content, with the next free number for what equals an item that is there."""
-    free, given = set(taken), []
-    for item in ids:
-        digest, _, number = item.rpartition("-")
-        turn = int(number)
-        while f"{digest}-{turn}" in free:
-            turn += 1
-        free.add(f"{digest}-{turn}")
-        given.append(f"{digest}-{turn}")
-    return given
-
-
 def _add_to_sample(
     session: Session, data: str | Path, replace_known: bool, who: str, progress: Progress | None
 ) -> PoolRef:
@@ -194,7 +74,7 @@ def _add_to_sample(
     name = Path(str(data)).name
     with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
         growth = draw_more(place, data, encoder, Path(folder), progress)
-        return _change(session, who, lambda state, now: _resampled(state, now, growth, encoder, name))
+        return change_pool(session, who, lambda state, now: _resampled(state, now, growth, encoder, name))
 
 
 def _resampled(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
@@ -205,7 +85,7 @@ def _resampled(state: SessionState, place: SessionFolder, growth: Growth, encode
     keep = np.isin(drawn_numbers(place), growth.drawn)
     keep |= np.array([item in asked or item in state.answers for item in place.ids])
     ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()))
-    pool = _taken(place, keep, ref)
+    pool = take_rows(place, keep, ref)
     if growth.path is None:
         return replace(pool, write=_stream_writer(growth))
     table = read_rows_as(growth.path, place.config, encoder.how)
@@ -213,8 +93,8 @@ def _resampled(state: SessionState, place: SessionFolder, growth: Growth, encode
     known = sorted(set(ids) & set(pool.ids))
     if known:
         raise DataError(
-            f"Ids of {name} are in the session already, such as {_shown(known)}; nothing was added. Give each row of "
-            "all data an id of its own."
+            f"Ids of {name} are in the session already, such as {name_some(known)}; nothing was added. Give each row "
+            "of all data an id of its own."
         )
     origin = np.stack([np.full(len(ids), len(place.pools) + 1), np.arange(len(ids))], axis=1)
     return NewPool(
@@ -233,18 +113,3 @@ def _stream_writer(growth: Growth) -> Callable[[Path], None]:
         write_whole(folder / STREAM, as_note(growth.wholes))
 
     return write
-
-
-def _taken(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Sequence[str] = ()) -> NewPool:
-    """Some of the items, with what belongs to them."""
-    ids = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if stays]
-
-    def write(folder: Path) -> None:
-        if place.wholes:
-            write_whole(folder / STREAM, as_note(place.wholes))
-
-    return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
-
-
-def _shown(items: Sequence[str]) -> str:
-    return ", ".join(repr(item) for item in items[:N_SHOWN]) + (" and more" if len(items) > N_SHOWN else "")

@@ -19,9 +19,9 @@ from soel.data.tables import Table, copy_as_parquet, has_table_suffix, is_native
 from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MediaOptions, read_picture_pool
-from soel.scoring.streaming import Write, as_note, draw_pool, find_stream
+from soel.scoring.streaming import Write, draw_pool, find_stream
 from soel.session.config import POOL_ROWS
-from soel.session.folder import MEDIA, STREAM
+from soel.session.folder import MEDIA, STREAM, as_note
 from soel.types import Floats, Kind, Progress
 
 

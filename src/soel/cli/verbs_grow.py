@@ -72,7 +72,7 @@ def run_add(args: argparse.Namespace) -> Reply:
 
 def run_remove(args: argparse.Namespace) -> Reply:
     """Take items out."""
-    from soel.api.growth import remove_items
+    from soel.session.growth import remove_items
 
     with closing(open_session(args)) as session:
         pool = remove_items(session, args.items, args.who)

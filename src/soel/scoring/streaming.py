@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -48,12 +47,6 @@ def draw_pool(
     id_column = write(stream, draw_rows(stream.n_rows, n_rows, seed), path, progress)
     label_column = stream.exclude[0] if stream.exclude else None
     return path, id_column, Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
-
-
-def as_note(wholes: Sequence[Whole]) -> bytes:
-    """What is kept beside the pool."""
-    said = [asdict(whole) for whole in wholes]
-    return json.dumps(said[0] if len(said) == 1 else said, ensure_ascii=False, indent=1).encode()
 
 
 def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:

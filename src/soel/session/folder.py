@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,12 @@ class Whole:
     n_rows: int
     id_column: str | None = None
     label_column: str | None = None
+
+
+def as_note(wholes: Sequence[Whole]) -> bytes:
+    """As they are kept beside a pool that was drawn from them."""
+    notes = [asdict(whole) for whole in wholes]
+    return json.dumps(notes[0] if len(notes) == 1 else notes, ensure_ascii=False, indent=1).encode()
 
 
 @dataclass(frozen=True)
