@@ -197,7 +197,13 @@ DEFAULT = Profile(
     scaling="standard",
 )
 
-PRETRAINED = replace(DEFAULT, name="pretrained", tables=replace(DEFAULT.tables, detector="pretrained", deep_weight=0.0))
+PRETRAINED = replace(
+    DEFAULT,
+    name="pretrained",
+    tables=replace(
+        DEFAULT.tables, detector="pretrained", deep_weight=0.0, strategy="positive-distant", strategy_options={}
+    ),
+)
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PRETRAINED, PAPER, AUTHORS)}
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from soel.detectors.pretrained import trust, weights
+from soel.detectors.pretrained import pretrained, trust, weights
 from soel.detectors.pretrained.context import choose, column_order, keys
 from soel.detectors.pretrained.forest import Forest
 from soel.detectors.pretrained.pretrained import Pretrained
 from soel.detectors.pretrained.reading import Context
+from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
 from soel.metrics import auroc
@@ -171,6 +172,45 @@ def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> Non
     np.testing.assert_allclose(half.score(x), (fitted.suspicion(x) + without.score(x)) / 2, atol=1e-5)
     fully = Pretrained.from_arrays(arrays | {"measured": np.array([1.0])})
     np.testing.assert_array_equal(fully.score(x), fitted.suspicion(x))
+
+
+@pytest.fixture
+def with_student(monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    monkeypatch.setattr(pretrained, "LARGE_POOL", 200)
+    x, labels, is_anomaly = labelled_class(20)
+    return x, is_anomaly, Pretrained.fit(x, labels, 0)
+
+
+def test_a_large_pool_has_a_student_that_asks_where_it_is_suspicious(
+    with_student: tuple[np.ndarray, np.ndarray, Pretrained],
+) -> None:
+    x, is_anomaly, fitted = with_student
+    assert fitted.student is not None
+    new = np.random.default_rng(9).normal(size=(400, 4)).astype(np.float32)
+    scores, exact = fitted.score(new), fitted._look_closely(fitted._ordered(new))
+    rough = fitted.student.score(fitted._ordered(new), fitted.rough_score(new))
+    closer = rough > fitted.student.border
+    assert 0.01 < closer.mean() < 0.2
+    np.testing.assert_allclose(scores[closer], exact[closer], atol=1e-4)
+    np.testing.assert_array_equal(scores[~closer], rough[~closer])
+    assert np.corrcoef(scores, exact)[0, 1] > 0.9
+    assert auroc(is_anomaly, fitted.score(x)) > 0.95
+
+
+def test_a_student_is_kept_and_rows_do_not_meet(with_student: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, _, fitted = with_student
+    again = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
+    np.testing.assert_array_equal(again.score(x), fitted.score(x))
+    np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
+
+
+def test_a_student_learns_a_curve_and_a_constant() -> None:
+    x = np.linspace(-2, 2, 500, dtype=np.float32)[:, None]
+    student = Student.taught(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
+    new = np.linspace(-1.9, 1.9, 77, dtype=np.float32)[:, None]
+    assert np.abs(student.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
+    flat = Student.taught(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
+    assert flat.score(np.ones((1, 2), np.float32), np.zeros(1))[0] == pytest.approx(3, abs=0.05)
 
 
 def test_chances_and_shares_are_probabilities(toy: Sample) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,13 +14,15 @@ from soel.detectors.neighbours import Neighbours
 from soel.detectors.pretrained.context import choose, column_order
 from soel.detectors.pretrained.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
 from soel.detectors.pretrained.reading import Context, Reading
+from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import trust_in_labels
 from soel.detectors.pretrained.views import wide_views
 from soel.detectors.pretrained.weights import VERSION
 from soel.types import UNLABELLED, Floats, Labels
 
+LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
-WITH_LABELS, WITHOUT = "with_labels.", "without."  # prefixes of arrays
+WITH_LABELS, WITHOUT, STUDENT = "with_labels.", "without.", "student."  # prefixes of arrays
 FULL_TRUST = 0.99  # above it the score without labels is not worth its time
 
 
@@ -42,6 +44,9 @@ class Pretrained(Detector):
     that of columns plays a part. A row of the context is no neighbour of itself when it is scored. Scores are log odds
     in units of their spread over the context, and a little of what the distances say: with the labels and without, as
     far as the labels are trusted, since ten answers can mislead.
+
+    A large pool has a student: it learns the scores of some rows, and answers for all that it does not find suspicious;
+    the network itself looks at the others. So a row's score is its own, whatever stands beside it.
     """
 
     name = "pretrained"
@@ -57,6 +62,7 @@ class Pretrained(Detector):
     measured: Floats  # (1,) how far the labels are trusted; (0,) until somebody asks
     with_labels: Neighbours
     without: Neighbours
+    student: Student | None = None
 
     @classmethod
     def fit(
@@ -72,7 +78,7 @@ class Pretrained(Detector):
         rows = choose(pool, labels, chosen.context_rows, seed)
         beside = choose(pool, labels, NEIGHBOUR_ROWS, seed)
         free = np.full(len(beside), UNLABELLED, np.int8)
-        return cls(
+        fitted = cls(
             context=pool[rows],
             labels=labels[rows].astype(np.float32),
             columns=columns.astype(np.float32),
@@ -84,21 +90,23 @@ class Pretrained(Detector):
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
             without=Neighbours.fit(pool[beside], free, seed),
         )
+        return (
+            fitted if len(pool) <= LARGE_POOL else fitted._with_student(pool[choose(pool, labels, TAUGHT_ROWS, seed)])
+        )
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d): with the labels as far as they are trusted, else without."""
-        trust = self.trust
-        by_labels = self.suspicion(x)
-        if trust > FULL_TRUST:
-            return by_labels
         x = self._ordered(x)
-        without = self._plain.logits(x) + self._weight * self.without.score(x)
-        return np.asarray(trust * by_labels + (1 - trust) * without)
+        if self.student is None:
+            return self._look_closely(x)
+        scores = self.student.score(x, self.with_labels.score(x))
+        closer = np.flatnonzero(scores > self.student.border)
+        scores[closer] = self._look_closely(x[closer])
+        return scores
 
     def suspicion(self, x: Floats) -> Floats:
-        """Scores (n,) that take every label at its word."""
-        x = self._ordered(x)
-        return np.asarray(self._read.logits(x) + self._weight * self.with_labels.score(x))
+        """Scores (n,) that take every label at its word, by the network itself."""
+        return self._suspect(self._ordered(x))
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) by distances alone."""
@@ -131,18 +139,33 @@ class Pretrained(Detector):
         """Everything it has learnt, by name."""
         own = {name: np.asarray(getattr(self, name), np.float32) for name in _own_fields()}
         own["measured"] = np.array([self.trust], np.float32)
-        beside = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without))
-        return own | {prefix + name: array for prefix, part in beside for name, array in part.arrays().items()}
+        parts = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without), (STUDENT, self.student))
+        return own | {
+            prefix + name: array for prefix, part in parts if part is not None for name, array in part.arrays().items()
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
         own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
-        with_labels, without = (
-            Neighbours.from_arrays({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
-            for prefix in (WITH_LABELS, WITHOUT)
-        )
-        return cls(**own, with_labels=with_labels, without=without)
+        with_labels, without = (Neighbours.from_arrays(_within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
+        taught = _within(arrays, STUDENT)
+        return cls(**own, with_labels=with_labels, without=without, student=Student(**taught) if taught else None)
+
+    def _look_closely(self, x: Floats) -> Floats:
+        """Scores (n,) of rows in the order of `columns`."""
+        trust, by_labels = self.trust, self._suspect(x)
+        if trust > FULL_TRUST:
+            return by_labels
+        without = self._plain.logits(x) + self._weight * self.without.score(x)
+        return np.asarray(trust * by_labels + (1 - trust) * without)
+
+    def _suspect(self, x: Floats) -> Floats:
+        return np.asarray(self._read.logits(x) + self._weight * self.with_labels.score(x))
+
+    def _with_student(self, rows: Floats) -> Pretrained:
+        scores = self._look_closely(rows)
+        return replace(self, student=Student.taught(rows, self.with_labels.score(rows), scores, int(self.seed[0])))
 
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
@@ -171,4 +194,8 @@ class Pretrained(Detector):
 
 
 def _own_fields() -> list[str]:
-    return [field.name for field in fields(Pretrained) if field.name not in ("with_labels", "without")]
+    return [field.name for field in fields(Pretrained) if field.name not in ("with_labels", "without", "student")]
+
+
+def _within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
