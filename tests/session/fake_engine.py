@@ -18,12 +18,15 @@ from soel.metrics.calibration import Calibration
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.session import SessionConfig
-from soel.types import ANOMALY, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
+from soel.types import ANOMALY, NORMAL, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
 
 
 @dataclass(frozen=True)
 class FromTheMean(Detector):
-    """Scores rows by their distance from the mean of the rows that are not labelled anomalies."""
+    """Scores rows by their distance from the mean of the rows that are not labelled anomalies.
+
+    The option `heed` moves it towards the mean of those labelled normal, from 0 to 1.
+    """
 
     centre: Floats
     name = "from-the-mean"
@@ -32,7 +35,10 @@ class FromTheMean(Detector):
     def fit(
         cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
     ) -> FromTheMean:
-        return cls(np.mean(pool[labels != ANOMALY], axis=0))
+        centre, heed = np.mean(pool[labels != ANOMALY], axis=0), options.get("heed", 0.0)
+        if heed and (labels == NORMAL).any():
+            centre = (1 - heed) * centre + heed * np.mean(pool[labels == NORMAL], axis=0)
+        return cls(centre)
 
     def score(self, x: Floats) -> Floats:
         return np.asarray(np.linalg.norm(x - self.centre, axis=1))
@@ -56,7 +62,7 @@ class FakeLearner(Learner):
         return False
 
     def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector:
-        return FromTheMean.fit(pool.rows, labels, self.seed)
+        return FromTheMean.fit(pool.rows, labels, self.seed, options={"heed": 0.5} if self.hears_answers else NOTHING)
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
         self.calls.append("prepare")

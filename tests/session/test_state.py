@@ -24,6 +24,12 @@ def drawn(number: int, asked: Sequence[str], reserve: Sequence[str] = ()) -> Eve
     return Event("round", "soel", body=made.body())
 
 
+def refined(number: int, items: Sequence[str], knew: int, minute: int = 30, record: str = "r.npz") -> Event:
+    """A refine of this round that knew so many events, and looked at leases in this minute."""
+    at = f"2024-01-01T00:{minute:02d}:00+00:00"
+    return Event("refine", "soel", body=drawn(number, items).body | {"after": knew, "at": at, "record": record})
+
+
 def said(item: str, verdict: str, who: str = "expert") -> Event:
     return Answer(item, Verdict(verdict)).event(who)
 
@@ -63,7 +69,9 @@ undos = st.sampled_from(["expert", "other"]).map(lambda who: Event("undo", who))
 decisions = st.builds(decided, st.sampled_from(ITEMS), st.sampled_from([0, 1, None]))
 leases = st.builds(leased, st.sampled_from(ITEMS), st.sampled_from(["expert", "other"]), st.integers(0, 59))
 rounds = st.sampled_from([ROUND, drawn(2, "hi", "j")])
-histories = st.lists(st.one_of(answers, undos, answers, rounds, decisions, leases), max_size=25).map(
+some = st.permutations(ITEMS).map(lambda items: items[:4])
+refines = st.builds(refined, st.just(1), some, st.integers(1, 25), st.integers(0, 59))
+histories = st.lists(st.one_of(answers, undos, answers, rounds, decisions, leases, refines), max_size=25).map(
     lambda events: [ROUND, *events]
 )
 per_items = st.integers(1, 3)
@@ -181,9 +189,71 @@ def test_the_same_round_drawn_twice_counts_once() -> None:
     assert state.open == ("a", "b", "c")
 
 
+def test_a_refine_puts_its_items_before_those_that_nobody_looks_at() -> None:
+    state = after(ROUND, said("a", "anomaly"), refined(1, "hi", 2))
+    assert state.open == ("h", "i"), "the round still wants two"
+    assert after(ROUND, said("a", "anomaly"), refined(1, "hi", 2), said("h", "skip")).open == ("i", "b")
+    assert (state.n_left, state.labels, len(state.rounds)) == (19, {"a": 1}, 1)
+
+
+def test_what_was_answered_or_is_looked_at_stays_where_it_is() -> None:
+    told = [ROUND, said("a", "anomaly"), leased("c", "other", 0)]
+    assert after(*told, refined(1, "hi", 2)).open == ("c", "h"), "it came in after the refine had looked"
+    late = leased("c", "other", 0).body | {"until": "2024-01-01T00:20:00+00:00"}
+    assert after(*told[:2], Event("lease", "other", "c", late), refined(1, "hi", 2)).open == ("h", "i")
+    taken_back = [ROUND, said("b", "anomaly"), said("c", "normal"), UNDO]
+    assert after(*taken_back, refined(1, "hi", 4)).open == ("c", "h"), "who takes an answer back is asked again"
+
+
+def test_an_item_for_two_waits_for_the_second_through_a_refine() -> None:
+    state = after(ROUND, said("b", "anomaly"), refined(1, "hi", 2), per_item=2)
+    assert state.open == ("b", "h", "i")
+
+
+def test_a_refine_that_comes_too_late_changes_nothing() -> None:
+    told = [ROUND, said("a", "anomaly"), refined(1, "hi", 2)]
+    assert after(*told, refined(1, "jg", 2)).open == ("h", "i"), "another process knew as much"
+    assert after(*told, drawn(2, "de"), refined(1, "jg", 3)).open == ("d", "e"), "its round is over"
+    assert after(*told, refined(1, "jg", 3)).open == ("j", "g")
+
+
+def test_a_late_answer_to_an_item_that_gave_way_still_counts_for_the_round() -> None:
+    told = [ROUND, said("a", "anomaly"), refined(1, "hi", 2), said("c", "normal")]
+    assert after(*told).open == ("h",)
+    assert after(*told).round_of("c") == 1
+
+
+def test_a_label_belongs_to_the_newest_refine_that_had_drawn_its_item() -> None:
+    told = [ROUND, said("a", "anomaly"), refined(1, "bh", 2, record="s.npz"), said("h", "normal"), said("b", "normal")]
+    state = after(*told, refined(1, "hci", 5), said("c", "anomaly"))
+    parts = {item: part for item in "abhc" if (part := state.part_of(item)) is not None}
+    assert {item: part.event for item, part in parts.items()} == {"a": 1, "b": 3, "h": 3, "c": 6}
+    assert [parts[item].record for item in "abhc"] == ["r.npz", "s.npz", "s.npz", "r.npz"]
+    assert [state.round_of(item) for item in "abhcz"] == [1, 1, 1, 1, 0]
+
+
+@given(histories, refines, per_items)
+def test_a_refine_changes_nothing_but_which_fresh_items_come_next(
+    events: list[Event], refine: Event, per_item: int
+) -> None:
+    before = after(*events, per_item=per_item)
+    now = after(*events, refine, per_item=per_item)
+    assert (now.answers, now.leases, now.n_left) == (before.answers, before.leases, before.n_left)
+    assert before.round is not None
+    assert now.round is not None
+    assert now.round.items >= before.round.items
+    touched = {event.item for event in events if event.kind in ("label", "skip", "unsure", "decide")}
+    held = {item for item, held in now.leases.items() if any(each.until > refine.body["at"] for each in held)}
+    fresh_or_held = {item for item in before.open if item not in before.answers and item in touched | held}
+    assert fresh_or_held <= set(now.open)
+    assert len(now.open) >= len(before.open)
+
+
 def test_a_missing_round_is_an_error() -> None:
     with pytest.raises(SessionError, match="events are missing"):
         after(ROUND, drawn(3, "hij"))
+    with pytest.raises(SessionError, match="events are missing"):
+        after(ROUND, refined(2, "hij", 1))
 
 
 def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
@@ -211,6 +281,7 @@ def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
         Event("budget", "owner", body={"more": "lots"}),
         Event("round", "soel", body={"round": 1}),
         Event("round", "soel", body={**ROUND.body, "asked": 3}),
+        Event("refine", "soel", body={**ROUND.body, "after": 1}),
         Event("fit", "soel", body={"folder": "x"}),
         Event("estimate", "soel", body={"value": 0.1, "low": 0, "high": 1, "method": "m", "diagnostics": 3}),
     ],

@@ -23,7 +23,7 @@ from soel.metrics.threshold import ThresholdRule
 from soel.objectives import OBJECTIVES
 from soel.objectives.base import Objective
 from soel.profiles import Profile
-from soel.queries import STRATEGIES
+from soel.queries import STRATEGIES, hears_answers
 from soel.queries.base import Need, Strategy
 from soel.training.task import Task
 from soel.types import (
@@ -86,6 +86,7 @@ class Learner:
         last: Rows = NO_ROWS,
         for_record: bool = False,
         seed: Sequence[int] | None = None,
+        seen: tuple[Floats, Floats] | None = None,
     ) -> Proposal:
         """`n` rows worth a label, by the model that knows most.
 
@@ -94,6 +95,7 @@ class Learner:
         the strategy, so that its odds are those of the rows that could be drawn.
         for_record: with a reserve that can step in for what is skipped, and with the pool's scores and embeddings.
         seed: None for the rule: the learner's seed, and how many labels are known.
+        seen: scores and embeddings of the pool by this model, where they are known: they are not computed again.
         """
         seed = (self.seed, int((labels != UNLABELLED).sum())) if seed is None else tuple(seed)
         n_reserve = RESERVE * n if for_record else 0
@@ -101,7 +103,7 @@ class Learner:
         rows = _shown(labels, n, aside, last)
         shown = labels if rows is None else labels[rows]
         self.strategy.check(PoolView(np.zeros(0), np.zeros((0, 0)), shown, share), n, n_reserve)
-        scores, embeddings, looked_at = self._look(model, pool, share, for_record)
+        scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
         view = PoolView(scores, looked_at, labels, share)
         if self.hears_answers:
             rows, suspicion = self._suspect(model, pool, labels, share, rows)
@@ -195,7 +197,7 @@ class Learner:
     @property
     def hears_answers(self) -> bool:
         """Whether each question knows the last answer: the strategy wants it, and a detector can learn it at once."""
-        return Need.ANSWERS in self.strategy.needs and self.profile.schedule.detector is not None
+        return hears_answers(self.profile)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -226,15 +228,19 @@ class Learner:
         return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
 
     def _look(
-        self, model: Warm | Fitted, pool: Pool, share: float | None, for_record: bool
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        share: float | None,
+        for_record: bool,
+        seen: tuple[Floats, Floats] | None = None,
     ) -> tuple[Floats, Floats, Floats]:
         """Scores, embeddings, and what takes their place for the strategy; empty where nobody reads them."""
         needs = self.strategy.needs
-        scores: Floats = np.zeros(0)
-        embeddings: Floats = np.zeros((len(pool), 0))
-        if for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.hears_answers):
+        scores, embeddings = seen or (np.zeros(0), np.zeros((len(pool), 0)))
+        if seen is None and (for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.hears_answers)):
             scores = self._scores(model, pool)
-        if for_record or Need.EMBEDDINGS in needs:
+        if seen is None and (for_record or Need.EMBEDDINGS in needs):
             embeddings = self.compute.embed(model.blend, pool)
         if Need.GRADIENTS not in needs:
             return scores, embeddings, embeddings

@@ -1,5 +1,7 @@
 """Querying strategies: which rows are worth asking about."""
 
+from soel.profiles import Profile
+from soel.queries.base import Need
 from soel.registry import Registry
 
 STRATEGIES = Registry(
@@ -19,3 +21,8 @@ STRATEGIES = Registry(
         "k-means-parallel": "soel.queries.k_means_parallel:KMeansParallel",
     },
 )
+
+
+def hears_answers(profile: Profile) -> bool:
+    """Whether each question knows the last answer: the strategy wants it, and a detector can learn it at once."""
+    return Need.ANSWERS in STRATEGIES.get(profile.strategy).needs and profile.schedule.detector is not None

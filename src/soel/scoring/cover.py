@@ -43,7 +43,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     space = find_space(session.engine.load(place.path / drawn.model.folder))
     if space is None:
         return None
-    queried = {draw.item for draw in drawn.asked} | set(session.state.labels)
+    queried = {draw.item for draw in drawn.draws[: len(drawn.asked)]} | set(session.state.labels)
     rows = list(rows_of(place.ids, queried).values())
     points = space(np.asarray(place.pool[rows]))
     pool = max(_farthest(space(block), points) for block in _blocks(place.pool))

@@ -49,8 +49,8 @@ def as_answers(answers: Mapping[str, str]) -> tuple[Answer, ...]:
 class Vote:
     """The newest answer of one annotator about an item, of those not taken back.
 
-    number, at: of its event. first_label: the round that was current at this annotator's first label of the
-    item, None without one. times_aside: how often this annotator skipped it or was unsure.
+    number, at: of its event. first_label: the number of the event of this annotator's first label of the item, None
+    without one. times_aside: how often this annotator skipped it or was unsure.
     """
 
     who: str
@@ -80,7 +80,6 @@ class Decision:
     verdict: Verdict
     number: int
     at: str = ""
-    at_round: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,15 +87,15 @@ class Answered:
     """The answer that holds for an item: the owner's decision, else the majority of the labels.
 
     verdict: 'disagreement' where as many annotators say one as the other.
-    who, number, note: of the newest vote for it. at_round: the round that was current when the item got its
-    first label. times_aside: how often it was skipped or left unsure. votes: oldest first.
+    who, number, note: of the newest vote for it. first_label: the number of the event that gave the item its first
+    label, 0 without one. times_aside: how often it was skipped or left unsure. votes: oldest first.
     """
 
     verdict: Verdict | Literal["disagreement"]
     who: str
     number: int
     note: str = ""
-    at_round: int = 0
+    first_label: int = 0
     times_aside: int = 0
     votes: tuple[Vote, ...] = ()
     decision: Decision | None = None
@@ -130,15 +129,15 @@ def settle(votes: Sequence[Vote], decision: Decision | None) -> Answered | None:
     """The answer that follows from these votes and the owner's decision; None from nothing."""
     ordered = tuple(votes if len(votes) < 2 else sorted(votes, key=lambda vote: vote.number))
     times_aside = sum(vote.times_aside for vote in ordered)
-    rounds = [vote.first_label for vote in ordered if vote.first_label is not None]
+    labels = [vote.first_label for vote in ordered if vote.first_label is not None]
     if decision is not None:
-        first = min([*rounds, decision.at_round])
+        first = min([*labels, decision.number])
         return Answered(decision.verdict, decision.who, decision.number, "", first, times_aside, ordered, decision)
     if not ordered:
         return None
     verdict = majority(ordered)
     newest = [vote for vote in ordered if verdict in (vote.verdict, DISAGREEMENT)][-1]
-    return Answered(verdict, newest.who, newest.number, newest.note, min(rounds, default=0), times_aside, ordered)
+    return Answered(verdict, newest.who, newest.number, newest.note, min(labels, default=0), times_aside, ordered)
 
 
 def majority(votes: Sequence[Vote]) -> Verdict | Literal["disagreement"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from soel.errors import SessionError
@@ -15,7 +15,8 @@ from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, read_estimate
 from soel.types import Estimate, Label, Verdict
 
-ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "round")
+ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "round", "refine")
+SAID = (*ANSWER_KINDS, "undo", "decide")
 _VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
 
 Known = TypeVar("Known")
@@ -53,6 +54,7 @@ class Ledger:
         self._fits: list[Fit] = []
         self._pools: list[PoolRef] = [FIRST]
         self._gone: set[str] = set()
+        self._said = 0  # the number of the last answer, undo or decision
         self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
         self._called, self._at = ("", ""), ""
         self._state: SessionState | None = None
@@ -60,6 +62,7 @@ class Ledger:
         self._steps: dict[str, Callable[[Event], None]] = {
             **dict.fromkeys(ANSWER_KINDS, self._answer),
             "round": self._round,
+            "refine": self._refine,
             "undo": self._undo,
             "lease": self._lease,
             "decide": self._decide,
@@ -75,6 +78,8 @@ class Ledger:
             self.cursor, self._at = event.number, event.at
             if event.kind in ABOUT_ITEMS:
                 self._about_items = event.number
+            if event.kind in SAID:
+                self._said = event.number
 
     def state(self) -> SessionState:
         """A frozen view, which later events leave as it is."""
@@ -97,6 +102,7 @@ class Ledger:
                 frozenset(self._gone),
                 *self._called,
                 self._at,
+                self._said,
             )
         return self._state
 
@@ -110,7 +116,7 @@ class Ledger:
         before = own[-1] if own else None
         first = before.first_label if before else None
         if first is None and verdict.label is not None:
-            first = len(self._rounds)
+            first = event.number
         times_aside = (before.times_aside if before else 0) + (verdict.label is None)
         note = str(event.body.get("note", ""))
         own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside))
@@ -127,7 +133,7 @@ class Ledger:
         item, label = _item_of(event), event.body.get("label")
         decision = None
         if label is not None:
-            decision = Decision(event.who, _label_verdict(event), event.number, event.at, len(self._rounds))
+            decision = Decision(event.who, _label_verdict(event), event.number, event.at)
         self._items.setdefault(item, _Item()).decision = decision
         self._unsettled.add(item)
 
@@ -159,15 +165,30 @@ class Ledger:
 
     def _round(self, event: Event) -> None:
         """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""
-        drawn = read_round(event.body)
+        drawn = replace(read_round(event.body), event=event.number)
         if drawn.number == len(self._rounds) + 1:
             if len(pool_at(self._pools, drawn.after)) == len(self._pools):
                 self._rounds.append(drawn)
         elif not 1 <= drawn.number <= len(self._rounds):
-            raise SessionError(
-                f"Round {drawn.number} is stored after round {len(self._rounds)}: events are missing. "
-                "Restore the session from a copy."
-            )
+            raise _missing("Round", drawn.number, "round", len(self._rounds))
+
+    def _refine(self, event: Event) -> None:
+        """Put what was proposed in the middle of a round before all that nobody has looked at yet.
+
+        It comes too late where the round is over, the pool is another one, or a refine came in that knew as much.
+        """
+        part = replace(read_round(event.body), event=event.number)
+        if not 1 <= part.number <= len(self._rounds):
+            raise _missing("A refine of round", part.number, "round", len(self._rounds))
+        drawn = self._rounds[-1]
+        knows_pool = len(pool_at(self._pools, part.after)) == len(self._pools)
+        if part.number == drawn.number and knows_pool and (part.after or 0) > (drawn.parts[-1].after or 0):
+            kept = {draw.item for draw in drawn.draws if self._was_shown(draw.item, part.at)}
+            self._rounds[-1] = drawn.refined(part, kept)
+
+    def _was_shown(self, item: str, at: str) -> bool:
+        """Whether somebody answered an item, even if it was taken back, or holds a lease on it."""
+        return item in self._items or any(lease.until > at for lease in self._leases.get(item, {}).values())
 
     def _pool(self, event: Event) -> None:
         """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or
@@ -175,10 +196,7 @@ class Ledger:
         """
         change: PoolChange = _read(event, lambda body: read_change(body, event.number, event.who, event.at))
         if change.pool.number > len(self._pools) + 1:
-            raise SessionError(
-                f"Pool {change.pool.number} is stored after pool {len(self._pools)}: events are missing. "
-                "Restore the session from a copy."
-            )
+            raise _missing("Pool", change.pool.number, "pool", len(self._pools))
         is_late = change.pool.number <= len(self._pools) or change.after < self._pools[-1].since
         if is_late or (change.pool.n_displaced and self._about_items > change.after):
             return
@@ -241,6 +259,12 @@ def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:
         return reader(event.body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(event, f"{type(error).__name__}: {error}") from error
+
+
+def _missing(what: str, number: int, before: str, last: int) -> SessionError:
+    return SessionError(
+        f"{what} {number} is stored after {before} {last}: events are missing. Restore the session from a copy."
+    )
 
 
 def _damaged(event: Event, why: str) -> SessionError:

@@ -16,6 +16,7 @@ ANSWER_KINDS = ("label", "skip", "unsure")
 KINDS = (
     "warm-up",
     "round",
+    "refine",
     *ANSWER_KINDS,
     "undo",
     "lease",
@@ -65,6 +66,10 @@ class Store(Protocol):
 class Loop(Protocol):
     """Computes, owns nothing durable. A model is opaque to the session but for what it says here."""
 
+    @property
+    def hears_answers(self) -> bool:
+        """Whether a proposal knows the labels given since the model was made."""
+
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Any:
         """What is known of the pool before the first label."""
 
@@ -80,8 +85,12 @@ class Loop(Protocol):
         last: Rows = ...,
         for_record: bool = False,
         seed: Sequence[int] | None = None,
+        seen: tuple[Floats, Floats] | None = None,
     ) -> Proposal:
-        """`n` rows worth a label, and with `for_record` a reserve and the pool as it was seen."""
+        """`n` rows worth a label, and with `for_record` a reserve and the pool as it was seen.
+
+        seen: scores and embeddings of the pool by this model, where they are known.
+        """
 
     def learn(
         self, warm: Any, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None

@@ -16,6 +16,7 @@ from soel.session.draw import as_draws, find_candidates, label_vector
 from soel.session.files import PoolRecord
 from soel.session.ledger import fold
 from soel.session.ports import Event
+from soel.session.refining import items_held
 from soel.session.rounds import Draw, Round, read_round
 from soel.session.session import Session
 from soel.session.spot_check import STRATEGY, propose_check
@@ -48,16 +49,17 @@ class _Replay:
         self._session, self._engine, self._progress = session, session.engine, progress
         self._loop, self._path, self._events = session.engine.loop, session.folder.path, session.events
         self._models: dict[str, Any] = {}
-        self._records: dict[int, PoolRecord] = {}
+        self._records: dict[str, PoolRecord] = {}  # by the name of the file
         self._warm: dict[int, Any] = {}  # by the number of the pool
 
     def steps(self) -> list[Step]:
-        found, kept = [], self._session.state.rounds
+        found = []
+        kept = {part.event for drawn in self._session.state.rounds for part in drawn.parts}
         for event in self._events:
             if event.kind == "warm-up" and len(self._known_at(event).pools) not in self._warm:
                 found.append(Step(event.number, "warm-up", self._warm_up(event)))
-            elif event.kind == "round" and read_round(event.body) in kept[len(self._records) : len(self._records) + 1]:
-                found.append(Step(event.number, f"round {event.body['round']}", self._round(event)))
+            elif event.kind in ("round", "refine") and event.number in kept:
+                found.append(Step(event.number, _name(event), self._round(event)))
             elif event.kind == "estimate":
                 found.append(Step(event.number, "estimate", self._estimate(event)))
             elif event.kind == "fit":
@@ -80,9 +82,12 @@ class _Replay:
             fresh = find_candidates(state, place.ids).fresh
             proposal = propose_check(scores, embeddings, model.threshold, fresh, n, stored.seed)
         else:
-            proposal = propose(place, self._loop, model, pool, state, n, stored.seed)
-        self._records[stored.number] = PoolRecord(proposal.scores, proposal.embeddings)
-        return _compare_draws(stored.draws, as_draws(proposal, place.ids))
+            held = items_held(state, stored.at) if stored.at else ()
+            seen = self._records.get(stored.record) if stored.at else None
+            proposal = propose(place, self._loop, model, pool, state, n, stored.seed, held, seen)
+        record = PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32))  # as it is written
+        self._records.setdefault(stored.record, record)
+        return _compare_draws(stored.proposed, as_draws(proposal, place.ids))
 
     def _estimate(self, event: Event) -> str:
         again = estimate_body(self._loop.estimate(self._evidence_at(event)))
@@ -122,7 +127,7 @@ class _Replay:
         )
 
     def _record_of(self, drawn: Round) -> PoolRecord:
-        return self._records[drawn.number]
+        return self._records[drawn.record]
 
     def _compare_model(self, event: Event, model: Any) -> str:
         self._models[event.body["folder"]] = model
@@ -156,6 +161,10 @@ class _Replay:
 def _as_text(value: Any) -> str:
     """A number or record as a model's file holds it."""
     return json.dumps(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value, sort_keys=True)
+
+
+def _name(event: Event) -> str:
+    return f"round {event.body['round']}" if event.kind == "round" else f"refine of round {event.body['round']}"
 
 
 def _compare_draws(stored: Sequence[Draw], again: Sequence[Draw]) -> str:

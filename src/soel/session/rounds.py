@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,11 @@ class Round:
     """The items to ask in order, the reserve that replaces skipped ones, and how they came about.
 
     record: the file with the pool's scores and embeddings, digest its SHA-256. after: the number of the last event
-    that was known when it was drawn; None in sessions of older releases, which did not say.
+    that was known when it was drawn; None in sessions of older releases, which did not say. event: its own number.
+
+    A refine is a round of the same number: what the strategy proposes in the middle of it, knowing more answers.
+    at: when it looked who holds a lease, empty for a round. refines: those that came in time, oldest first.
+    order: all items after them, in the order in which they may be shown; empty before the first.
     """
 
     number: int
@@ -45,11 +49,33 @@ class Round:
     record: str
     digest: str
     after: int | None = None
+    at: str = ""
+    event: int = 0
+    refines: tuple[Round, ...] = ()
+    order: tuple[Draw, ...] = ()
 
     @property
     def draws(self) -> tuple[Draw, ...]:
         """All items in the order in which they may be shown."""
+        return self.order or self.proposed
+
+    @property
+    def proposed(self) -> tuple[Draw, ...]:
+        """The items that were drawn here, by the strategy and the model of this part."""
         return self.asked + self.reserve
+
+    @property
+    def parts(self) -> tuple[Round, ...]:
+        """The round as it was drawn, and its refines."""
+        return (self, *self.refines)
+
+    def refined(self, part: Round, kept: Container[str]) -> Round:
+        """The round after a refine: no item leaves it. First come those kept, then the new ones, then all others."""
+        first = [draw for draw in self.draws if draw.item in kept]
+        new = [draw for draw in part.proposed if draw.item not in kept]
+        placed = {draw.item for draw in (*first, *new)}
+        rest = [draw for draw in self.draws if draw.item not in placed]
+        return replace(self, refines=(*self.refines, part), order=(*first, *new, *rest))
 
     @cached_property
     def items(self) -> frozenset[str]:
@@ -57,7 +83,8 @@ class Round:
         return frozenset(draw.item for draw in self.draws)
 
     def body(self) -> dict[str, Any]:
-        """The round as plain JSON."""
+        """The round, or the refine, as plain JSON."""
+        when = {"at": self.at} if self.at else {}
         return {
             "round": self.number,
             "asked": [vars(draw) for draw in self.asked],
@@ -69,6 +96,7 @@ class Round:
             "record": self.record,
             "sha256": self.digest,
             "after": self.after,
+            **when,
         }
 
 
@@ -86,6 +114,7 @@ def read_round(body: Mapping[str, Any]) -> Round:
             record=str(body["record"]),
             digest=str(body["sha256"]),
             after=None if body.get("after") is None else int(body["after"]),
+            at=str(body.get("at", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise SessionError(

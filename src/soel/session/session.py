@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from soel.errors import ModelFileError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.quality import Quality
+from soel.queries import hears_answers
 from soel.session.agreement import Agreement, measure_agreement
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
+from soel.session.leases import as_text
 from soel.session.ports import Engine, Event, Learnt, Store
+from soel.session.refining import AHEAD, can_refine, find_record, items_held
 from soel.session.results import AskResult, FitResult, ScoreResult, Status, ranked
 from soel.session.rounds import ModelRef, Round
 from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
@@ -44,6 +48,7 @@ class Session(Labelling):
         self._make_engine = make_engine
         self._n_pools = 0
         self._landscape: Landscape | None = None
+        self._seen: tuple[str, Any, PoolRecord] | None = None  # of the last refine: record's name, model, record
 
     @property
     def state(self) -> SessionState:
@@ -69,6 +74,26 @@ class Session(Labelling):
             self._store.append([Event("round", SELF, body=self._draw(state, size, progress).body())])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
+
+    def refine(self, progress: Progress | None = None, now: datetime | None = None) -> AskResult | None:
+        """Put better questions before those of the open round that nobody looks at, knowing the answers given since.
+
+        None where nothing changes: nothing was said since, or the strategy does not listen within a round.
+        """
+        state = self.state
+        if not self.hears_answers or not can_refine(state):
+            return None
+        part = self._draw_more(state, as_text(now or datetime.now(UTC)), progress)
+        if part is None:
+            return None
+        self._store.append([Event("refine", SELF, body=part.body())])
+        state = self.state
+        return AskResult(len(state.rounds), state.open, False)
+
+    @cached_property
+    def hears_answers(self) -> bool:
+        """Whether a question can know the last answer: what the session's strategy and detector allow."""
+        return hears_answers(Profile.from_json(self.config.settings, self._place.pool.shape[1]))
 
     def spot_check(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open items of a spot check; where nothing is open, one of `n` is drawn from what was not asked."""
@@ -174,7 +199,7 @@ class Session(Labelling):
         """Why this item was asked about: its distance, its score and its neighbours when it was drawn."""
         self._check_items([item])
         state = self.state
-        drawn = next((each for each in reversed(state.rounds) if item in each.items), None)
+        drawn = state.part_of(item) or state.newest_part(item)
         if drawn is None:
             raise SessionError(f"Item {item!r} was never drawn, so there is nothing to explain; ask first.")
         kept = self._landscape
@@ -213,6 +238,34 @@ class Session(Labelling):
         proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n)
         return self._keep(place, state, n, ref, proposal, settings["strategy"], settings["strategy_options"])
 
+    def _draw_more(self, state: SessionState, at: str, progress: Progress | None) -> Round | None:
+        """A refine of the round that is open; None where it would show the same items in the same order."""
+        held = items_held(state, at)
+        free = [item for item in state.open if item not in held and item not in state.answers]
+        if not free:
+            return None
+        settings, n = self.config.settings, min(AHEAD, len(free))
+        ref, model, seen = self._look_again(state, progress)
+        place = self.folder_with(state.pools)
+        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n, held=held, seen=seen)
+        if [place.ids[row] for row in proposal.rows[:n]] == free[:n]:
+            return None
+        strategy, options = settings["strategy"], settings["strategy_options"]
+        assert state.round is not None  # or nothing would be open
+        part = self._keep(place, state, n, ref, proposal, strategy, options, state.round)
+        self._seen = (part.record, model, PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32)))
+        return replace(part, at=at)
+
+    def _look_again(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any, PoolRecord | None]:
+        """The newest model, and what it saw of the pool where a part of the round has kept that."""
+        assert state.round is not None
+        known = find_record(state, state.round)
+        if known is None:
+            return *self._newest(state, progress), None
+        if self._seen is None or self._seen[0] != known.record:
+            self._seen = (known.record, self._newest(state, progress)[1], self.record(known, state))
+        return known.model, *self._seen[1:]
+
     def _draw_check(self, state: SessionState, n: int) -> Round:
         ref, model = self.fitted()
         place = self.folder_with(state.pools)
@@ -231,10 +284,16 @@ class Session(Labelling):
         proposal: Proposal,
         strategy: str,
         options: Mapping[str, Any],
+        refines: Round | None = None,
     ) -> Round:
-        """The round of a proposal, with the pool as it was seen on disk."""
-        number, draws = len(state.rounds) + 1, as_draws(proposal, place.ids)
-        name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
+        """The round of a proposal, or a refine of one, with the pool as it was seen on disk."""
+        draws = as_draws(proposal, place.ids)
+        number = len(state.rounds) + 1 if refines is None else refines.number
+        known = None if refines is None else find_record(state, refines)
+        if known is not None:
+            name, digest = known.record, known.digest
+        else:
+            name, digest = save_record(place.rounds, number, PoolRecord(proposal.scores, proposal.embeddings))
         after = state.last_event
         return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
 

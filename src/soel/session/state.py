@@ -48,6 +48,7 @@ class SessionState:
     answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
     name, description: what the owner calls the session. last_at: when the newest event happened.
+    last_said: the number of the newest answer, undo or decision.
     """
 
     budget: int
@@ -66,6 +67,7 @@ class SessionState:
     name: str = ""
     description: str = ""
     last_at: str = field(default="", compare=False)
+    last_said: int = field(default=0, compare=False)
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -150,10 +152,25 @@ class SessionState:
 
         0 for an item without a label, or labelled without having been drawn.
         """
-        if item not in self.labels:
-            return 0
-        until = self.answers[item].at_round
-        return max((r.number for r in self.rounds[:until] if item in r.items), default=0)
+        part = self.part_of(item)
+        return 0 if part is None else part.number
+
+    def part_of(self, item: str) -> Round | None:
+        """The part of a round that a label answers: the newest round or refine, at the time, that drew the item."""
+        return self._parts_answered.get(item)
+
+    def newest_part(self, item: str) -> Round | None:
+        """The newest round or refine that drew an item."""
+        parts = (part for drawn in reversed(self.rounds) for part in reversed(drawn.parts))
+        return next((part for part in parts if any(draw.item == item for draw in part.proposed)), None)
+
+    @cached_property
+    def _parts_answered(self) -> dict[str, Round]:
+        labels, found = self.labels, dict[str, Round]()
+        for part in (part for drawn in self.rounds for part in drawn.parts):
+            here = (draw.item for draw in part.proposed if draw.item in labels)
+            found |= {item: part for item in here if part.event < self.answers[item].first_label}
+        return found
 
     @cached_property
     def labels_digest(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from soel.session.folder import SessionFolder
 from soel.session.ports import Loop
 from soel.session.rounds import Round
 from soel.session.state import SessionState
-from soel.types import Evidence, Pool, Proposal
+from soel.types import Evidence, Pool, Proposal, Rows
+
+NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
 def propose(
@@ -24,9 +26,15 @@ def propose(
     state: SessionState,
     n: int,
     seed: Sequence[int] | None = None,
+    held: Collection[str] = (),
+    seen: PoolRecord | None = None,
 ) -> Proposal:
-    """The next round's rows with their reserve, and the pool as the model sees it. seed: of a repeated round."""
+    """The next round's rows with their reserve, and the pool as the model sees it. seed: of a repeated round.
+
+    held: items that somebody is looking at, for a refine. seen: what the same model saw of the pool before.
+    """
     candidates = find_candidates(state, place.ids)
+    looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64) if held else NO_ROWS
     share = None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5))
     return loop.propose(
         model,
@@ -34,27 +42,41 @@ def propose(
         label_vector(state, place.ids),
         n,
         share=share,
-        aside=candidates.aside,
+        aside=np.concatenate([candidates.aside, looked_at]),
         last=candidates.returning,
         for_record=True,
         seed=seed,
+        seen=None if seen is None else (seen.scores, seen.embeddings),
     )
 
 
 def gather_evidence(
     state: SessionState, ids_of: Callable[[Round], Sequence[str]], record_of: Callable[[Round], PoolRecord]
 ) -> list[Evidence]:
-    """The labels of each round that has any, with the pool as that round's model saw it."""
+    """The labels of each round that has any, with the pool as that round's model saw it.
+
+    Refines by the model of their round saw the pool as it did, so their labels are evidence of one kind.
+    """
     labels, evidence = state.labels, []
     looked_at: Sequence[str] = ()
     row_of = dict[str, int]()
-    for drawn in state.rounds:
-        answered = [each for each in drawn.draws if state.round_of(each.item) == drawn.number]
-        if answered:
-            record, ids = record_of(drawn), ids_of(drawn)
-            if ids is not looked_at:
-                looked_at, row_of = ids, rows_of(ids, labels)
-            rows = np.array([row_of[each.item] for each in answered], np.int64)
-            codes = np.array([labels[each.item] for each in answered], np.int8)
-            evidence.append(Evidence(record.scores, record.embeddings, rows, codes))
+    for part, answered in _answered_parts(state):
+        record, ids = record_of(part), ids_of(part)
+        if ids is not looked_at:
+            looked_at, row_of = ids, rows_of(ids, labels)
+        rows = np.array([row_of[item] for item in answered], np.int64)
+        codes = np.array([labels[item] for item in answered], np.int8)
+        evidence.append(Evidence(record.scores, record.embeddings, rows, codes))
     return evidence
+
+
+def _answered_parts(state: SessionState) -> list[tuple[Round, list[str]]]:
+    """What was labelled of each round, by the record that it was drawn with: its first part, and the items."""
+    found = list[tuple[Round, list[str]]]()
+    for drawn in state.rounds:
+        by_record: dict[str, tuple[Round, list[str]]] = {}
+        for part in drawn.parts:
+            answered = [each.item for each in part.proposed if state.part_of(each.item) is part]
+            by_record.setdefault(part.record, (part, []))[1].extend(answered)
+        found += [group for group in by_record.values() if group[1]]
+    return found

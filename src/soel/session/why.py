@@ -42,7 +42,7 @@ class Landscape:
     """
 
     def __init__(self, drawn: Round, state: SessionState, ids: Sequence[str], record: PoolRecord) -> None:
-        self._key = (drawn.number, state.labels_digest)
+        self._key = (drawn.event, state.labels_digest)
         self._drawn, self._ids, self._scores = drawn, ids, record.scores
         self._row_of = {item: row for row, item in enumerate(ids)}
         self._space = Space(record.embeddings)
@@ -52,12 +52,12 @@ class Landscape:
 
     def is_of(self, drawn: Round, state: SessionState) -> bool:
         """Whether it still holds."""
-        return self._key == (drawn.number, state.labels_digest)
+        return self._key == (drawn.event, state.labels_digest)
 
     def explain(self, item: str) -> Why:
         """The facts about one item of the round."""
         row = self._row_of[item]
-        draw = next(each for each in self._drawn.draws if each.item == item)
+        draw = next(each for each in self._drawn.proposed if each.item == item)
         away = self._space.distances(row)
         n_near = int((away <= self._to_others(row)).sum())
         others = [other for other in self._labelled if other != row]

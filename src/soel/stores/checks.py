@@ -84,7 +84,8 @@ def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Finding
 
 
 def _rounds(place: SessionFolder, state: SessionState) -> Iterator[Finding]:
-    for drawn in state.rounds:
+    records = {part.record: part for drawn in state.rounds for part in reversed(drawn.parts)}
+    for drawn in sorted(records.values(), key=lambda part: part.event):
         is_whole = _is_same(place.rounds / drawn.record, drawn.digest)
         means = (
             "" if is_whole else f"Labels of round {drawn.number} cannot be learnt from, its questions not explained."
