@@ -27,7 +27,7 @@ def drawn(number: int, asked: Sequence[str], reserve: Sequence[str] = ()) -> Eve
 def refined(number: int, items: Sequence[str], knew: int, minute: int = 30, record: str = "r.npz") -> Event:
     """A refine of this round that knew so many events, and looked at leases in this minute."""
     at = f"2024-01-01T00:{minute:02d}:00+00:00"
-    return Event("refine", "soel", body=drawn(number, items).body | {"after": knew, "at": at, "record": record})
+    return Event("refine", "soel", body={**drawn(number, items).body, "after": knew, "at": at, "record": record})
 
 
 def said(item: str, verdict: str, who: str = "expert") -> Event:
@@ -199,7 +199,7 @@ def test_a_refine_puts_its_items_before_those_that_nobody_looks_at() -> None:
 def test_what_was_answered_or_is_looked_at_stays_where_it_is() -> None:
     told = [ROUND, said("a", "anomaly"), leased("c", "other", 0)]
     assert after(*told, refined(1, "hi", 2)).open == ("c", "h"), "it came in after the refine had looked"
-    late = leased("c", "other", 0).body | {"until": "2024-01-01T00:20:00+00:00"}
+    late = {**leased("c", "other", 0).body, "until": "2024-01-01T00:20:00+00:00"}
     assert after(*told[:2], Event("lease", "other", "c", late), refined(1, "hi", 2)).open == ("h", "i")
     taken_back = [ROUND, said("b", "anomaly"), said("c", "normal"), UNDO]
     assert after(*taken_back, refined(1, "hi", 4)).open == ("c", "h"), "who takes an answer back is asked again"
