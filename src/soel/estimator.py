@@ -186,7 +186,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Read a detector back: from a folder that `save` wrote, or the last fit of a labelling session by its folder.
 
         One trained with your own backbone needs it again. A session's detector takes rows with the columns that the
-        session learnt from, without its id and label columns; one on pictures takes their features.
+        session learnt from, without its id and label columns; one on pictures takes their features, and where it looks
+        at places (`--patches`) its pictures are scored by `soel score` alone.
         """
         from soel.api.sessions import find_model  # here: what learns in memory needs no store
 
