@@ -13,7 +13,8 @@ from tests.faults.judge import Known, Line, judge, read_known
 from tests.faults.work import use_fake_engine, work, write_table
 
 Worked = tuple[Path, Path, list[Line]]
-SAMPLE = (2, 40, 95, 150, 175, 230, 280)  # in the table's copy, the database, a round's record, a model, an export
+# in the table's copy, the database, a round's record, a model, a pool, the event that names it, an export
+SAMPLE = (2, 40, 95, 150, 175, 260, 294, 330, 370)
 
 
 @pytest.fixture
