@@ -159,7 +159,7 @@ def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatc
 
     gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
     for sign in (1, -1):
-        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(trust.BELIEF + sign * trust.SLOPE * gain))))
+        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(10 * trust.BELIEF + sign * trust.SLOPE * gain))))
 
 
 def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> None:

@@ -10,8 +10,8 @@ from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 FOLDS = 5
 MOST_ROWS = 400  # of the context, to be read once for each fold
-# Chosen on 118 tables (docs/detection.md): labels are believed unless those withheld speak against them.
-BELIEF, SLOPE = 2.5, 0.5  # in log odds: before anything is withheld, and for each unit of log likelihood
+# Chosen on 118 tables (docs/pretraining.md): labels are believed unless those withheld speak against them.
+BELIEF, SLOPE = 0.25, 0.5  # in log odds: for each label before any is withheld, and for each unit of log likelihood
 MIDDLE = 1.3  # the score, in deviations, that is as likely an anomaly's as a normal row's
 
 
@@ -31,7 +31,7 @@ def trust_in_labels(rows: Context, labels: Labels) -> float:
         by_others[fold::FOLDS] = _foretold(rows, others)[withheld]
     without = _foretold(rows, np.full_like(labels, UNLABELLED))[known]
     gain = _likelihood(by_others, labels[known]) - _likelihood(without, labels[known])
-    return float(1 / (1 + np.exp(-(BELIEF + SLOPE * gain))))
+    return float(1 / (1 + np.exp(-(BELIEF * len(known) + SLOPE * gain))))
 
 
 def _foretold(rows: Context, labels: Labels) -> Floats:
