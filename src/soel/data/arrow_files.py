@@ -12,7 +12,7 @@ from soel.data.csv_cells import sniff_separator
 from soel.data.faults import FAULTS, reason
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import DEFAULT, ReadOptions
-from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack
+from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack, unpacking
 from soel.errors import DataError, SchemaError
 
 _SAMPLE_BYTES = 1 << 20
@@ -23,13 +23,12 @@ def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
 
     Comma, semicolon or tab separate cells. Empty cells and the usual spellings of NA and null are missing.
     """
-    content = unpack(path, options.max_unpacked) if is_packed(path) else None
-    start = _start(path) if content is None else content[:_SAMPLE_BYTES]
+    start = _start(path, options.max_unpacked)
     if options.encoding:
         encoding = check_encoding(options.encoding)
     else:
         encoding = guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES)
-    table, separator, encoding = _read_text(path, content, start, encoding, guessed=not options.encoding)
+    table, separator, encoding = _read_text(path, options, start, encoding, guessed=not options.encoding)
     return table, Layout("csv", encoding, separator, notes_on(encoding, options))
 
 
@@ -40,34 +39,37 @@ def notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:
     return (f"The text is read as {encoding}; --encoding says otherwise.",)
 
 
-def _read_text(path: Path, content: bytes | None, start: bytes, encoding: str, guessed: bool) -> tuple[Any, str, str]:
+def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, guessed: bool) -> tuple[Any, str, str]:
     try:
         header = first_lines(path.name, start, encoding)
         separator = sniff_separator(header)
         names = header_names(path.name, header, separator)
         check_header(path.name, names, header)
-        return _as_text(path, content, encoding, separator, names), separator, encoding
+        return _as_text(path, options.max_unpacked, encoding, separator, names), separator, encoding
     except DataError:
         raise
     except FAULTS as error:  # Arrow's own errors are ValueErrors
         if "UTF8" in str(error) and guessed and encoding == "utf-8":
-            whole = path.read_bytes() if content is None else content
-            return _read_text(path, content, start, guess_encoding(path.name, whole, whole=True), guessed=False)
+            whole = unpack(path, options.max_unpacked) if is_packed(path) else path.read_bytes()
+            return _read_text(path, options, start, guess_encoding(path.name, whole, whole=True), guessed=False)
         raise not_a_table(path.name, error, "Save it as CSV UTF-8 with one row per item") from error
 
 
-def _as_text(path: Path, content: bytes | None, encoding: str, separator: str, names: list[str]) -> Any:
+def _as_text(path: Path, limit: int, encoding: str, separator: str, names: list[str]) -> Any:
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
     width = sum(map(len, names)) + 8 * len(names)
     read = csv.ReadOptions(
         block_size=min(max(1 << 20, 256 * width), 1 << 26), encoding=encoding.replace("utf-8", "utf8")
     )
     parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    return csv.read_csv(path if content is None else arrow.BufferReader(content), read, parse, text_cells(names))
+    if not is_packed(path):
+        return csv.read_csv(path, read, parse, text_cells(names))
+    with unpacking(path, limit) as file:
+        return csv.read_csv(arrow.PythonFile(file, "r"), read, parse, text_cells(names))
 
 
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _start(path: Path, limit: int) -> bytes:
+    with unpacking(path, limit) if is_packed(path) else path.open("rb") as file:
         return file.read(_SAMPLE_BYTES)
 
 
@@ -115,7 +117,7 @@ def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layou
 
 def csv_names(path: Path) -> list[str]:
     """The column names in the head of a CSV file."""
-    start = _start(path)
+    start = _start(path, DEFAULT.max_unpacked)
     header = first_lines(path.name, start, guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES))
     return header_names(path.name, header, sniff_separator(header))
 

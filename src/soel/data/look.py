@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,20 @@ def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptio
 def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:
     """The reading of these columns with repeated rows and columns, and with what gives the labels away."""
     reading, values = decide(raw.cells, options, raw.layout, raw.named)
-    digests = {each.name: _digest(each, raw.cells, values) for each in reading.columns if each.kind not in SILENT}
-    twins = _twins(digests)
-    known = _known_labels(labels, raw.n_rows)
-    leaks = {name for name, digest in digests.items() if _leaks(digest, values.get(name), known)}
-    found = [_with(each, twins.get(each.name), each.name in leaks) for each in reading.columns]
-    return replace(reading, columns=tuple(found), n_duplicates=_n_repeated(digests.values(), raw.n_rows))
+    known, rows = _known_labels(labels, raw.n_rows), np.zeros(raw.n_rows, np.uint64)
+    first: dict[bytes, str] = {}
+    found = []
+    for each in reading.columns:
+        if each.kind in SILENT:
+            found.append(each)
+            continue
+        digest = _digest(each, raw.cells, values)  # one at a time: all of them would be a second table
+        same_as = first.setdefault(blake2b(digest, digest_size=16).digest(), each.name)
+        is_twin = same_as != each.name and bool((digest != digest[0]).any())
+        found.append(_with(each, same_as if is_twin else None, _leaks(digest, values.get(each.name), known)))
+        rows = _mix(rows, digest)
+    n_repeated = _n_repeated(rows) if first else 0
+    return replace(reading, columns=tuple(found), n_duplicates=n_repeated)
 
 
 def _with(reading: Reading, twin: str | None, leaks: bool) -> Reading:
@@ -83,33 +92,15 @@ def _numbered(column: Column) -> NDArray[np.uint64]:
     return np.ascontiguousarray(column).view(np.uint64)
 
 
-def _combined(digests: Any) -> NDArray[np.uint64]:
-    total: Any = np.uint64(0)
-    for digest in digests:
-        mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
-        total = (total ^ (total >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
-    return np.asarray(total)
+def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers of rows (N,) with those of one more column mixed in."""
+    mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
+    return (rows ^ (rows >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
 
 
-def _n_repeated(digests: Any, n_rows: int) -> int:
-    digests = list(digests)
-    if not digests:
-        return 0
-    ordered = np.sort(_combined(digests))
+def _n_repeated(rows: NDArray[np.uint64]) -> int:
+    ordered = np.sort(rows)
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
-
-
-def _twins(digests: Mapping[str, NDArray[np.uint64]]) -> dict[str, str]:
-    """Columns that repeat an earlier one, with its name."""
-    first: dict[int, str] = {}
-    twins = {}
-    for name, digest in digests.items():
-        key = hash(digest.tobytes())
-        if key in first and np.array_equal(digests[first[key]], digest):
-            twins[name] = first[key]
-        else:
-            first.setdefault(key, name)
-    return {name: twin for name, twin in twins.items() if (digests[name] != digests[name][0]).any()}
 
 
 def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -36,16 +37,43 @@ def is_packed(path: Path) -> bool:
 
 def unpack(path: Path, limit: int) -> bytes:
     """The content of a packed file; one that would grow beyond the limit is refused before it does."""
-    content = bytearray()
-    with _refusing(path.name), _opened(path) as file:
-        while chunk := file.read(_CHUNK):
-            content += chunk
-            if len(content) > limit:
-                raise DataError(
-                    f"{path.name} has more than {limit:,} bytes when it is unpacked. Unpack it yourself, or raise the "
-                    "limit with --max-unpacked."
-                )
-    return bytes(content)
+    with unpacking(path, limit) as file:
+        return b"".join(iter(lambda: file.read(_CHUNK), b""))
+
+
+@contextmanager
+def unpacking(path: Path, limit: int) -> Iterator[Unpacking]:
+    """A packed file, to be read piece by piece as if it were not packed."""
+    with _refusing(path.name):
+        opened = _opened(path)
+        file = opened.__enter__()
+    try:
+        yield Unpacking(file, path.name, limit)
+    finally:
+        opened.__exit__(None, None, None)
+
+
+class Unpacking(io.RawIOBase):
+    """The bytes of a packed file; whoever reads beyond the limit is refused."""
+
+    def __init__(self, file: IO[bytes], name: str, limit: int) -> None:
+        self._file, self._name, self._limit, self._n_read = file, name, limit, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        with _refusing(self._name):
+            content = bytes(self._file.read(size))
+        self._n_read += len(content)
+        if self._n_read > self._limit:
+            raise DataError(
+                f"{self._name} has more than {self._limit:,} bytes when it is unpacked. Unpack it yourself, or raise "
+                "the limit with --max-unpacked."
+            )
+        return content
 
 
 def guess_encoding(name: str, content: bytes, whole: bool) -> str:

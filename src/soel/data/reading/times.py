@@ -58,6 +58,9 @@ DURATIONS = {"days and clock": _DAYS_AND_CLOCK, "units": _WORDS, "iso duration":
 _FIRST_COMPACT, _LAST_COMPACT = 1900_01_01, 2100_12_31
 
 
+BLOCK_CELLS = 1 << 16  # parsed at a time: the parts of a time take many times the room of its text
+
+
 @dataclass(frozen=True)
 class FoundTimes:
     """A layout of times with what is doubtful about it, and the times (N,)."""
@@ -91,6 +94,16 @@ def find_duration(texts: Any) -> Form | None:
 
 def parse_times(texts: Any, form: Form) -> Times | None:
     """Tidy Arrow strings as datetime64[us] in UTC, NaT for null; None where one does not fit."""
+    blocks = []
+    for start in range(0, max(len(texts), 1), BLOCK_CELLS):
+        block = _parse_block(texts.slice(start, BLOCK_CELLS), form)
+        if block is None:
+            return None
+        blocks.append(block)
+    return np.concatenate(blocks)
+
+
+def _parse_block(texts: Any, form: Form) -> Times | None:
     import pyarrow.compute as pc
 
     if form.layout == COMPACT:
