@@ -19,6 +19,7 @@ import pytest
 
 from soel.data.reading.options import ReadOptions
 from soel.data.tables import copy_as_parquet, read_table
+from soel.data.text_files import Unpacking
 from soel.errors import DataError
 
 TABLE = pd.DataFrame(
@@ -190,3 +191,30 @@ def test_twenty_thousand_columns_take_time_that_grows_with_them(tmp_path: Path) 
         assert len(read_table(tmp_path / "t.csv").frame.columns) == width
         seconds.append(time.process_time() - began)
     assert seconds[1] < 20 * seconds[0]  # eight times as many columns; a square would be 64 times
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst", ".zip"])
+def test_packed_text_is_read_piece_by_piece(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "\n".join(["a,b", *(f"{row},{row % 7}.5" for row in range(200_000))]).encode()
+    path = tmp_path / f"t.csv{suffix}"
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("t.csv", content)
+    else:
+        packed = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": _zstd}
+        path.write_bytes(packed[suffix](content))
+    sizes, read = [], Unpacking.read
+
+    def note(file: Unpacking, size: int = -1) -> bytes:
+        sizes.append(size)
+        return read(file, size)
+
+    monkeypatch.setattr(Unpacking, "read", note)
+    assert len(read_table(path).ids) == 200_000
+    assert min(sizes) > 0, "nobody asked for all of it at once"
+    assert max(sizes) < len(content)
+
+
+def _zstd(content: bytes) -> bytes:
+    packed: bytes = pa.compress(content, "zstd", asbytes=True)
+    return packed

@@ -58,7 +58,7 @@ def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> Tab
             found.append(each)
             continue
         digest = _digest(each, raw.cells, values)  # one at a time: all of them would be a second table
-        same_as = first.setdefault(blake2b(digest, digest_size=16).digest(), each.name)
+        same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), each.name)
         is_twin = same_as != each.name and bool((digest != digest[0]).any())
         found.append(_with(each, same_as if is_twin else None, _leaks(digest, values.get(each.name), known)))
         rows = _mix(rows, digest)
