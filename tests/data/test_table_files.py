@@ -201,6 +201,7 @@ def test_packed_text_is_read_piece_by_piece(tmp_path: Path, suffix: str, monkeyp
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("t.csv", content)
     else:
+        packed: dict[str, Callable[[bytes], bytes]]
         packed = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": _zstd}
         path.write_bytes(packed[suffix](content))
     sizes, read = [], Unpacking.read
