@@ -57,8 +57,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     contamination : float, str or None
         A share you know, in (0, 0.5]; an estimator by name ('kriging', 'kde', 'cover'); None for the profile's.
     threshold : str
-        'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50' or
-        'false-alarms=0.01'.
+        'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50',
+        'false-alarms=0.01', 'fdr=0.1' or 'cost=10:1' (of a miss and a false alarm).
     kind : 'auto', 'table', 'vectors' or 'pictures'
         What the rows are: columns that mean something each, features of a network, or pixels; 'auto' looks at them.
     columns : ReadOptions, dict or None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soel.errors import ConfigError
-from soel.metrics.threshold import KINDS, ThresholdRule, parse_threshold
+from soel.metrics.threshold import KINDS, NEVER, ThresholdRule, parse_threshold
 from soel.types import Floats
 
 SCORES = np.array([4.0, 3.0, 2.0, 1.0])
@@ -45,20 +45,47 @@ def test_the_cut_lies_halfway_to_the_next_score() -> None:
     assert parse_threshold("alarms=0").cut(np.array([1.0, 9.0, 5.0]), 0.1, SURE[:3]) == 9
 
 
-def test_false_alarm_rule_counts_expected_normals() -> None:
-    # Normals by score: 0, 0.5, 0.5, 1: two in all. A quarter of them is one half: the two highest.
-    probabilities = np.array([1.0, 0.5, 0.5, 0.0])
-    assert parse_threshold("false-alarms=0.25").cut(SCORES, 0.5, probabilities) == 2.5
-    assert parse_threshold("false-alarms=0").cut(SCORES, 0.5, probabilities) == 3.5
-    assert alarms("false-alarms=0.49", probabilities=probabilities) == [4, 3]
-    assert alarms("false-alarms=0.5", probabilities=probabilities) == [4, 3, 2]
-    assert alarms("false-alarms=1", probabilities=probabilities) == [4, 3, 2, 1]
+def test_false_alarms_are_counted_in_the_reference() -> None:
+    # Nine normal rows: a tenth allows none of them as high (1 / 10), two tenths one.
+    reference = np.arange(9.0)
+    assert parse_threshold("false-alarms=0.1").cut(SCORES, 0.5, SURE, reference) == 8.0
+    assert parse_threshold("false-alarms=0.2").cut(SCORES, 0.5, SURE, reference) == 7.0
+    assert parse_threshold("false-alarms=0.09").cut(SCORES, 0.5, SURE, reference) == NEVER  # nine rows cannot tell
+    assert parse_threshold("false-alarms=1").cut(SCORES, 0.5, SURE, reference) < 0
 
 
-def test_the_false_alarm_rule_goes_by_score_however_rows_lie() -> None:
+def test_without_a_reference_the_pool_is_its_own() -> None:
+    assert alarms("false-alarms=0.4") == [4]
+    assert alarms("false-alarms=0.6") == [4, 3]
+    assert alarms("false-alarms=0") == []
+    assert alarms("false-alarms=1") == [4, 3, 2, 1]
+
+
+def test_a_list_with_few_false_ones_by_the_probability() -> None:
+    # False among the first 1, 2, 3, 4: 0, 0.1, 0.2 and 0.4 of them.
+    probabilities = np.array([1.0, 0.8, 0.6, 0.0])
+    assert alarms("fdr=0.05", probabilities=probabilities) == [4]
+    assert alarms("fdr=0.1", probabilities=probabilities) == [4, 3]
+    assert alarms("fdr=0.3", probabilities=probabilities) == [4, 3, 2]
+    assert alarms("fdr=0.5", probabilities=probabilities) == [4, 3, 2, 1]
+    assert alarms("fdr=0", probabilities=np.full(4, 0.5)) == []
     order = np.array([2, 0, 3, 1])
-    probabilities = np.array([1.0, 0.5, 0.5, 0.0])
-    assert parse_threshold("false-alarms=0.25").cut(SCORES[order], 0.5, probabilities[order]) == 2.5
+    assert parse_threshold("fdr=0.1").cut(SCORES[order], 0.5, probabilities[order]) == 2.5
+
+
+def test_costs_are_weighed_by_the_probability() -> None:
+    # A miss is worth three false alarms: an alarm pays from a probability of a quarter.
+    probabilities = np.array([0.9, 0.3, 0.2, 0.0])
+    assert alarms("cost=3:1", probabilities=probabilities) == [4, 3]
+    assert alarms("cost=30:10", probabilities=probabilities) == [4, 3]
+    assert alarms("cost=1:1", probabilities=probabilities) == [4]
+    assert alarms("cost=1:99", probabilities=probabilities) == []
+
+
+@pytest.mark.parametrize("text", ["cost=3", "cost=0:1", "cost=1:-1", "cost=a:b", "cost=inf:1", "cost=:"])
+def test_costs_are_two_positive_numbers(text: str) -> None:
+    with pytest.raises(ConfigError, match="two positive costs"):
+        parse_threshold(text)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30, unique=True), st.integers(0, 40))
@@ -70,7 +97,8 @@ def test_distinct_scores_give_the_alarms_asked_for(scores: list[float], n: int) 
 
 
 @pytest.mark.parametrize(
-    "text", ["contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "share=0", "share=1"]
+    "text",
+    ["contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "share=0", "share=1", "fdr=0.1", "cost=2.5:1"],
 )
 def test_rules_read_back_as_written(text: str) -> None:
     assert str(parse_threshold(text)) == text

@@ -18,10 +18,9 @@ def test_p_values_by_hand(score: float, p: float) -> None:
     assert p_values(np.array([score]), REFERENCE)[0] == pytest.approx(p)
 
 
-def test_a_trimmed_row_is_no_reference() -> None:
-    # The 4 is known to be an anomaly, the 3 half suspected: above 2.5 lies half a normal row, of 2.5 in all.
-    weights = np.array([1.0, 1.0, 0.5, 0.0])
-    assert p_values(np.array([2.5, 3.5]), REFERENCE, weights) == pytest.approx([1.5 / 3.5, 1 / 3.5])
+def test_a_trimmed_anomaly_sharpens_p_values() -> None:
+    assert p_values(np.array([3.5]), REFERENCE)[0] == pytest.approx(2 / 5)
+    assert p_values(np.array([3.5]), REFERENCE[:3])[0] == pytest.approx(1 / 4)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def score_file(
     progress: Progress | None = None,
     with_columns: bool = False,
 ) -> dict[str, Any]:
-    """Score new items, or all the session's own, and write names, rank, score, probability, alarm, label and who.
+    """Score new items, or all the session's own; write names, rank, score, probability, p-value, alarm, label and who.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
@@ -72,7 +72,8 @@ def score_file(
     scored = ranked(ids, scores, model.alarms(scores))
     if rule.kind == "alarms":
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
-    table = build_score_table(scored, names, session.state, _probabilities(model, scores), cells)
+    probabilities, p_values = _probabilities(model, scores), _p_values(model, scores)
+    table = build_score_table(scored, names, session.state, probabilities, cells, p_values)
     table.write(out)
     events = name_intervals(names, scores, scored.is_anomaly)
     told = {"intervals": [vars(event) for event in events]} if events else {}
@@ -102,6 +103,7 @@ def make_scorer(session: Session, rule: str | None, is_new: bool = False) -> Sco
         lambda scores: _probabilities(model, scores),
         said_about(session.state),
         session.pool_scores(model) if is_new else np.zeros(0),
+        p_values=lambda scores: _p_values(model, scores),
     )
 
 
@@ -113,6 +115,12 @@ def _probabilities(model: Any, scores: Floats) -> Floats | None:
     """Of being an anomaly, by the model's own calibration; None where it has none."""
     calibration = getattr(model, "calibration", None)
     return None if calibration is None else calibration.probabilities(scores)
+
+
+def _p_values(model: Any, scores: Floats) -> Floats | None:
+    """How often a normal item scores as high; None where the model keeps nothing to tell it by."""
+    told = getattr(model, "p_values", None)
+    return None if told is None else told(scores)
 
 
 def _find_stream(session: Session, data: str | Path | None) -> Stream | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PROFILES = ("default", "pretrained", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
-RULES_HELP = "contamination, share=0.02, alarms=50 or false-alarms=0.01"
+RULES_HELP = "contamination, share=0.02, alarms=50, false-alarms=0.01, fdr=0.1 or cost=10:1 (a miss : a false alarm)"
 
 
 def add_place(verb: argparse.ArgumentParser) -> None:

@@ -37,10 +37,12 @@ class Detector(ABC):
     A fitted detector is frozen. Its scores have mean 0 over the pool and a spread near 1, so that they add up with
     others. Subclasses are frozen dataclasses of arrays; one that keeps its state otherwise overrides `arrays` and
     `from_arrays`. `name`: as in the registry, written to model files. `version`: raised whenever scores change.
+    `leaves_out`: whether a row of the pool is scored as if the detector had been fitted without it.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    leaves_out: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

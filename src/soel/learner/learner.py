@@ -17,6 +17,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
+from soel.learner.held_out import LARGE, score_held_out
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
@@ -160,8 +161,9 @@ class Learner:
     def with_rule(self, fitted: Fitted, pool: Pool, rule: ThresholdRule) -> Fitted:
         """The same model with its threshold set by another rule over the pool."""
         scores = self._scores(fitted, pool)
-        cut = rule.cut(scores, fitted.estimate.value, fitted.calibration.probabilities(scores))
-        return Fitted(fitted.blend, fitted.estimate, cut, fitted.calibration, scores)
+        probabilities = fitted.calibration.probabilities(scores)
+        cut = rule.cut(scores, fitted.estimate.value, probabilities, fitted.reference)
+        return replace(fitted, threshold=cut, pool_scores=scores)
 
     def new_model(self, n_features: int, n_members: int | None = None) -> Model:
         """Untrained members (the profile's number), each with a generator of its own."""
@@ -296,8 +298,24 @@ class Learner:
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
         calibration = calibrate(scores, labels, estimate.value)
-        cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores))
-        return Fitted(blend, estimate, cut, calibration, scores)
+        reference = self._reference(blend, scores, pool, labels, estimate)
+        cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores), reference)
+        return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
+
+    def _reference(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Floats:
+        """Scores (m,) that stand for those of new normal rows: the pool's, without its labelled anomalies.
+
+        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; what a
+        network and patches add is taken as it is.
+        """
+        detector = blend.detector
+        if detector is None or detector.leaves_out or len(pool) > LARGE:
+            return np.asarray(scores[labels != ANOMALY])
+        part, options = type(detector), self.profile.schedule.detector_options
+        rows, held_out = score_held_out(
+            lambda x, told: part.fit(x, told, self.seed, estimate.value, options), pool.rows, labels, self.seed
+        )
+        return np.asarray(scores[rows] + held_out - detector.score(pool.rows[rows]))
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import DataError
 from soel.metrics.calibration import Calibration
-from soel.types import Estimate, Floats
+from soel.quality.conformal import p_values
+from soel.types import Estimate, Floats, Labels
 
 if TYPE_CHECKING:
     from soel.training import Model
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."
 PATCHES = "patches."
-POOL_SCORES = "pool_scores"
+POOL_SCORES, POOL_LABELS, REFERENCE = "pool_scores", "pool_labels", "reference"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], "Model"]
 
@@ -132,6 +133,8 @@ class Fitted:
     """What was learnt. Scores above the threshold are alarms.
 
     pool_scores: (N,) of the pool it learnt from; empty in files of releases that did not keep them.
+    pool_labels: (N,) that it learnt from. reference: (m,) scores that stand for those of new normal rows. Both are
+    empty where they were not kept.
     """
 
     blend: Blend
@@ -139,6 +142,8 @@ class Fitted:
     threshold: float
     calibration: Calibration
     pool_scores: Floats
+    pool_labels: Labels = field(default_factory=lambda: np.zeros(0, np.int8))
+    reference: Floats = field(default_factory=lambda: np.zeros(0))
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
@@ -147,6 +152,10 @@ class Fitted:
     def alarms(self, scores: Floats) -> np.ndarray:
         """Which scores (n,) lie above the threshold."""
         return np.asarray(scores > self.threshold)
+
+    def p_values(self, scores: Floats) -> Floats:
+        """How often a normal row scores as high: (n,) of scores (n,), against the pool without its known anomalies."""
+        return p_values(scores, self.reference if len(self.reference) else self.pool_scores)
 
 
 def state_of(model: Warm | Fitted | Blend) -> State:
@@ -161,7 +170,12 @@ def state_of(model: Warm | Fitted | Blend) -> State:
         "threshold": model.threshold,
         "calibration": asdict(model.calibration),
     }
-    return arrays | {POOL_SCORES: np.asarray(model.pool_scores, np.float64)}, notes | learnt
+    kept: dict[str, np.ndarray] = {
+        POOL_SCORES: np.asarray(model.pool_scores, np.float64),
+        POOL_LABELS: np.asarray(model.pool_labels, np.int8),
+        REFERENCE: np.asarray(model.reference, np.float64),
+    }
+    return arrays | kept, notes | learnt
 
 
 def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
@@ -198,6 +212,8 @@ def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_mode
         float(notes["threshold"]),
         Calibration(**notes["calibration"]),
         np.asarray(arrays.get(POOL_SCORES, np.zeros(0)), np.float64),
+        np.asarray(arrays.get(POOL_LABELS, np.zeros(0)), np.int8),
+        np.asarray(arrays.get(REFERENCE, np.zeros(0)), np.float64),
     )
 
 

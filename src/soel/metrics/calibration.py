@@ -9,8 +9,8 @@ from scipy.special import expit
 
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
-SLOPES = np.geomspace(0.5, 50, 25)  # per standard deviation of the pool's scores
-PRIOR_SLOPE, PRIOR_SPREAD = 5.0, 1.0  # log-normal: what a good detector's curve looks like
+SLOPES = np.geomspace(0.2, 20, 25)  # per standard deviation of the pool's scores
+PRIOR_SLOPE, PRIOR_SPREAD = 0.7, 0.5  # log-normal: most detectors tell less than they seem to (docs/contamination.md)
 SUMMARY = 2000  # quantiles that stand for a large pool
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.errors import ConfigError
+from soel.quality.conformal import cut_at_rate
 from soel.types import Floats
 
+NEVER = float(np.finfo(np.float32).max)  # a cut above every score
 KINDS = {
     "contamination": "as many alarms as anomalies are estimated",
     "share": "a fixed share of the pool, as in share=0.02",
     "alarms": "a number of alarms in what is scored, as in alarms=50",
-    "false-alarms": "a tolerated share of the normal items, as in false-alarms=0.01",
+    "false-alarms": "at most this share of new normal items, as in false-alarms=0.01",
+    "fdr": "at most this share of false ones among the alarms, by the probability, as in fdr=0.1",
+    "cost": "what a miss costs beside a false alarm, as in cost=10:1",
 }
 
 
@@ -25,27 +29,40 @@ class ThresholdRule:
     value: float | None = None
 
     def __str__(self) -> str:
+        if self.kind == "cost":
+            return f"cost={self.value:g}:1"
         return self.kind if self.value is None else f"{self.kind}={self.value:g}"
 
-    def cut(self, scores: Floats, contamination: float, probabilities: Floats) -> float:
-        """The threshold for a pool's scores (N,), its contamination and its anomaly probabilities (N,)."""
+    def cut(
+        self, scores: Floats, contamination: float, probabilities: Floats, reference: Floats | None = None
+    ) -> float:
+        """The threshold for a pool's scores (N,), its contamination and its anomaly probabilities (N,).
+
+        reference: (m,) scores that stand for those of new normal items; the pool's own where there are none.
+        """
         if self.value is None:
             return float(np.quantile(scores, 1 - np.clip(contamination, 0, 1)))
         if self.kind == "share":
             return float(np.quantile(scores, 1 - self.value))
         if self.kind == "alarms":
             return _above(scores, int(self.value))
-        return _tolerating(scores, probabilities, self.value)
+        if self.kind == "fdr":
+            return _above(scores, _listed(scores, probabilities, self.value))
+        if self.kind == "cost":  # an alarm costs 1 - p, silence p times the value
+            return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
+        return _tolerating(scores, scores if reference is None or not len(reference) else reference, self.value)
 
 
 def parse_threshold(text: str) -> ThresholdRule:
-    """A rule from its text: 'contamination', 'share=0.02', 'alarms=50' or 'false-alarms=0.01'."""
+    """A rule from its text: 'contamination', 'share=0.02', 'alarms=50', 'false-alarms=0.01', 'fdr=0.1', 'cost=10:1'."""
     kind, _, number = text.strip().partition("=")
     if kind not in KINDS or (kind == "contamination") != (number == ""):
         choices = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())
         raise ConfigError(f"{text!r} is not a threshold rule. Choose one of: {choices}.")
     if kind == "contamination":
         return ThresholdRule()
+    if kind == "cost":
+        return ThresholdRule(kind, _ratio(number))
     return ThresholdRule(kind, _number(kind, number))
 
 
@@ -62,6 +79,18 @@ def _number(kind: str, text: str) -> float:
     raise ConfigError(f"The threshold rule {kind!r} needs {wanted}, got {text!r}.")
 
 
+def _ratio(text: str) -> float:
+    """How many false alarms one miss is worth."""
+    miss, _, alarm = text.partition(":")
+    try:
+        costs = float(miss), float(alarm)
+    except ValueError:
+        costs = (0.0, 0.0)
+    if not all(0 < cost < np.inf for cost in costs):
+        raise ConfigError(f"The threshold rule 'cost' needs two positive costs, MISS:ALARM, got {text!r}.")
+    return costs[0] / costs[1]
+
+
 def _above(scores: Floats, n_alarms: int) -> float:
     """A cut that `n_alarms` scores lie above, halfway to the next one; ties may take it off by some."""
     if n_alarms >= len(scores):
@@ -72,9 +101,17 @@ def _above(scores: Floats, n_alarms: int) -> float:
     return float((ordered[n_alarms - 1] + ordered[n_alarms]) / 2)
 
 
-def _tolerating(scores: Floats, probabilities: Floats, rate: float) -> float:
-    """The lowest cut at which the expected share of normal items above it stays within the rate."""
-    order = np.argsort(scores)[::-1]
-    normals = 1 - probabilities[order]
-    allowed = np.cumsum(normals) <= rate * normals.sum()
-    return _above(scores, int(allowed.sum()))
+def _tolerating(scores: Floats, reference: Floats, rate: float) -> float:
+    """The lowest cut above which p-values stay within the rate; above everything where too few rows could tell."""
+    cut = cut_at_rate(rate, reference)
+    if cut == -np.inf:
+        return float(np.nextafter(min(scores.min(), reference.min()), -np.inf))
+    return NEVER if cut == np.inf else cut
+
+
+def _listed(scores: Floats, probabilities: Floats, rate: float) -> int:
+    """The largest number of alarms of which the expected share of false ones stays within the rate."""
+    order = np.argsort(-scores, kind="stable")
+    false_share = np.cumsum(1 - probabilities[order]) / np.arange(1, len(scores) + 1)
+    within = np.flatnonzero(false_share <= rate)
+    return int(within[-1]) + 1 if len(within) else 0

@@ -7,36 +7,24 @@ import numpy as np
 from soel.types import Floats
 
 
-def p_values(scores: Floats, reference: Floats, weights: Floats | None = None) -> Floats:
+def p_values(scores: Floats, reference: Floats) -> Floats:
     """How often a normal row scores as high: (n,) of scores (n,) against a reference (m,).
 
-    (1 + the reference rows that score at least as high) / (1 + m). Where the new row and the reference are
-    exchangeable, a p-value is below any rate at most that often. weights: (m,) how far a reference row counts, 0 for
-    one that is trimmed.
+    (1 + the reference rows that score at least as high) / (1 + m). Where a new normal row and the normal rows of the
+    reference are exchangeable, a p-value is below any rate at most that often; anomalies in the reference make it
+    larger as long as they score higher than normal rows do, so trimming the known ones sharpens it.
     """
-    order = np.argsort(reference, kind="stable")
-    counted = np.ones(len(reference)) if weights is None else np.asarray(weights, np.float64)
-    above = np.append(np.cumsum(counted[order][::-1])[::-1], 0.0)  # from each place of the sorted reference upwards
-    first = np.searchsorted(reference[order], scores, side="left")
-    return np.asarray((1 + above[first]) / (1 + counted.sum()))
+    ordered = np.sort(reference)
+    return np.asarray((1 + len(ordered) - np.searchsorted(ordered, scores, side="left")) / (1 + len(ordered)))
 
 
-def cut_at_rate(rate: float, reference: Floats, weights: Floats | None = None) -> float:
+def cut_at_rate(rate: float, reference: Floats) -> float:
     """The lowest score above which every p-value is at most `rate`; infinite where the reference is too small."""
-    if not len(reference):
+    possible = np.arange(1, len(reference) + 2) / (1 + len(reference))  # p-values, by how many score as high
+    n_above = int(np.searchsorted(possible, rate, side="right")) - 1
+    if n_above < 0:
         return float("inf")
-    places = np.unique(reference)
-    just_above = np.append(places[1:], np.inf)  # a score above one place counts from the next one upwards
-    allowed = p_values(just_above, reference, weights) <= rate
-    if not allowed.any():
-        return float("inf")
-    first = int(np.argmax(allowed))
-    return float(places[first]) if first else _below_all(places, reference, weights, rate)
-
-
-def _below_all(places: Floats, reference: Floats, weights: Floats | None, rate: float) -> float:
-    every_one = p_values(places[:1], reference, weights)[0] <= rate
-    return -float("inf") if every_one else float(places[0])
+    return -float("inf") if n_above >= len(reference) else float(np.sort(reference)[len(reference) - 1 - n_above])
 
 
 def benjamini_hochberg(values: Floats, rate: float) -> np.ndarray:

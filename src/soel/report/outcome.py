@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
+from soel.quality.conformal import p_values
 from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import ranked
 from soel.types import Floats
@@ -24,16 +25,23 @@ class Outcome:
     """One fit on the whole pool.
 
     scores: (N,). probabilities: (N,) of being an anomaly. points: (N, 2), the map. threshold: where alarms start.
+    reference: (m,) scores that stand for those of new normal items; empty where the model keeps none.
     """
 
     scores: Floats
     probabilities: Floats
     points: Floats
     threshold: float
+    reference: Floats = field(default_factory=lambda: np.zeros(0))
 
     def cut(self, rule: str, contamination: float) -> float:
         """The threshold by another rule."""
-        return parse_threshold(rule).cut(self.scores, contamination, self.probabilities)
+        return parse_threshold(rule).cut(self.scores, contamination, self.probabilities, self.reference)
+
+    @property
+    def p_values(self) -> Floats:
+        """How often a normal item scores as high: (N,)."""
+        return p_values(self.scores, self.reference if len(self.reference) else self.scores)
 
     def scored(self, ids: tuple[str, ...], threshold: float) -> ScoreResult:
         """Ranks and alarms at a threshold."""
@@ -51,7 +59,11 @@ def keep_outcome(session: Session) -> Outcome:
     scores, embeddings = session.engine.loop.look(model, pool)
     points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
     outcome = Outcome(
-        np.asarray(scores, np.float64), _probabilities(model, scores), points.astype(np.float32), float(model.threshold)
+        np.asarray(scores, np.float64),
+        _probabilities(model, scores),
+        points.astype(np.float32),
+        float(model.threshold),
+        np.asarray(getattr(model, "reference", ()), np.float64),
     )
     write_whole(_place(session, state), _packed(outcome))
     return outcome
@@ -71,7 +83,8 @@ def read_outcome(session: Session) -> Outcome | None:
     path = _place(session, state)
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            return Outcome(arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
+            parts = (arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
+            return Outcome(*parts, arrays["reference"] if "reference" in arrays else np.zeros(0))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
@@ -93,6 +106,7 @@ def _packed(outcome: Outcome) -> bytes:
         probabilities=outcome.probabilities,
         points=outcome.points,
         threshold=np.float64(outcome.threshold),
+        reference=outcome.reference,
     )
     return buffer.getvalue()
 

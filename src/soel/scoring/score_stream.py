@@ -36,9 +36,9 @@ class Scorer:
     """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
 
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
-    probabilities: (n,) scores -> (n,) of being an anomaly, or None. said: label and annotator by item. pool_scores:
-    (N,) of the pool, where it is asked how the rows differ from it. with_columns: whether the rows' own
-    columns are written, too.
+    probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
+    None. said: label and annotator by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
+    it. with_columns: whether the rows' own columns are written, too.
     """
 
     model: str
@@ -51,6 +51,7 @@ class Scorer:
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
     with_columns: bool = False
+    p_values: Callable[[Floats], Floats | None] = lambda scores: None
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""
@@ -58,7 +59,7 @@ class Scorer:
 
 
 def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """Write id, rank, score, probability, alarm, label and who of all rows, sorted by rank; returns a summary.
+    """Write id, rank, score, probability, p-value, alarm, label and who of all rows, by rank; returns a summary.
 
     out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
     again, the command goes on after the last finished part.
@@ -141,10 +142,12 @@ def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Itera
     for part in parts.stream.parts:
         table, own = parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
         ids, scores = table.column("id"), table.column("score").to_numpy()
-        found = scorer.probabilities(scores)
-        probabilities = arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
+        known = [
+            arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
+            for found in (scorer.probabilities(scores), scorer.p_values(scores))
+        ]
         label, who = _said(scorer.said, ids)
-        columns = (own, scores, probabilities, scorer.flag(scores, own), label, who)
+        columns = (own, scores, *known, scorer.flag(scores, own), label, who)
         own_name = parts.stream.id_column
         named = {free_name(own_name or "id", COLUMNS): ids}
         told = named | dict(zip(COLUMNS, columns, strict=True))

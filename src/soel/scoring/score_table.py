@@ -17,7 +17,7 @@ from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.session import ScoreResult, SessionState
 from soel.types import Floats
 
-COLUMNS = ("rank", "score", "probability", "alarm", "label", "who")
+COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "label", "who")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
 
@@ -59,11 +59,13 @@ def build_score_table(
     state: SessionState,
     probabilities: Floats | None = None,
     cells: Mapping[str, Iterable[Any]] | None = None,
+    p_values: Floats | None = None,
 ) -> ScoreTable:
     """The scores of items with what they are called and what was said about them.
 
     names: columns that say what each item is called, in the order of the scores. probabilities: (n,) of being an
-    anomaly, None where the model does not know. cells: the items' own columns, to be written behind.
+    anomaly, p_values: (n,) how often a normal item scores as high; None where the model does not know. cells: the
+    items' own columns, to be written behind.
     """
     said = said_about(state)
     labels, who = zip(*(said.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
@@ -71,6 +73,7 @@ def build_score_table(
         "rank": scored.ranks.tolist(),
         "score": scored.scores.tolist(),
         "probability": [None] * len(scored.ids) if probabilities is None else probabilities.tolist(),
+        "p_value": [None] * len(scored.ids) if p_values is None else p_values.tolist(),
         "alarm": scored.is_anomaly.tolist(),
         "label": labels,
         "who": who,

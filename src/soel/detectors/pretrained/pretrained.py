@@ -51,6 +51,7 @@ class Pretrained(Detector):
 
     name = "pretrained"
     version = 2
+    leaves_out = True
 
     context: Floats  # (m, d) in the order of `columns`
     labels: Floats  # (m,)

@@ -1,0 +1,65 @@
+"""Pool rows scored as if they were new."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.detectors import DETECTORS
+from soel.learner import Learner
+from soel.learner.held_out import FOLDS, MOST_ROWS, score_held_out
+from soel.metrics.threshold import parse_threshold
+from soel.profiles import DEFAULT
+from soel.types import ANOMALY, UNLABELLED, Floats, Kind, Labels, Pool
+
+
+class Mean:
+    """Scores are distances to the mean of the rows it was fitted on."""
+
+    def __init__(self, rows: Floats, seen: list[int]) -> None:
+        self.mean = rows.mean()
+        seen.append(len(rows))
+
+    def score(self, x: Floats) -> Floats:
+        return np.asarray(np.abs(x[:, 0] - self.mean))
+
+
+def test_each_row_is_scored_by_a_detector_that_has_not_seen_it() -> None:
+    rows, labels, sizes = np.arange(20.0)[:, None], np.full(20, UNLABELLED, np.int8), list[int]()
+    labels[[3, 7]] = ANOMALY
+    at, scores = score_held_out(lambda x, told: Mean(x, sizes), rows, labels, 0)  # type: ignore[arg-type, return-value]
+    assert sorted(at) == [row for row in range(20) if row not in (3, 7)]  # known anomalies stand for nothing normal
+    assert sizes == [18] * 8 + [19] * 2
+    assert len(sizes) == FOLDS
+    assert scores[list(at).index(19)] > 19 - rows[:19].mean() - 1.1
+
+
+def test_of_a_large_pool_a_sample_is_left_out_at_once() -> None:
+    n, sizes = 3 * MOST_ROWS, list[int]()
+    labels = np.full(n, UNLABELLED, np.int8)
+    at, _ = score_held_out(lambda x, told: Mean(x, sizes), np.zeros((n, 1)), labels, 0)  # type: ignore[arg-type, return-value]
+    assert (len(at), len(set(at)), sizes) == (MOST_ROWS, MOST_ROWS, [n - MOST_ROWS])
+
+
+def fit(rows: Floats, labels: Labels, rule: str) -> tuple[Learner, Pool, Floats]:
+    pool = Pool.of(rows, Kind.TABLE)
+    learner = Learner(DEFAULT.settle(Kind.TABLE, rows.shape[1]), 0, parse_threshold(rule))
+    detector = DETECTORS.get("neighbours").fit(rows, labels, 0)
+    return learner, pool, detector.score(rows)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.1])
+def test_false_alarms_among_new_rows_stay_within_the_rate(rate: float) -> None:
+    """Twenty pools of one kind without labels: the mean rate of new normal rows, which the pool's own scores exceed."""
+    realised, by_own_scores = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rows, new = rng.normal(size=(200, 4)).astype(np.float32), rng.normal(size=(400, 4)).astype(np.float32)
+        learner, pool, own = fit(rows, np.full(200, UNLABELLED, np.int8), f"false-alarms={rate}")
+        fitted = learner.learn(learner.prepare(pool), pool, [], np.full(200, UNLABELLED, np.int8))
+        realised.append(fitted.alarms(fitted.score(new)).mean())
+        by_own_scores.append((fitted.score(new) > np.quantile(own, 1 - rate)).mean())
+        assert (fitted.p_values(fitted.score(new)) <= rate).mean() == realised[-1]
+    standard_error = np.std(realised) / np.sqrt(len(realised))
+    assert np.mean(realised) <= rate + 2 * standard_error
+    assert np.mean(realised) < np.mean(by_own_scores)
