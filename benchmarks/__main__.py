@@ -2,6 +2,7 @@
 
 `python -m benchmarks detection --help`: detection on folders of labelled tables, soel beside others.
 `python -m benchmarks patches --help`: small defects in pictures, by the whole picture, by patches and by both.
+`python -m benchmarks promises --help`: what soel says in numbers, nominal against realised, over the same tables.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ NAMES = (
     "drift",
     "fuzz",
 )
-COMMANDS = ("detection", "patches")
+COMMANDS = ("detection", "patches", "promises")
 
 
 def main() -> int:

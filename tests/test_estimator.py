@@ -287,3 +287,33 @@ def test_the_default_strategy_follows_the_kind_of_the_rows() -> None:
     assert ours.settle(Kind.TABLE, 8).strategy_options == {"first": "central"}
     assert (ours.settle(Kind.VECTORS, 64).strategy, ours.settle(Kind.VECTORS, 64).strategy_options) == ("medoids", {})
     assert ours.with_parts(strategy="margin").settle(Kind.VECTORS, 64).strategy == "margin"
+
+
+def test_a_spot_check_proves_what_the_model_says() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3))
+    x[:12] += 5
+    truth = np.arange(120) < 12
+    detector = SOEL(random_state=0)
+    y = np.full(120, -1)
+    rows = detector.query(x, 6)
+    y[rows] = truth[rows]
+    detector.fit(x, y)
+    with pytest.raises(ConfigError, match="no spot check"):
+        detector.quality(y)
+    checked = detector.spot_check(20)
+    assert len(set(checked)) == 20
+    assert not set(checked) & set(rows)
+    assert (detector.spot_check(20) == checked).all()
+    y[checked] = truth[checked]
+    quality = detector.quality(y)
+    assert detector.quality_ is quality
+    assert quality.n_checked == 20
+    assert quality.share.low <= 0.1 <= quality.share.high
+    assert detector.contamination_interval_ == (quality.share.low, quality.share.high)
+    detector.fit(x, y)
+    assert detector.quality(y) == quality  # of the model that stood when the rows were drawn
+    assert detector.predict_proba(x).sum(axis=1) == pytest.approx(1)
+    p_values = detector.p_values(x)
+    assert ((p_values > 0) & (p_values <= 1)).all()
+    assert p_values[:12].max() < np.median(p_values)

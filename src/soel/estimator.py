@@ -30,6 +30,7 @@ from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
+from soel.quality import Quality, SpotCheck, draw_check
 from soel.report.progress import progress_bar
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
@@ -80,6 +81,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         What the rows were taken for.
     backbone_ : str
         The network of the profile, 'own' for your own.
+    quality_ : soel.quality.Quality
+        What the last spot check proves, each figure with its interval; set by `quality`.
     history_ : list of lists
         Mean loss per epoch and member; empty where no network was needed.
 
@@ -96,6 +99,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     >>> int(detector.fit(X, y).anomaly_score(X).argmax()) < 3
     True
     """
+
+    _drawn: tuple[np.ndarray, Labels, Rows] | None = None  # alarms and labels when a spot check was drawn, and its rows
 
     def __init__(
         self,
@@ -159,6 +164,46 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         alarms = fitted.alarms(fitted.score(self._encoder.encode(frame), patches))
         counts = AlarmCounts.of(alarms, fitted.alarms(fitted.pool_scores))
         return judge_drift(self._encoder.baseline, self._encoder.tally(frame), counts)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities (n, 2) of normal and anomaly."""
+        anomaly = self.anomaly_probability(X)
+        return np.stack([1 - anomaly, anomaly], axis=1)
+
+    def p_values(self, X: Any) -> Floats:
+        """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
+
+        It holds where new normal rows are exchangeable with those of the pool, and anomalies score above normal rows.
+        """
+        return self._fitted().p_values(self.anomaly_score(X))
+
+    def spot_check(self, n: int = 10) -> Rows:
+        """Positions of `n` rows of the pool drawn by chance from those without a label, more among the alarms.
+
+        Label them, and pass all labels to `quality` or to the next `fit`. The same fit draws the same rows.
+        """
+        fitted = self._fitted()
+        if not len(fitted.pool_labels):
+            raise ConfigError("This model does not know what it was fitted on; fit again before a spot check.")
+        is_alarm = fitted.alarms(fitted.pool_scores)
+        rng = np.random.default_rng([self.detector_.learner.seed, len(is_alarm)])
+        rows = draw_check(is_alarm, np.flatnonzero(fitted.pool_labels == UNLABELLED), n, rng).rows[:n]
+        self._drawn = is_alarm, fitted.pool_labels, rows
+        return rows
+
+    def quality(self, y: Any) -> Quality:
+        """What the last spot check proves, by the labels (N,) known now: share, precision, recall, false alarms.
+
+        Every interval holds in at least 80 % of checks, whatever the data. It is about the model that stood when the
+        rows were drawn, so a fit with their labels leaves it true. Sets `quality_`, and `contamination_interval_` to
+        the exact one.
+        """
+        if self._drawn is None:
+            raise ConfigError("There is no spot check to judge by; draw one with spot_check, and label its rows.")
+        is_alarm, before, rows = self._drawn
+        self.quality_ = SpotCheck.of(is_alarm, before, rows, check_labels(y, len(is_alarm))).quality()
+        self.contamination_interval_ = (self.quality_.share.low, self.quality_.share.high)
+        return self.quality_
 
     def score_samples(self, X: Any) -> Floats:
         """The negative anomaly score, as scikit-learn has it."""

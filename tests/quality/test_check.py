@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.quality import Bounds, Quality, SpotCheck, Stratum, allocate
+from soel.quality import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check
 
 
 def test_figures_by_hand() -> None:
@@ -69,15 +69,9 @@ def test_every_interval_holds_as_often_as_is_said(seed: int, n: int) -> None:
 
 def _held(truth: np.ndarray, asked: np.ndarray, n_alarms: int, n: int, rng: np.random.Generator) -> list[bool]:
     is_alarm = np.arange(len(truth)) < n_alarms
-    open_rows = [np.flatnonzero(side & ~asked) for side in (is_alarm, ~is_alarm)]
-    sizes = allocate(n, *map(len, open_rows))
-    drawn = [rng.choice(rows, size, replace=False) for rows, size in zip(open_rows, sizes, strict=True)]
-    sides = zip((is_alarm, ~is_alarm), drawn, strict=True)
-    strata = [
-        Stratum(int(s.sum()), int((s & asked).sum()), int((s & asked & truth).sum()), len(d), int(truth[d].sum()))
-        for s, d in sides
-    ]
-    quality = SpotCheck(*strata).quality()
+    before = np.where(asked, truth, -1).astype(np.int8)
+    rows = draw_check(is_alarm, np.flatnonzero(~asked), n, rng).rows[:n]
+    quality = SpotCheck.of(is_alarm, before, rows, truth.astype(np.int8)).quality()
     hits, total = int((truth & is_alarm).sum()), int(truth.sum())
     assert quality.precision is not None
     return [
@@ -87,3 +81,11 @@ def _held(truth: np.ndarray, asked: np.ndarray, n_alarms: int, n: int, rng: np.r
         (hits / total if total else 1.0) in quality.recall,
         1000 * (n_alarms - hits) / len(truth) in quality.false_alarms,
     ]
+
+
+def test_strata_from_arrays() -> None:
+    is_alarm = np.arange(10) < 4
+    before = np.array([1, -1, -1, -1, 0, 1, -1, -1, -1, -1], np.int8)
+    labels = np.array([1, 1, 0, -1, 0, 1, 1, -1, -1, -1], np.int8)
+    check = SpotCheck.of(is_alarm, before, np.array([1, 2, 6, 7]), labels)  # row 7 was drawn and not answered
+    assert check == SpotCheck(Stratum(4, 1, 1, 2, 1), Stratum(6, 2, 1, 1, 1))

@@ -28,15 +28,44 @@ def state() -> SessionState:
 @pytest.fixture
 def table(state: SessionState) -> ScoreTable:
     scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
-    return build_score_table(scored, name_rows(IDS, "pump"), state, np.array([0.1, 0.9, 0.4]))
+    return build_score_table(
+        scored, name_rows(IDS, "pump"), state, np.array([0.1, 0.9, 0.4]), p_values=np.array([1.0, 0.01, 0.2])
+    )
 
 
 def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> None:
     assert list(table.columns) == ["pump", *COLUMNS]
     assert table.rows() == [
-        {"pump": "p2", "rank": 1, "score": 2.0, "probability": 0.9, "alarm": True, "label": "normal", "who": "Ann"},
-        {"pump": "p3", "rank": 2, "score": 1.0, "probability": 0.4, "alarm": True, "label": None, "who": None},
-        {"pump": "p1", "rank": 3, "score": 0.5, "probability": 0.1, "alarm": False, "label": None, "who": None},
+        {
+            "pump": "p2",
+            "rank": 1,
+            "score": 2.0,
+            "probability": 0.9,
+            "p_value": 0.01,
+            "alarm": True,
+            "label": "normal",
+            "who": "Ann",
+        },
+        {
+            "pump": "p3",
+            "rank": 2,
+            "score": 1.0,
+            "probability": 0.4,
+            "p_value": 0.2,
+            "alarm": True,
+            "label": None,
+            "who": None,
+        },
+        {
+            "pump": "p1",
+            "rank": 3,
+            "score": 0.5,
+            "probability": 0.1,
+            "p_value": 1.0,
+            "alarm": False,
+            "label": None,
+            "who": None,
+        },
     ]
     assert table.summary(Path("x.csv"))["n_alarms"] == 2
 

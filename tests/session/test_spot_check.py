@@ -9,9 +9,9 @@ import pytest
 
 from soel.errors import SessionError
 from soel.oracle import SimulatedExpert
+from soel.quality import draw_check
 from soel.session import Session
 from soel.session.replay import replay
-from soel.session.spot_check import draw_check
 from tests.session.conftest import IDS, N_FAR, N_ITEMS, TRUTH, MakeSession
 
 EXPERT = SimulatedExpert(TRUTH)

@@ -1,6 +1,6 @@
 """Numbers that keep their word: exact intervals from a spot check, p-values, lists with few false ones, costs."""
 
 from soel.quality.bounds import COVERAGE, Bounds
-from soel.quality.check import Quality, SpotCheck, Stratum, allocate
+from soel.quality.check import Quality, SpotCheck, Stratum, allocate, draw_check
 
-__all__ = ["COVERAGE", "Bounds", "Quality", "SpotCheck", "Stratum", "allocate"]
+__all__ = ["COVERAGE", "Bounds", "Quality", "SpotCheck", "Stratum", "allocate", "draw_check"]

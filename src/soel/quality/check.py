@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from soel.quality.bounds import COVERAGE, Bounds, highest_count, lowest_count
+from soel.types import ANOMALY, UNLABELLED, Labels, Rows, Selection
 
 TO_ALARMS = 0.4  # of a spot check; chosen by the widths that docs/contamination.md shows
+RESERVE = 2  # rows that can step in for each one that is set aside
 PER = 1000  # rows that false alarms are counted in
 
 
@@ -54,6 +56,12 @@ class SpotCheck:
 
     alarms: Stratum
     others: Stratum
+
+    @classmethod
+    def of(cls, is_alarm: np.ndarray, before: Labels, rows: Rows, labels: Labels) -> SpotCheck:
+        """From arrays. is_alarm: (N,). before: (N,) known when the rows were drawn. labels: (N,) known now."""
+        sides = [_side(side, before != UNLABELLED, rows, labels) for side in (is_alarm, ~is_alarm)]
+        return cls(*sides)
 
     def quality(self, coverage: float = COVERAGE) -> Quality:
         """Every figure with an interval that holds with at least this chance, without any assumption.
@@ -127,6 +135,30 @@ def allocate(n: int, n_alarms: int, n_others: int) -> tuple[int, int]:
     n = min(n, n_alarms + n_others)
     to_alarms = min(n_alarms, max(round(TO_ALARMS * n), n - n_others))
     return to_alarms, n - to_alarms
+
+
+def draw_check(is_alarm: np.ndarray, open_rows: Rows, n: int, rng: np.random.Generator) -> Selection:
+    """`n` of the open rows and a reserve, in an order that tells nothing; odds are those of the `n`.
+
+    is_alarm: (N,). Each side is drawn uniformly and without replacement, so that any first part of it is, too.
+    """
+    sides = [rng.permutation(open_rows[is_alarm[open_rows] == side]) for side in (True, False)]
+    asked = allocate(n, *map(len, sides))
+    more = allocate((1 + RESERVE) * n, *map(len, sides))
+    ends = [max(first, last) for first, last in zip(asked, more, strict=True)]
+    odds = np.zeros(len(is_alarm))
+    for rows, size in zip(sides, asked, strict=True):
+        odds[rows] = size / max(len(rows), 1)
+    first = rng.permutation(np.concatenate([rows[:size] for rows, size in zip(sides, asked, strict=True)]))
+    spare = [rows[size:end] for rows, size, end in zip(sides, asked, ends, strict=True)]
+    rows = np.concatenate([first, rng.permutation(np.concatenate(spare))])
+    return Selection(rows, odds[rows])
+
+
+def _side(side: np.ndarray, was_known: np.ndarray, rows: Rows, labels: Labels) -> Stratum:
+    known, checked = side & was_known & (labels != UNLABELLED), rows[side[rows] & (labels[rows] != UNLABELLED)]
+    n_known, n_found = int((labels[known] == ANOMALY).sum()), int((labels[checked] == ANOMALY).sum())
+    return Stratum(int(side.sum()), int(known.sum()), n_known, len(checked), n_found)
 
 
 def _scaled(value: float, low: float, high: float, by: float) -> Bounds:

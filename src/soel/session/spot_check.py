@@ -11,32 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from soel.quality import Quality, SpotCheck, Stratum, allocate
+from soel.quality import Quality, SpotCheck, Stratum, draw_check
 from soel.session.rounds import Round
 from soel.session.state import SessionState
-from soel.types import ANOMALY, Floats, Proposal, Rows, Selection
+from soel.types import ANOMALY, Floats, Proposal, Rows
 
 STRATEGY = "spot-check"
-RESERVE = 2  # items that can step in for each one that is set aside
 USUAL_CHECK = 10
-
-
-def draw_check(is_alarm: np.ndarray, open_rows: Rows, n: int, rng: np.random.Generator) -> Selection:
-    """`n` of the open rows and a reserve, in an order that tells nothing; odds are those of the `n`.
-
-    is_alarm: (N,). Each side is drawn uniformly and without replacement, so that any first part of it is, too.
-    """
-    sides = [rng.permutation(open_rows[is_alarm[open_rows] == side]) for side in (True, False)]
-    asked = allocate(n, *map(len, sides))
-    more = allocate((1 + RESERVE) * n, *map(len, sides))
-    ends = [max(first, last) for first, last in zip(asked, more, strict=True)]
-    odds = np.zeros(len(is_alarm))
-    for rows, size in zip(sides, asked, strict=True):
-        odds[rows] = size / max(len(rows), 1)
-    first = rng.permutation(np.concatenate([rows[:size] for rows, size in zip(sides, asked, strict=True)]))
-    spare = [rows[size:end] for rows, size, end in zip(sides, asked, ends, strict=True)]
-    rows = np.concatenate([first, rng.permutation(np.concatenate(spare))])
-    return Selection(rows, odds[rows])
 
 
 def propose_check(

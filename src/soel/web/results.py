@@ -69,5 +69,7 @@ class Results:
         cut = outcome.threshold if threshold is None else threshold
         session = self._view_model.session
         scored = outcome.scored(session.ids, cut)
-        table = build_score_table(scored, name_items(session), session.state, outcome.probabilities, p_values=outcome.p_values)
+        table = build_score_table(
+            scored, name_items(session), session.state, outcome.probabilities, p_values=outcome.p_values
+        )
         return written(suffix, table.write)

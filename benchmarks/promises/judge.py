@@ -1,0 +1,104 @@
+"""One run held against the truth: every promise that is made of it, and whether it was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.promises.runs import Run
+from soel.contamination.base import wilson
+from soel.contamination.kriging import Kriging
+from soel.metrics.calibration import calibrate
+from soel.metrics.threshold import ThresholdRule, parse_threshold
+from soel.quality import Bounds, SpotCheck, draw_check
+from soel.quality.alarms import calibration_error, real_alarms
+from soel.quality.conformal import cut_at_rate
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Evidence, Floats
+
+RATES = (0.01, 0.05)
+CHECKS, N_DRAWS = (10, 20), 20
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One promise on one run. realised: 1 or 0 for an interval that held or not, else a rate or an error.
+
+    width: of an interval, on its own scale; 0 for the others.
+    """
+
+    promise: str
+    realised: float
+    width: float = 0.0
+
+
+def judge(run: Run) -> list[Kept]:
+    """Everything that is said about this pool."""
+    rows = np.flatnonzero(run.labels != UNLABELLED)
+    estimate = Kriging().estimate([Evidence(run.warm_scores, run.embeddings, rows, run.labels[rows])])
+    calibration = calibrate(run.scores, run.labels, estimate.value)
+    probabilities = calibration.probabilities(run.scores)
+    cut = ThresholdRule().cut(run.scores, estimate.value, probabilities)
+    kept = [*_share(run, estimate), *_false_alarms(run), *_list(run, probabilities), *_probability(run, probabilities)]
+    return [*kept, *_real(run, probabilities, cut), *_spot_checks(run, cut)]
+
+
+def _held(promise: str, truth: float, bounds: Bounds) -> Kept:
+    inside = bounds.low - 1e-9 <= truth <= bounds.high + 1e-9
+    return Kept(promise, float(inside), bounds.high - bounds.low)
+
+
+def _share(run: Run, estimate: Estimate) -> Iterator[Kept]:
+    share = float(run.truth.mean())
+    told = run.labels[run.labels != UNLABELLED] == ANOMALY
+    yield _held("share, no check", share, Bounds(estimate.value, estimate.low, estimate.high))
+    yield _held("share, Wilson's interval of the labels", share, Bounds(0, *wilson(float(told.mean()), len(told))))
+
+
+def _false_alarms(run: Run) -> Iterator[Kept]:
+    new = run.new_scores[~run.new_truth]
+    for rate in RATES:
+        yield Kept(f"false alarms {rate:.0%}", float((new > cut_at_rate(rate, run.reference)).mean()))
+        yield Kept(f"false alarms {rate:.0%}, plain conformal", float((new > cut_at_rate(rate, run.scores)).mean()))
+
+
+def _list(run: Run, probabilities: Floats) -> Iterator[Kept]:
+    alarms = run.scores > parse_threshold("fdr=0.1").cut(run.scores, 0.1, probabilities)
+    yield Kept("fdr 10%", float((~run.truth[alarms]).mean()) if alarms.any() else 0.0, float(alarms.sum()))
+
+
+def _probability(run: Run, probabilities: Floats) -> Iterator[Kept]:
+    """Of the rows without a label."""
+    open_rows = run.labels == UNLABELLED
+    truth, scores = run.truth[open_rows], run.scores[open_rows]
+    plain = 1 / (1 + np.exp(-(scores - run.scores.mean()) / run.scores.std()))
+    yield Kept("calibration error", calibration_error(truth, probabilities[open_rows]))
+    yield Kept("calibration error, score as it is", calibration_error(truth, plain))
+
+
+def _real(run: Run, probabilities: Floats, cut: float) -> Iterator[Kept]:
+    alarms = run.scores > cut
+    open_alarms = alarms & (run.labels == UNLABELLED)
+    if open_alarms.any():
+        known = int((run.labels[alarms] == ANOMALY).sum())
+        found = real_alarms(probabilities[open_alarms], known)
+        kept = _held("real alarms, no check", float(run.truth[alarms].sum()), found)
+        yield Kept(kept.promise, kept.realised, kept.width / int(alarms.sum()))
+
+
+def _spot_checks(run: Run, cut: float) -> Iterator[Kept]:
+    """Drawn again and again from what was not asked."""
+    is_alarm, open_rows = run.scores > cut, np.flatnonzero(run.labels == UNLABELLED)
+    n_alarms, hits, total = int(is_alarm.sum()), int((run.truth & is_alarm).sum()), int(run.truth.sum())
+    told = np.where(run.truth, ANOMALY, NORMAL).astype(np.int8)
+    for n in CHECKS:
+        for seed in range(N_DRAWS):
+            rows = draw_check(is_alarm, open_rows, n, np.random.default_rng(seed)).rows[:n]
+            quality = SpotCheck.of(is_alarm, run.labels, rows, told).quality()
+            yield _held(f"share, {n} checks", total / len(run.truth), quality.share)
+            yield _held(f"recall, {n} checks", hits / total if total else 1.0, quality.recall)
+            if quality.precision is not None:
+                yield _held(f"precision, {n} checks", hits / n_alarms, quality.precision)
+            false_alarms = 1000 * (n_alarms - hits) / len(run.truth)
+            yield _held(f"false alarms in 1,000, {n} checks", false_alarms, quality.false_alarms)
