@@ -58,9 +58,14 @@ def _share(run: Run, estimate: Estimate) -> Iterator[Kept]:
 
 def _false_alarms(run: Run) -> Iterator[Kept]:
     new = run.new_scores[~run.new_truth]
+    references = {
+        "": run.reference,
+        ", nothing trimmed": np.append(run.reference, run.scores[run.labels == ANOMALY]),
+        ", by the pool's own scores": run.scores,
+    }
     for rate in RATES:
-        yield Kept(f"false alarms {rate:.0%}", float((new > cut_at_rate(rate, run.reference)).mean()))
-        yield Kept(f"false alarms {rate:.0%}, plain conformal", float((new > cut_at_rate(rate, run.scores)).mean()))
+        for name, reference in references.items():
+            yield Kept(f"false alarms {rate:.0%}{name}", float((new > cut_at_rate(rate, reference)).mean()))
 
 
 def _list(run: Run, probabilities: Floats) -> Iterator[Kept]:

@@ -31,6 +31,7 @@ from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
 from soel.quality import Quality, SpotCheck, draw_check
+from soel.quality.conformal import benjamini_hochberg
 from soel.report.progress import progress_bar
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
@@ -176,6 +177,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         It holds where new normal rows are exchangeable with those of the pool, and anomalies score above normal rows.
         """
         return self._fitted().p_values(self.anomaly_score(X))
+
+    def list_anomalies(self, X: Any, fdr: float = 0.1) -> Rows:
+        """Positions of new rows of which, in expectation, at most this share is normal; none where that cannot be said.
+
+        By the method of Benjamini and Hochberg on their p-values, under the same assumption.
+        """
+        return np.flatnonzero(benjamini_hochberg(self.p_values(X), fdr))
 
     def spot_check(self, n: int = 10) -> Rows:
         """Positions of `n` rows of the pool drawn by chance from those without a label, more among the alarms.

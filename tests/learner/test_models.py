@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 from soel.errors import SoelError
 from soel.learner import HERE, Blend, Fitted, Warm
-from soel.learner.models import DETECTOR, NETWORK, POOL_SCORES, restore, restore_blend, state_of
+from soel.learner.models import (
+    DETECTOR,
+    NETWORK,
+    POOL_LABELS,
+    POOL_SCORES,
+    REFERENCE,
+    restore,
+    restore_blend,
+    state_of,
+)
 from soel.metrics.calibration import Calibration
 from soel.profiles import DEFAULT, PAPER
 from soel.training import losses
@@ -32,7 +41,10 @@ def fitted_with(profile: Any, toy: Sample) -> tuple[Any, Any, Fitted]:
 def test_what_a_state_holds(toy: Sample) -> None:
     _, _, fitted = fitted_with(QUICK, toy)
     arrays, notes = state_of(fitted)
-    assert {name.split(".")[0] + "." for name in arrays if name != POOL_SCORES} == {DETECTOR, NETWORK}
+    assert {name.split(".")[0] + "." for name in arrays if name not in (POOL_SCORES, POOL_LABELS, REFERENCE)} == {
+        DETECTOR,
+        NETWORK,
+    }
     assert arrays[POOL_SCORES].dtype == np.float64
     assert notes["detector"] == "neighbours"
     assert notes["threshold"] == fitted.threshold
@@ -69,7 +81,7 @@ def test_models_of_releases_that_had_companions(toy: Sample) -> None:
     renamed = {
         name.replace(DETECTOR, "companion.") if name.startswith(DETECTOR) else name.removeprefix(NETWORK): array
         for name, array in arrays.items()
-        if name != POOL_SCORES
+        if name not in (POOL_SCORES, POOL_LABELS, REFERENCE)
     }
     again = restore(renamed, older, lambda: learner.new_model(6))
     assert isinstance(again, Fitted)

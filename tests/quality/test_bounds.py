@@ -46,6 +46,13 @@ def test_a_bound_contains_its_ends() -> None:
     assert 0.41 not in Bounds(0.3, 0.2, 0.4)
 
 
+def test_what_is_shown_is_rounded_outwards() -> None:
+    shown = Bounds(0.1, 0.059, 0.141).rounded(0.01)
+    assert (shown.low, shown.high) == pytest.approx((0.05, 0.15))
+    exact = Bounds(0.1, 0.07, 0.29).rounded(0.01)
+    assert (exact.low, exact.high) == pytest.approx((0.07, 0.29))
+
+
 @pytest.mark.parametrize("counts", [(5, 6, 1), (5, 3, 4), (5, 3, -1)])
 def test_impossible_counts_are_refused(counts: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="cannot be"):

@@ -21,6 +21,7 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.profiles import Profile
+from soel.quality.alarms import real_alarms
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
@@ -30,8 +31,8 @@ from soel.scoring.score_table import build_score_table, name_pictures, name_rows
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
 from soel.session.folder import MEDIA
-from soel.session.results import ranked
-from soel.types import Floats, Kind, Progress
+from soel.session.results import ScoreResult, ranked
+from soel.types import ANOMALY, Floats, Kind, Progress
 
 Names = Mapping[str, Sequence[Any]]
 Cells = Mapping[str, Iterable[Any]]
@@ -79,7 +80,7 @@ def score_file(
     told = {"intervals": [vars(event) for event in events]} if events else {}
     if events:
         write_intervals(out, events)
-    return table.summary(out) | {"drift": drift} | told
+    return table.summary(out) | {"drift": drift, "real_alarms": _real_alarms(scored, session, probabilities)} | told
 
 
 def name_items(session: Session) -> Names:
@@ -105,6 +106,18 @@ def make_scorer(session: Session, rule: str | None, is_new: bool = False) -> Sco
         session.pool_scores(model) if is_new else np.zeros(0),
         p_values=lambda scores: _p_values(model, scores),
     )
+
+
+def _real_alarms(scored: ScoreResult, session: Session, probabilities: Floats | None) -> list[int] | None:
+    """From how many to how many alarms are real, roughly; None where the model has no probabilities."""
+    if probabilities is None:
+        return None
+    labels = session.state.labels
+    alarms = np.flatnonzero(scored.is_anomaly)
+    told = [labels.get(scored.ids[row]) for row in alarms]
+    unknown = [row for row, label in zip(alarms, told, strict=True) if label is None]
+    found = real_alarms(probabilities[unknown], sum(label == ANOMALY for label in told))
+    return [int(found.low), int(found.high)]
 
 
 def _n_alarms(rule: ThresholdRule) -> int:

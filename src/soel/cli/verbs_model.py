@@ -75,6 +75,9 @@ def run_score(args: argparse.Namespace) -> Reply:
         if args.maps is not None:
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
+    if document.get("real_alarms") and document["n_alarms"]:
+        low, high = document["real_alarms"]
+        lines.append(f"Roughly {low} to {high} of them are real; `soel ask --spot-check` tells more surely.")
     if document.get("intervals"):
         worst, n_events = document["intervals"][0], len(document["intervals"])
         lines.append(f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest:")

@@ -24,11 +24,13 @@ def quality_lines(quality: Quality) -> list[str]:
             f"Alarms: {real.low:.0f} to {real.high:.0f} of {quality.n_alarms:,} are real "
             f"(precision {_range(quality.precision)})."
         )
-    false_alarms = f"{quality.false_alarms.low:.0f} to {quality.false_alarms.high:.0f}"
+    shown = quality.false_alarms.rounded(1)
+    false_alarms = f"{shown.low:.0f} to {shown.high:.0f}"
     lines.append(f"The alarms hold {_range(quality.recall)} of all anomalies (recall).")
     lines.append(f"False alarms: {false_alarms} in 1,000 items.")
     return [*lines, ABOUT]
 
 
 def _range(bounds: Bounds) -> str:
-    return f"{digits(bounds.low)} to {percent(bounds.high)}"
+    shown = bounds.rounded(0.01)
+    return f"{digits(shown.low)} to {percent(shown.high)}"

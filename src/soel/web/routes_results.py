@@ -12,7 +12,7 @@ from soel.types import Verdict
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
 from soel.web.downloads import CSV, as_download, written
 from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
-from soel.web.words import advice_words
+from soel.web.words import advice_words, quality_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
@@ -37,6 +37,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, t
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         advice=list(advice_words(view_model.session.stopping_advice(), texts)),
+        quality=quality_words(view_model.session.quality(), texts),
     )
 
 

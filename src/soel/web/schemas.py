@@ -360,7 +360,10 @@ class RowOut(BaseModel):
 
 
 class ResultsOut(BaseModel):
-    """What the last fit says about the pool. advice: whether more labels would still change much, in words."""
+    """What the last fit says about the pool. advice: whether more labels would still change much, in words.
+
+    quality: what the newest spot check proves, in words.
+    """
 
     share: ShareOut
     threshold: float
@@ -369,6 +372,7 @@ class ResultsOut(BaseModel):
     fit_is_current: bool
     labelled: list[LabelledOut]
     advice: list[str]
+    quality: list[str]
 
 
 class AnnotatorOut(BaseModel):

@@ -10,6 +10,7 @@ import { figures, percent, t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
 const SIZE = 20;
+const WORTH = 2; // labels that the mean probability of alarms is worth
 let results, arrays, session;
 let shown = { threshold: null, page: 1 };
 let pause = 0;
@@ -29,15 +30,40 @@ function showHeadline() {
   const items = t("count.items", { n: results.n_items });
   find("headline").textContent = t("results.headline", { share: percent(value), items, low: percent(low), high: percent(high), n: results.n_labels });
   find("stale").hidden = results.fit_is_current;
-  find("advice").replaceChildren(...results.advice.map((words) => make("li", {}, words)));
+  for (const list of ["advice", "quality"]) {
+    find(list === "quality" ? "check" : list).replaceChildren(...results[list].map((words) => make("li", {}, words)));
+  }
+}
+
+// How many alarms are real, roughly: as soel.quality.alarms has it.
+function realAlarms(threshold) {
+  const known = new Map(results.labelled.map(({ row, verdict }) => [row, verdict]));
+  let [n, sum, found] = [0, 0, 0];
+  arrays.score.forEach((score, row) => {
+    if (!(score > threshold)) return;
+    if (known.has(row)) found += known.get(row) === "anomaly" ? 1 : 0;
+    else [n, sum] = [n + 1, sum + arrays.probability[row]];
+  });
+  if (n === 0) return { low: found, high: found };
+  const mean = Math.min(1 - 1e-3, Math.max(1e-3, sum / n));
+  const [a, b] = [WORTH * mean, WORTH * (1 - mean)];
+  const odds = [0]; // logarithms, of 0 to n real ones
+  for (let k = 0; k < n; k++) odds.push(odds[k] + Math.log((n - k) / (k + 1)) + Math.log((k + a) / (n - k - 1 + b)));
+  const most = odds.reduce((x, y) => Math.max(x, y));
+  const mass = odds.map((each) => Math.exp(each - most));
+  const total = mass.reduce((x, y) => x + y);
+  const at = (part) => {
+    let [k, below] = [0, mass[0]];
+    while (k < n && below < part * total) below += mass[++k];
+    return found + k;
+  };
+  return { low: at(0.1), high: at(0.9) };
 }
 
 function showThreshold(threshold) {
   const n = histogram.alarmsAbove(threshold);
-  let expected = 0;
-  arrays.score.forEach((score, row) => (expected += score > threshold ? arrays.probability[row] : 0));
   find("alarms").value = n;
-  const real = n === 0 ? "" : ` ${t("results.expected", { n: Math.round(expected) })}`;
+  const real = n === 0 ? "" : ` ${t("results.expected", realAlarms(threshold))}`;
   find("threshold-words").textContent = t("results.threshold", { n, threshold: figures(threshold) }) + real;
   for (const kind of find("download-csv") ? ["csv", "parquet"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
