@@ -48,7 +48,7 @@ def test_the_sentences() -> None:
     assert lines[1:5] == [
         "Anomalies: 25 to 55 % of 20 items.",
         "Alarms: 6 to 8 of 8 are real (precision 75 to 100 %).",
-        "The alarms hold 67 to 100 % of all anomalies (recall).",
+        "The alarms hold 66 to 100 % of all anomalies (recall).",
         "False alarms: 0 to 100 in 1,000 items.",
     ]
     assert len(quality_lines(SpotCheck(Stratum(0), Stratum(50, 0, 0, 10, 0)).quality())) == len(lines) - 1
