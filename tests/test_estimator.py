@@ -320,3 +320,14 @@ def test_a_spot_check_proves_what_the_model_says() -> None:
     far = np.full((40, 3), 30.0)
     assert detector.list_anomalies(far, 0.2).tolist() == list(range(40))
     assert len(detector.list_anomalies(rng.normal(size=(40, 3)), 0.2)) <= 4
+
+
+def test_who_wants_to_find_meets_more_anomalies_than_who_wants_to_learn() -> None:
+    x = np.random.default_rng(0).normal(size=(80, 3))
+    x[:8] += 5
+    n_found = {goal: int((SOEL(goal=goal, random_state=0).query(x, 8) < 8).sum()) for goal in ("learn", "find")}
+    assert n_found["find"] > n_found["learn"]
+    with pytest.raises(ConfigError, match="a strategy of its own, got 'random' too"):
+        SOEL(goal="find", strategy="random").query(x, 2)
+    with pytest.raises(ConfigError, match="no goal called 'win'"):
+        SOEL(goal="win").query(x, 2)

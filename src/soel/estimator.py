@@ -56,6 +56,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         it is by 'mhrot', and by the features of a frozen network otherwise.
     strategy, objective : str or None
         How rows are picked and what is trained, by name; None for the profile's.
+    goal : 'learn' or 'find'
+        What questions are for: the best detector for the labels given (the profile's strategy), or as many anomalies
+        as possible (which is a strategy of its own, so name none beside it).
     contamination : float, str or None
         A share you know, in (0, 0.5]; an estimator by name ('kriging', 'kde', 'cover'); None for the profile's.
     threshold : str
@@ -110,6 +113,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         backbone: str | UserModule | None = None,
         strategy: str | None = None,
         objective: str | None = None,
+        goal: str = "learn",
         contamination: float | str | None = None,
         threshold: str = "contamination",
         kind: str = "auto",
@@ -120,6 +124,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.backbone = backbone
         self.strategy = strategy
         self.objective = objective
+        self.goal = goal
         self.contamination = contamination
         self.threshold = threshold
         self.kind = kind
@@ -292,7 +297,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             contamination=self.contamination if isinstance(self.contamination, str) else None,
         )
         ESTIMATORS.get(profile.contamination)
-        return profile
+        if self.goal == "find" and self.strategy is not None:
+            raise ConfigError(f"The goal 'find' is a strategy of its own, got {self.strategy!r} too; give one of them.")
+        return profile.with_goal(self.goal)
 
     def _prepare(self, task: _Task) -> Warm:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""

@@ -13,6 +13,8 @@ MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
 WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
 NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/detection.md says
+GOALS = ("learn", "find")
+FIND_TILT = 4.0  # towards suspicious rows, where anomalies found count and not what is learnt
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
 _FORMS = {Kind.TABLE: "tables", Kind.VECTORS: "vectors", Kind.PICTURES: "pictures"}
 
@@ -98,6 +100,14 @@ class Profile:
                 changes |= {role: name}
                 changes |= {f"{role}_options": {}} if hasattr(self, f"{role}_options") else {}
         return replace(self, **changes)
+
+    def with_goal(self, goal: str) -> Profile:
+        """The profile for what questions are asked for: 'learn' the best detector, or 'find' the most anomalies."""
+        if goal not in GOALS:
+            raise ConfigError(f"There is no goal called {goal!r}. Choose one of: {', '.join(GOALS)}.")
+        if goal == "learn":
+            return self
+        return replace(self, strategy="positive-distant", strategy_options={"tilt": FIND_TILT})
 
     def kind_for(self, found: Kind) -> Kind:
         """What the rows are for this profile: those of a backbone that learns on pixels are pictures."""

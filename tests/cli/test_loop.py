@@ -36,6 +36,26 @@ def test_the_whole_loop_with_a_spreadsheet(run: Run, folder: Path) -> None:
     assert (status["n_labels"], status["n_left"], status["fit_is_current"]) == (6, 14, True)
 
 
+def test_one_question_at_a_time(run: Run, table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "one by one"
+    assert run("init", folder, "--data", table, "--id-column", "name", "--goal", "find").code == 0
+    first = run("ask", folder, "--next", "-n", 5, "--json").document
+    assert (first["round"], first["drawn"], first["refined"], first["n_open"]) == (1, True, False, 5)
+    assert list(first["values"]) == ["width", "height", "label", "truth"]
+    assert run("ask", folder, "--next", "--json").document["item"] == first["item"], "until it is answered"
+    asked, refined = [first["item"]], 0
+    for _ in range(4):
+        assert run("tell", folder, f"{asked[-1]}=normal").code == 0
+        said = run("ask", folder, "--next", "--json").document
+        asked, refined = [*asked, said["item"]], refined + said["refined"]
+    assert len(set(asked)) == 5
+    assert refined > 0, "an answer was heard"
+    text = run("ask", folder, "--next").out
+    assert f"Next: soel tell {folder} {asked[-1]}=anomaly" in text
+    assert run("replay", folder).code == 0
+    assert run("ask", folder, "--next", "--out", tmp_path / "x.csv").code == 2
+
+
 def test_each_reply_names_the_next_command(run: Run, folder: Path) -> None:
     assert f"Next: soel ask {folder}" in run("status", folder).out
     assert f"Next: soel tell {folder} {folder / 'round-0001.csv'}" in run("ask", folder).out

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soel.errors import ConfigError, SessionError
-from soel.session import SessionFolder, lay_out
+from soel.session import SessionFolder, SessionOptions, lay_out
 from soel.session.config import _seal, read_config, write_config
 from tests.session.conftest import IDS, make_config, make_points
 
@@ -124,3 +124,9 @@ def test_a_config_of_an_older_release_takes_defaults_for_what_it_lacks(path: Pat
         del content[name]
     path.write_text(json.dumps({**content, "seal": _seal(content)}))
     assert read_config(path) == make_config()
+
+
+def test_a_goal_is_learn_or_find() -> None:
+    assert SessionOptions().goal == "learn"
+    with pytest.raises(ConfigError, match="no goal called 'win'"):
+        SessionOptions(goal="win")

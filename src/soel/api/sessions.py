@@ -52,7 +52,7 @@ def create_session(
     is not wanted.
     """
     options = options or SessionOptions()
-    folder, wanted = Path(folder), find_profile(options.profile)
+    folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)
     _check_free(folder)
     if wanted.vectors.patch_detector is None:
         media = replace(media or MediaOptions(), patches="no")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PROFILES = ("default", "pretrained", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
+GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"
 RULES_HELP = "contamination, share=0.02, alarms=50, false-alarms=0.01, fdr=0.1 or cost=10:1 (a miss : a false alarm)"
 
 
@@ -61,6 +62,7 @@ def add_session_options(verb: argparse.ArgumentParser) -> None:
     new.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
     new.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
     new.add_argument("--profile", choices=PROFILES, help="how the detector learns (default: default)")
+    new.add_argument("--goal", choices=("learn", "find"), help=GOAL_HELP)
     new.add_argument("--kind", choices=("auto", "table", "vectors"), help=KIND_HELP)
     new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
     new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")

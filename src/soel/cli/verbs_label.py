@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
-from soel.errors import ConfigError
+from soel.errors import ConfigError, SessionError
 from soel.report.progress import progress_bar
 from soel.report.quality_words import quality_lines
 
@@ -26,6 +26,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask = verbs.add_parser("ask", parents=[common], help="write the open questions as a sheet to fill in")
     add_place(ask)
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
+    ask.add_argument("--next", action="store_true", help="print the one item to look at next, knowing all answers")
+    ask.add_argument("--who", default=EXPERT, help="with --next: who will look at it (default: expert)")
     ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance, to check the result")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
@@ -48,6 +50,8 @@ def run_ask(args: argparse.Namespace) -> Reply:
 
     if args.n is not None and args.spot_check is not None:
         raise ConfigError("-n asks for what is worth learning, --spot-check N for what checks the result; choose one.")
+    if args.next:
+        return _ask_next(args)
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
             asked = session.ask(args.n, bar) if args.spot_check is None else session.spot_check(args.spot_check, bar)
@@ -63,6 +67,32 @@ def run_ask(args: argparse.Namespace) -> Reply:
         f"Next: soel tell {args.folder} {out}",
     ]
     return Reply({"session": session.config.session, "out": str(out), **asdict(asked), **cover}, "\n".join(lines))
+
+
+def _ask_next(args: argparse.Namespace) -> Reply:
+    """The one item to look at next: a round is drawn where none is open, and one that is hears all answers first."""
+    if args.spot_check is not None or args.out is not None:
+        raise ConfigError("--next prints one item; leave out --spot-check and --out, or ask without --next.")
+    from soel.api.sessions import read_rows
+
+    with closing(open_session(args)) as session:
+        with progress_bar("Warming up") as bar:
+            asked = session.ask(args.n, bar)
+            refined = session.refine(bar) is not None
+        items = session.next_items(args.who)
+        if not items:
+            raise SessionError(f"Nothing is open for {args.who!r}: the rest is with others. Ask again later.")
+        header, rows = read_rows(session, items)
+        n_open = len(session.state.open)
+    (item,), values = items, dict(zip(header, rows[0], strict=True))
+    document = {"session": session.config.session, "round": asked.round, "drawn": asked.drawn}
+    document |= {"refined": refined, "item": item, "values": values, "n_open": n_open}
+    lines = [
+        f"Item {item}, in round {asked.round}:",
+        *(f"  {name}: {value}" for name, value in values.items()),
+        f"Next: soel tell {args.folder} {item}=anomaly (or normal, skip, unsure), then soel ask {args.folder} --next",
+    ]
+    return Reply(document, "\n".join(lines))
 
 
 def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:

@@ -12,12 +12,12 @@ from typing import Any
 from soel.durable import explain, write_whole
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.metrics.threshold import parse_threshold
-from soel.profiles import Profile
+from soel.profiles import GOALS, Profile
 from soel.types import Kind
 
 FORMAT = 1
 POOL_ROWS = 200_000
-_TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold")
+_TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold", "goal")
 _COUNTS = ("n_items", "seed", "budget", "answers_per_item")
 
 
@@ -30,7 +30,7 @@ class SessionOptions:
     contamination: the share of anomalies where it is known. answers_per_item: how many annotators label each item.
     lease_minutes: how long an item that was shown is kept for whoever it was shown to. pool_rows: a larger table is
     thinned to so many rows at random. kind: what the rows of a table are, 'table' or 'vectors' (features of a network);
-    'auto' looks at them.
+    'auto' looks at them. goal: what questions are for, to 'learn' the best detector or to 'find' the most anomalies.
     """
 
     id_column: str | None = None
@@ -44,10 +44,13 @@ class SessionOptions:
     lease_minutes: float = 10.0
     pool_rows: int = POOL_ROWS
     kind: str = "auto"
+    goal: str = "learn"
 
     def __post_init__(self) -> None:
         parse_threshold(self.threshold)
         Kind.read(self.kind)
+        if self.goal not in GOALS:
+            raise ConfigError(f"There is no goal called {self.goal!r}. Choose one of: {', '.join(GOALS)}.")
         if self.budget < 1:
             raise ConfigError(f"The budget must be at least one label, got {self.budget}.")
         if self.seed < 0:
