@@ -79,7 +79,7 @@ def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | N
     if is_locked(lock):
         raise SessionError(_why_not(BUSY, log))
     first = [str(lock), str(place.progress), json.dumps(asdict(JobStatus(what, True)))]
-    process = _launch([sys.executable, "-m", "soel.jobs.child", *first, *module, _address(store)], log, store)
+    process = _launch([sys.executable, "-m", "soel.jobs.child", *first, *module, address_for(store)], log, store)
     assert process.stdout is not None
     with process.stdout as said:
         started = said.readline() == STARTED
@@ -125,5 +125,6 @@ def _launch(command: list[str], log: Path, store: str | None) -> subprocess.Pope
         )
 
 
-def _address(store: str | None) -> str:
+def address_for(store: str | None) -> str:
+    """The address of the events as a command line may show it: without its password, empty for the folder's own."""
     return store or "" if store in (None, IN_FOLDER) else postgres.without_password(str(store))

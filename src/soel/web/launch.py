@@ -16,6 +16,7 @@ from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.jobs.background import Background
 from soel.jobs.creation import Creation
+from soel.jobs.listening import Listening
 from soel.media.session_media import open_media
 from soel.session import Session
 from soel.validation import check_distinct
@@ -110,6 +111,11 @@ def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving
     reader = threading.Thread(target=view_model.warm_up)
     reader.start()
     leaving.callback(reader.join)  # before the session is closed
+    if session.hears_answers:
+        listening = Listening(creation.folder, store)
+        leaving.callback(listening.stop)
+        with suppress(OSError):  # where no log can be written, the round is asked as it was drawn
+            listening.start()
     return app
 
 

@@ -1,0 +1,125 @@
+"""The process that hears answers: better questions while people label, and nothing lost when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from soel.durable import take_lock
+from soel.jobs import background, listening
+from soel.jobs.listening import Listening
+from soel.jobs.listening_task import Listener
+from soel.session import Session
+from tests.session.fake_engine import FakeLearner
+from tests.table_session import Make
+
+SOURCES = str(Path(background.__file__).parents[2])
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.02)
+
+
+def n_refines(session: Session) -> int:
+    return len(session.state.rounds[0].refines)
+
+
+def answer(session: Session) -> str:
+    (item,) = session.next_items("expert")
+    session.tell({item: "normal"})
+    return item
+
+
+def test_each_answer_is_heard_once(make: Make) -> None:
+    session = make(goal="find", budget=6)
+    session.ask(6)
+    listener = Listener(session)
+    assert not listener.look(), "nothing was said"
+    answer(session)
+    assert listener.look()
+    assert not listener.look(), "nothing was said since"
+    assert n_refines(session) == 1
+
+
+def test_it_waits_while_other_work_runs(make: Make) -> None:
+    session = make(goal="find", budget=6)
+    session.ask(6)
+    answer(session)
+    listener, work = Listener(session), take_lock(session.folder.path / background.LOCK)
+    assert work is not None
+    assert not listener.look()
+    work.release()
+    assert listener.look()
+
+
+def test_what_goes_wrong_leaves_the_round_as_it_was(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object, **_options: object) -> None:
+        raise MemoryError
+
+    session = make(goal="find", budget=6)
+    session.ask(6)
+    answer(session)
+    before, listener = session.state.open, Listener(session)
+    monkeypatch.setattr(FakeLearner, "propose", fail)
+    assert not listener.look()
+    assert session.state.open == before
+    monkeypatch.undo()
+    answer(session)
+    assert listener.look(), "the next answer is heard again"
+
+
+def test_a_real_process_hears_answers_and_killing_it_loses_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    session = make(goal="find", budget=8)
+    ask = [sys.executable, "-c", "import sys; from soel.cli.main import main; sys.exit(main(sys.argv[1:]))"]
+    subprocess.run([*ask, "ask", str(session.folder.path), "-n", "8"], check=True, stdout=subprocess.DEVNULL)
+    heard = Listening(session.folder.path)
+    pid, asked = heard.start(), []
+    for _ in range(3):  # one of these surprises it
+        asked.append(answer(session))
+        time.sleep(1)
+    wait_for(lambda: n_refines(session))
+    os.kill(pid, signal.SIGKILL)
+    heard.stop()
+    while session.state.open:
+        asked.append(answer(session))
+    assert len(set(asked)) == len(session.state.labels) == 8
+
+
+def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = make(goal="find", budget=6)
+    script = (
+        "import sys, time; from pathlib import Path; from soel.jobs.listening import Listening;"
+        "print(Listening(Path(sys.argv[1])).start(), flush=True); time.sleep(600)"
+    )
+    monkeypatch.setenv("PYTHONPATH", SOURCES)
+    server = subprocess.Popen([sys.executable, "-c", script, session.folder.path], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    with server.stdout as said:
+        pid = int(said.readline())
+    os.kill(pid, 0)
+    server.kill()
+    server.wait()
+    wait_for(lambda: not _lives(pid))
+
+
+def test_stop_without_a_start_does_nothing(tmp_path: Path) -> None:
+    listening.Listening(tmp_path).stop()
+
+
+def _lives(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
