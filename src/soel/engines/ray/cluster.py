@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import math
 import os
-import secrets
+import shutil
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
+from soel.engines.ray.own_cluster import closed_to_others, own_folder
 from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
 from soel.numeric.cores import n_cores
 
@@ -49,9 +53,10 @@ class Cluster:
     address: str | None = None
     n_workers: int | None = None
     _is_connected: bool = field(default=False, init=False)
+    _folder: str | None = field(default=None, init=False)
 
     def connect(self) -> None:
-        """Join the cluster, or start one here: without a dashboard, and nothing is reported to anybody."""
+        """Join the cluster, or start one here, for this process alone: nothing is reported to anybody."""
         if self._is_connected:
             return
         ray = _import_ray()
@@ -59,7 +64,8 @@ class Cluster:
         try:
             if self.address not in (None, "auto"):
                 _knock(str(self.address))
-            ray.init(**self._options(), **QUIETLY, ignore_reinit_error=True)
+            with closed_to_others() if self.address is None else nullcontext():
+                ray.init(**self._options(), **QUIETLY, ignore_reinit_error=True)
         except (OSError, ValueError, RuntimeError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
             raise ConfigError(
@@ -73,6 +79,9 @@ class Cluster:
         if self._is_connected:
             _import_ray().shutdown()
             self._is_connected = False
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
     def plan(self, n_shards: int) -> Plan:
         """Workers for so many shards, on the machines that are alive now."""
@@ -122,13 +131,14 @@ class Cluster:
         )
 
     def _options(self) -> dict[str, Any]:
-        """For a cluster of its own: a token in memory, since Ray would write one into the home folder."""
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
         if self.address is not None:
             return {"address": self.address}
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        return {"address": "local", "include_dashboard": False, "num_cpus": self.n_workers or n_cores()}
+        self._folder = self._folder or own_folder()
+        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        own = {"address": "local", "include_dashboard": False, "num_cpus": self.n_workers or n_cores()}
+        return {**own, "_temp_dir": str(Path(self._folder, "ray"))}  # which Ray opens to everybody
 
 
 QUIETLY = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
