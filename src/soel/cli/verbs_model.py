@@ -75,9 +75,6 @@ def run_score(args: argparse.Namespace) -> Reply:
         if args.maps is not None:
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
-    if document.get("real_alarms") and document["n_alarms"]:
-        low, high = document["real_alarms"]
-        lines.append(f"Roughly {low} to {high} of them are real; `soel ask --spot-check` tells more surely.")
     if document.get("intervals"):
         worst, n_events = document["intervals"][0], len(document["intervals"])
         lines.append(f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest:")
@@ -85,6 +82,9 @@ def run_score(args: argparse.Namespace) -> Reply:
     if args.maps is not None:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
     lines += [_show_top(document["top"])] if document["top"] else []
+    if document.get("real_alarms") and document["n_alarms"]:
+        low, high = document["real_alarms"]
+        lines.append(f"Roughly {low} to {high} of the alarms are real; `soel ask --spot-check` tells more surely.")
     drift = document["drift"]
     lines += [] if drift is None else map(show, drift["lines"])
     has_failed = args.fail_on_drift and drift is not None and drift["found"]
