@@ -171,5 +171,6 @@ def _describe(status: Status, folder: Path) -> str:
     if status.quality is not None:
         lines += quality_lines(status.quality)
     if status.model is not None:
-        lines.append(f"Model: {status.model.folder}" + ("." if status.fit_is_current else ", older than the labels."))
+        age = "" if status.fit_is_current else ", older than the labels or the data"
+        lines.append(f"Model: {status.model.folder}{age}.")
     return "\n".join([*lines, "Next: " + HINTS[status.next].format(folder=folder)])
