@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from soel.quality import Bounds, Quality
+from typing import TYPE_CHECKING
+
 from soel.report.words import count, digits, percent
+
+if TYPE_CHECKING:  # words need no scipy
+    from soel.quality import Bounds, Quality
 
 ABOUT = (
     "It is about the model that stood when the items were drawn, before it learnt from them; items set aside count "
