@@ -90,7 +90,10 @@ def test_a_real_process_hears_answers_and_killing_it_loses_nothing(make: Make, m
         time.sleep(1)
     wait_for(lambda: n_refines(session))
     os.kill(pid, signal.SIGKILL)
+    wait_for(lambda: _pid(heard) != pid)
+    follower = _pid(heard)
     heard.stop()
+    assert not _lives(follower)
     while session.state.open:
         asked.append(answer(session))
     assert len(set(asked)) == len(session.state.labels) == 8
@@ -115,6 +118,11 @@ def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_stop_without_a_start_does_nothing(tmp_path: Path) -> None:
     listening.Listening(tmp_path).stop()
+
+
+def _pid(heard: Listening) -> int:
+    assert heard._process is not None
+    return heard._process.pid
 
 
 def _lives(pid: int) -> bool:

@@ -68,6 +68,11 @@ def test_a_file_that_does_not_fit_is_said_and_changes_nothing(page: Page, tmp_pa
     assert page.post("/api/data", upload=UPLOAD, replace=True)["changes"][1]["n_replaced"] == 1
 
 
+@pytest.mark.parametrize(("goal", "words"), [("learn", "learns most from each answer"), ("find", "as many anomalies")])
+def test_the_goal_is_said_in_plain_words(make_page: MakePage, goal: str, words: str) -> None:
+    assert words in make_page(goal=goal).client.get("/data").text
+
+
 def test_names_are_the_owners_and_shown_on_every_page(page: Page) -> None:
     body = {"name": "Pumps, north", "description": "One row an hour"}
     assert page.client.put("/api/description", json=body).json()["name"] == "Pumps, north"

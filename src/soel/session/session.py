@@ -93,7 +93,7 @@ class Session(Labelling):
     @cached_property
     def hears_answers(self) -> bool:
         """Whether a question can know the last answer: what the session's strategy and detector allow."""
-        return hears_answers(Profile.from_json(self.config.settings, self._place.pool.shape[1]))
+        return hears_answers(Profile.from_json(self.config.settings, 0))  # the width matters to old ones, which do not
 
     def spot_check(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open items of a spot check; where nothing is open, one of `n` is drawn from what was not asked."""

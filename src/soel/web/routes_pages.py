@@ -29,7 +29,7 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     source = session.state.name or session.config.source.removesuffix(ITEMS)
     context: dict[str, Any] = {"user": user, "here": path, "source": source}
     if path == "/data":
-        context |= {"pictures": (session.folder.path / MEDIA).exists()}
+        context |= {"pictures": (session.folder.path / MEDIA).exists(), "goal": session.config.goal}
     if path == "/":
         text = session.guidelines
         context |= {"guideline_text": text, "guideline": render(text or texts("label.no_guideline"))}

@@ -1,0 +1,40 @@
+"""An expert labels in a real browser while answers are heard: the order that was drawn gives way to better items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.api import sessions
+from soel.jobs.listening_task import Listener
+from tests.session.fake_engine import FakeEngine
+from tests.web.conftest import build_page
+from tests.web.live_server import Live, serving
+
+
+@pytest.fixture
+def listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    with serving(build_page(tmp_path, goal="find")) as live:
+        yield live
+
+
+def test_the_item_after_the_next_knows_the_answer(browser: Browser, listened_to: Live) -> None:
+    view_model = listened_to.page.view_model
+    session, title_of = view_model.session, view_model.items.title
+    drawn = session.state.open
+    page = listened_to.open(browser)
+    title = page.locator("#item-title")
+    expect(title).to_have_text(title_of(drawn[0]))
+    page.keyboard.press("n")
+    expect(title).to_have_text(title_of(drawn[1]))  # at once: the next-best item
+    assert Listener(session).look(), "the answer was heard"
+    better = next(item for item in session.state.open if item != drawn[1])
+    assert better != drawn[2]
+    page.keyboard.press("n")
+    expect(title).to_have_text(title_of(better))
+    page.keyboard.press("z")
+    expect(title).to_have_text(title_of(drawn[1]))
