@@ -13,7 +13,6 @@ from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Reply
 from soel.errors import ConfigError, SessionError
 from soel.report.progress import progress_bar
-from soel.report.quality_words import quality_lines
 
 if TYPE_CHECKING:
     from soel.session import Answer, Session
@@ -148,6 +147,8 @@ def _read(session: Session, words: Sequence[str]) -> list[Answer]:
 
 def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
     """What is left of the budget, and what to do next."""
+    from soel.report.quality_words import quality_lines
+
     status = session.status()
     document = {
         "n_labels": status.n_labels,

@@ -23,7 +23,6 @@ from soel.cli.verbs_features import add_media_options, describe_media, read_medi
 from soel.cli.verbs_grow import add_description, describe_taken
 from soel.errors import ConfigError, SoelError
 from soel.report.progress import progress_bar
-from soel.report.quality_words import quality_lines
 
 if TYPE_CHECKING:
     from soel.data.reading.options import ReadOptions
@@ -154,6 +153,8 @@ def _describe_sample(status: Status) -> list[str]:
 
 
 def _describe(status: Status, folder: Path) -> str:
+    from soel.report.quality_words import quality_lines
+
     lines = [
         *([status.name] if status.name else []),
         *([status.description] if status.description else []),
