@@ -10,6 +10,7 @@ from soel.types import Floats
 
 WORTH = 2.0  # labels that the mean probability of alarms is worth; docs/contamination.md says how chosen
 BINS = 10
+ROUNDING = 1e-9  # a count that holds just as much as is wanted is enough, on any machine
 
 
 def real_alarms(probabilities: Floats, n_known: int = 0, coverage: float = COVERAGE) -> Bounds:
@@ -26,7 +27,7 @@ def real_alarms(probabilities: Floats, n_known: int = 0, coverage: float = COVER
     real, false = WORTH * mean, WORTH * (1 - mean)
     mass = np.cumsum(np.exp(ways + betaln(counts + real, n - counts + false) - betaln(real, false)))
     risk = (1 - coverage) / 2
-    low, high = np.searchsorted(mass, [risk, 1 - risk])
+    low, high = np.searchsorted(mass + ROUNDING, [risk, 1 - risk])
     return Bounds(n_known + n * mean, n_known + int(low), n_known + int(min(high, n)))
 
 
