@@ -46,6 +46,8 @@ class Attack:
 
     def made(self, first: int, n: int) -> None:
         """Files that hypothesis makes."""
+        if not n:
+            return
         number = iter(range(n))
 
         @hypothesis.seed(first)

@@ -142,7 +142,7 @@ def test_scoring_other_columns_and_formats(run: Run, folder: Path, tmp_path: Pat
     said = run("score", folder, "--data", other)
     assert said.code == 2
     assert "depth" in said.err
-    assert ".csv, .parquet, .json, got" in run("score", folder, "--out", tmp_path / "scores.xlsx").err
+    assert ".csv, .parquet, .json, .xlsx, got" in run("score", folder, "--out", tmp_path / "scores.ods").err
     assert "not a threshold rule" in run("score", folder, "--threshold", "often").err
 
 

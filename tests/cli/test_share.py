@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
-from soel.learner.models import POOL_SCORES, state_of
+from soel.api import sessions
+from soel.api.models import load_model
+from soel.learner.models import POOL_SCORES, Fitted, state_of
 from tests.cli.conftest import Run
+
+engine_maker = sessions.engine_maker  # the real one, before a test puts a fake in its place
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "label-studio"])
@@ -55,11 +59,17 @@ def test_a_replay_of_models_in_an_older_form_ends_well(run: Run, folder: Path, m
         arrays, notes = state_of(model)
         return {name: array for name, array in arrays.items() if name != POOL_SCORES}, notes
 
+    monkeypatch.setattr(sessions, "engine_maker", engine_maker)  # models of the real form
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
-    monkeypatch.setattr("soel.api.models.state_of", older)  # as the releases did that kept no scores of the pool
-    run("fit", folder)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("soel.api.models.state_of", older)  # as the releases did that kept no scores of the pool
+        run("fit", folder)
+    fit = sessions.open_session(folder).state.fit
+    assert fit is not None
+    kept = load_model(folder / fit.model.folder).model
+    assert isinstance(kept, Fitted)
+    assert not len(kept.pool_scores)
     said = run("replay", folder, "--json")
     assert said.code == 0, said.out
     assert said.document["same"]

@@ -206,9 +206,11 @@ def test_what_each_strategy_asks_to_see() -> None:
         "margin",
         "margin-diverse",
         "positive",
+        "positive-distant",
         "positive-diverse",
         "positive-random",
     ]
+    assert needing[Need.ANSWERS] == ["positive-distant"]
     blind = sorted(set(STRATEGIES) - set(needing[Need.EMBEDDINGS]) - {"gradient-diverse"})
     assert blind == ["margin", "positive", "positive-random", "random"]
 

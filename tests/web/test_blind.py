@@ -42,7 +42,11 @@ def test_nothing_is_told_before_ones_own_answer_and_all_after_it(page: Page) -> 
     assert SECRET not in json.dumps(after)
     assert "ann" not in json.dumps(after["/api/decisions"])
     changed = {path for path in after if after[path] != before[path]}
-    assert changed <= {"/api/status", "/api/team"}, "but for the budget, nothing shows that there is an answer"
+    assert changed <= {"/api/status", "/api/team", "/api/data"}, "but for the budget, nothing shows an answer"
+    assert {key for key in after["/api/data"] if after["/api/data"][key] != before["/api/data"][key]} <= {
+        "n_labels",
+        "n_open",
+    }
     (told,) = after["/api/team"].pop("annotators")
     assert (told["n_answers"], told["n_anomaly"], told["n_normal"], told["n_aside"]) == (1, 0, 0, 0)
     assert after["/api/team"].items() <= before["/api/team"].items()

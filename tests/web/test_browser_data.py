@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from soel.api import sessions
 from soel.media import picture_pool
@@ -63,6 +63,19 @@ def test_the_owner_names_the_session_adds_a_month_and_asks_on(browser: Browser, 
     expect(page.get_by_role("button", name="Ask")).to_be_disabled()
     page.goto(f"{trained.address}/items")
     expect(page.locator("#total")).to_have_text(f"{N_ITEMS + 6} items")
+
+
+def test_what_is_typed_before_the_page_has_loaded_stays(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    held: list[Route] = []
+    page.route("**/api/data", lambda route: held.append(route))
+    page.goto(f"{trained.address}/data")
+    page.get_by_label("Name").fill("Pumps, north")
+    page.wait_for_timeout(100)
+    for route in held:
+        route.continue_()
+    expect(page.locator("#changes tr")).to_have_count(1)
+    expect(page.get_by_label("Name")).to_have_value("Pumps, north")
 
 
 def test_what_is_wrong_with_a_file_is_said_beside_it(browser: Browser, trained: Live, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import { language, number, percent, t } from "./text.js";
 
 const PIECE = 192 * 1024; // below the limit of a request
 const isOwner = find("add") !== null;
+const typed = new Set(); // fields that the owner has begun to fill in: what is read meanwhile does not touch them
 const COUNTS = { n_added: "data.n_added", n_replaced: "data.n_replaced", n_removed: "data.n_removed", n_displaced: "data.n_displaced" };
 
 function change(entry, at) {
@@ -17,8 +18,8 @@ function change(entry, at) {
 }
 
 function show(data, withText = true) {
-  if (withText && isOwner) [find("name").value, find("description").value] = [data.name, data.description];
-  else if (!isOwner) [find("name").textContent, find("description").textContent] = [data.name, data.description];
+  if (withText && isOwner) for (const field of ["name", "description"].filter((each) => !typed.has(each))) find(field).value = data[field];
+  if (!isOwner) [find("name").textContent, find("description").textContent] = [data.name, data.description];
   const rows = data.n_rows === null ? "" : ` ${t("data.rows", { n: data.n_rows })}`;
   find("items").textContent = t("data.items", { n: data.n_items }) + rows;
   find("changes").replaceChildren(...data.changes.map(change));
@@ -91,8 +92,14 @@ function act(form, task) {
 }
 
 act("add", add);
+if (isOwner) for (const field of ["name", "description"]) {
+  if (find(field).value !== find(field).defaultValue) typed.add(field); // before this script was there
+  find(field).addEventListener("input", () => typed.add(field));
+}
 act("about", async () => {
-  show(await post("/api/description", { name: find("name").value, description: find("description").value }, "PUT"));
+  const data = await post("/api/description", { name: find("name").value, description: find("description").value }, "PUT");
+  typed.clear();
+  show(data);
   status(t("data.saved"), "saved");
   say(t("data.saved"));
 });
