@@ -97,7 +97,7 @@ def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
 def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
     session = make()
     place = session.folder
-    assert background_task.run([str(place.path), "ask", "3", ""]) == 0
+    assert background_task.run([str(place.path), "ask", "3", "", ""]) == 0
     assert len(session.state.open) == 3
     assert json.loads(place.progress.read_text()) == {
         "what": "ask",
@@ -117,7 +117,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
 def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(budget=3)
     session.tell({"=n1": "normal", "=n2": "normal", "=n3": "normal"})
-    assert background_task.run([str(session.folder.path), "ask", "", ""]) == 1
+    assert background_task.run([str(session.folder.path), "ask", "", "", ""]) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert "budget of 3 labels is used up" in found.error
@@ -126,7 +126,7 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(Session, "fit", fail)
-    assert background_task.run([str(session.folder.path), "fit", "", ""]) == 1
+    assert background_task.run([str(session.folder.path), "fit", "", "", ""]) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert found.error == "This is a bug: RuntimeError: out of luck."

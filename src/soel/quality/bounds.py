@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
 COVERAGE = 0.8
 
@@ -50,10 +49,12 @@ def _tail(n_rows: int, n_checked: int, n_anomalies: int, low: int, high: int) ->
         return 0.0
     found = np.arange(low, high + 1)
     ways = _log_choose(n_anomalies, found) + _log_choose(n_rows - n_anomalies, n_checked - found)
-    return float(np.exp(logsumexp(ways) - _log_choose(n_rows, np.array(n_checked))))
+    return float(np.exp(ways - _log_choose(n_rows, np.array(n_checked))).sum())
 
 
 def _log_choose(n: int, k: np.ndarray) -> np.ndarray:
+    from scipy.special import gammaln  # takes a while to import, which labelling must not wait for
+
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
