@@ -27,7 +27,7 @@ import logging, sys, warnings
 warnings.simplefilter("ignore")
 import ray
 from ray._private import services
-services.resolve_ip_for_localhost = lambda host: host  # or it would look for the cluster at another address of the machine
+services.resolve_ip_for_localhost = lambda host: host  # or it would look at another address
 here = {"_node_ip_address": "127.0.0.1", "log_to_driver": False, "configure_logging": False}
 ray.init(address=sys.argv[1], logging_level=logging.ERROR, **here)
 print("let in", len(ray.nodes()), ray.get(ray.remote(lambda: 7).remote()))
