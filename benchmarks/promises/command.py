@@ -7,101 +7,136 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.promises.judge import Kept, judge
-from benchmarks.promises.runs import BUDGETS, make_runs, path_of, read_run
-from benchmarks.promises.tasks import SHARES, Source, find_sources
+from benchmarks.promises.judge import Kept, judge, judge_share
+from benchmarks.promises.runs import BUDGETS, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.tasks import Cell, Source, find_sources
 from soel.profiles import find_profile
 from soel.report.text import format_table
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What was said of one session, and whether it was so."""
+
+    source: Source
+    cell: Cell
+    kept: list[Kept]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What every process is told. until: by the clock; nothing new is started after it."""
+
+    folder: Path
+    profile: str
+    budgets: tuple[int, ...]
+    until: float
+
+    @property
+    def has_time(self) -> bool:
+        return time.monotonic() < self.until
 
 
 def main(words: Sequence[str]) -> int:
     """Make, judge, print."""
     arguments = _parser().parse_args(words)
-    sources = find_sources(arguments.data_dir)[arguments.first :: arguments.every]
-    budgets = [int(word) for word in arguments.budgets.split(",")]
+    sources = list(enumerate(find_sources(arguments.data_dir)))[arguments.first :: arguments.every]
+    budgets = tuple(int(word) for word in arguments.budgets.split(","))
     folder = arguments.runs / arguments.profile
     folder.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + arguments.seconds
-    work = [(source, budgets, arguments.profile, folder, until) for source in sources]
+    plan = _Plan(folder, arguments.profile, budgets, time.monotonic() + arguments.seconds)
+    orders = [(source, order_cells(index, budgets)) for index, source in sources]
+    fits = [(plan, source, cells[turn]) for turn in range(arguments.passes) for source, cells in orders]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        cells = [cell for found in pool.map(_of_source, work) for cell in found]
-    print(summarise(cells))
+        shares = [each for found in pool.map(_ask, [(plan, source) for _, source in sources]) for each in found]
+        fitted = [each for each in pool.map(_fit, fits) if each is not None]
+    print(summarise([*shares, *fitted]))
     return 0
 
 
-Cell = tuple[Source, float, int, list[Kept]]
+def _ask(work: tuple[_Plan, Source]) -> list[Judged]:
+    """The share of every cell of a file, kept in one file."""
+    plan, source = work
+    path = plan.folder / f"{source.name}-shares-{'-'.join(map(str, plan.budgets))}.json"
+    if not path.exists():
+        if not plan.has_time:
+            return []
+        asked = ask_shares(source, plan.budgets, find_profile(plan.profile))
+        found = [Judged(source, cell, judge_share(*said)) for cell, said in asked.items()]
+        path.write_text(json.dumps([[asdict(each.cell), [asdict(kept) for kept in each.kept]] for each in found]))
+    return [Judged(source, Cell(**cell), _read(kept)) for cell, kept in json.loads(path.read_text())]
 
 
-def _of_source(work: tuple[Source, list[int], str, Path, float]) -> list[Cell]:
-    """The judged runs of one file; those missing are made while there is time."""
-    source, budgets, profile, folder, until = work
-    if time.monotonic() < until:
-        make_runs(source, budgets, find_profile(profile), folder)
-    found = []
-    for share in SHARES:
-        for budget in budgets:
-            path = path_of(folder, source, share, budget)
-            if path.exists():
-                found.append((source, share, budget, _judged(path, until)))
-    return [cell for cell in found if cell[3]]
-
-
-def _judged(path: Path, until: float) -> list[Kept]:
-    """What was said of a run, kept beside it."""
+def _fit(work: tuple[_Plan, Source, Cell]) -> Judged | None:
+    """One session, fitted and judged; None where the file has too few rows or the time is over."""
+    plan, source, cell = work
+    path = path_of(plan.folder, source, cell)
     beside = path.with_suffix(".json")
-    if beside.exists() and beside.stat().st_mtime >= path.stat().st_mtime:
-        return [Kept(**kept) for kept in json.loads(beside.read_text())]
-    if time.monotonic() > until:
-        return []
-    kept = judge(read_run(path))
-    beside.write_text(json.dumps([asdict(each) for each in kept]))
-    return kept
+    if not beside.exists() or beside.stat().st_mtime < path.stat().st_mtime:
+        if not plan.has_time or not make_run(source, cell, find_profile(plan.profile), plan.folder):
+            return None
+        beside.write_text(json.dumps([asdict(each) for each in judge(read_run(path))]))
+    return Judged(source, cell, _read(json.loads(beside.read_text())))
 
 
-def summarise(cells: Sequence[Cell]) -> str:
+def _read(kept: list[dict[str, float]]) -> list[Kept]:
+    return [Kept(**each) for each in kept]  # type: ignore[arg-type]
+
+
+def summarise(judged: Sequence[Judged]) -> str:
     """Every promise over all runs, and by kind of table, share and number of labels."""
-    tables = len({source.name for source, *_ in cells})
-    parts = [f"{tables} tables, {len(cells)} runs", _overview(cells)]
-    for title, key in (("kind of table", 0), ("share", 1), ("labels", 2)):
-        parts.append(_by(cells, title, key))
+    tables = len({each.source.name for each in judged})
+    parts = [f"{tables} tables, {len(judged)} runs", _overview(judged)]
+    by_kind, by_share, by_budget = defaultdict(list), defaultdict(list), defaultdict(list)
+    for each in judged:
+        by_kind[each.source.group].append(each)
+        by_share[f"{each.cell.share:.0%}"].append(each)
+        by_budget[f"{each.cell.budget} labels"].append(each)
+    for title, groups in (("kind of table", by_kind), ("share", by_share), ("labels", by_budget)):
+        parts.append(_by(judged, title, groups))
     return "\n\n".join(parts)
 
 
-def _overview(cells: Sequence[Cell]) -> str:
-    by_promise: dict[str, dict[str, list[Kept]]] = defaultdict(lambda: defaultdict(list))
-    for source, _, _, kept in cells:
-        for each in kept:
-            by_promise[each.promise][source.name].append(each)
+def _overview(judged: Sequence[Judged]) -> str:
     rows = []
-    for promise, by_table in by_promise.items():
-        means = np.array([np.mean([each.realised for each in kept]) for kept in by_table.values()])
-        width = np.mean([each.width for kept in by_table.values() for each in kept])
+    for promise in _promises(judged):
+        by_table: dict[str, list[Kept]] = defaultdict(list)
+        for each, kept in _of(judged, promise):
+            by_table[each.source.name].append(kept)
+        means = np.array([np.mean([kept.realised for kept in of_one]) for of_one in by_table.values()])
+        width = np.mean([kept.width for of_one in by_table.values() for kept in of_one])
         bound = _bound(promise)
         within = "" if bound is None else f"{np.mean(means <= bound):.0%}"
-        rows.append([promise, _nominal(promise), f"{_mean(cells, promise):.1%}", within, f"{width:.3f}"])
-    return format_table(["promise", "nominal", "realised", "tables within", "mean width or length"], rows)
+        n = f"{sum(map(len, by_table.values())):,}"
+        rows.append([promise, _nominal(promise), f"{_mean(judged, promise):.1%}", within, f"{width:.3f}", n])
+    return format_table(["promise", "nominal", "realised", "tables within", "mean width or length", "cases"], rows)
 
 
-def _by(cells: Sequence[Cell], title: str, key: int) -> str:
-    groups: dict[str, list[Cell]] = defaultdict(list)
-    for cell in cells:
-        groups[str(cell[0].group if key == 0 else cell[key])].append(cell)
-    promises = list(dict.fromkeys(each.promise for *_, kept in cells for each in kept))
-    rows = [[promise, *(f"{_mean(group, promise):.1%}" for group in groups.values())] for promise in promises]
+def _by(judged: Sequence[Judged], title: str, groups: dict[str, list[Judged]]) -> str:
+    means = {promise: [_mean(group, promise) for group in groups.values()] for promise in _promises(judged)}
+    rows = [[promise, *(f"{mean:.1%}" for mean in found)] for promise, found in means.items()]
     return format_table([f"realised by {title}", *groups], rows)
 
 
-def _mean(cells: Sequence[Cell], promise: str) -> float:
-    found = [each.realised for *_, kept in cells for each in kept if each.promise == promise]
+def _promises(judged: Sequence[Judged]) -> list[str]:
+    return list(dict.fromkeys(kept.promise for each in judged for kept in each.kept))
+
+
+def _of(judged: Sequence[Judged], promise: str) -> Iterator[tuple[Judged, Kept]]:
+    return ((each, kept) for each in judged for kept in each.kept if kept.promise == promise)
+
+
+def _mean(judged: Sequence[Judged], promise: str) -> float:
+    found = [kept.realised for _, kept in _of(judged, promise)]
     return float(np.mean(found)) if found else float("nan")
 
 
@@ -114,7 +149,7 @@ def _nominal(promise: str) -> str:
     bound = _bound(promise)
     if bound is not None:
         return f"<= {bound:.0%}"
-    return "0" if promise.startswith("calibration") else ">= 80 %"
+    return "0" if promise.startswith(("calibration", "share, error")) else ">= 80 %"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -123,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=Path, default=Path("build/promises"), help="finished runs, a file each")
     parser.add_argument("--profile", default="default")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), metavar="A,B", help="numbers of labels")
+    parser.add_argument("--passes", type=int, default=4, metavar="N", help="fits of each table; 12 for all of them")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="start with this table")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take one table of so many")
     parser.add_argument("--seconds", type=float, default=3600, help="start nothing new after this; call again to go on")

@@ -5,63 +5,90 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.promises.tasks import SHARES, Source, Task, tasks_of
+from benchmarks.promises.tasks import SHARES, Cell, Source, Task, task_of
 from soel.data.encoder import Encoder
 from soel.data.frame import read_frame
 from soel.durable import write_whole
-from soel.learner import Learner, learn_together
+from soel.learner import Learner
 from soel.profiles import Profile
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Pool
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Pool
 
 BUDGETS = (10, 20, 40)
+Asked = tuple[NDArray[np.bool_], Labels, Estimate]
 
 
 @dataclass(frozen=True)
 class Run:
     """What one session knew (labels, scores) and what nobody told it (truth).
 
-    warm_scores, embeddings: before the first label. scores: (N,) after the fit. new_scores: (n,) of new rows.
-    reference: (m,) scores that stand for those of new normal rows.
+    warm_scores, embeddings, rows: before the first label. scores, probabilities: (N,) after the fit. new_scores: (n,)
+    of new rows. reference: (m,) scores that stand for those of new normal rows. estimate: the share and its interval.
     """
 
     truth: NDArray[np.bool_]
     labels: Labels
+    rows: Floats
     warm_scores: Floats
     embeddings: Floats
     scores: Floats
+    probabilities: Floats
+    cut: float
+    estimate: Floats
+    reference: Floats
     new_scores: Floats
     new_truth: NDArray[np.bool_]
-    reference: Floats
 
 
-def path_of(folder: Path, source: Source, share: float, budget: int) -> Path:
+def path_of(folder: Path, source: Source, cell: Cell) -> Path:
     """Where a run is kept."""
-    return folder / f"{source.name}-{share:g}-{budget}.npz"
+    return folder / f"{source.name}-{cell.share:g}-{cell.budget}.npz"
 
 
 def read_run(path: Path) -> Run:
     """A run that is finished."""
     with np.load(path) as file:
-        return Run(**{field.name: file[field.name] for field in fields(Run)})
+        kept = {field.name: file[field.name] for field in fields(Run)}
+    return Run(**{**kept, "cut": float(kept["cut"])})
 
 
-def make_runs(source: Source, budgets: Sequence[int], profile: Profile, folder: Path) -> None:
-    """Make what the folder lacks of this file's runs; those of one shape are trained together."""
-    done = {(s, k) for s in SHARES for k in budgets if path_of(folder, source, s, k).exists()}
-    if len(done) == len(SHARES) * len(budgets):
-        return
-    tasks = sorted(tasks_of(source), key=lambda task: len(task.pool))
-    for _, together in groupby(tasks, lambda task: len(task.pool)):
-        started = [_Start(task, profile) for task in together]
+def order_cells(index: int, budgets: Sequence[int] = BUDGETS) -> list[Cell]:
+    """All cells of the table with this number. Every share comes once among the first four, with budgets in turn.
+
+    So the n-th cells of many tables are balanced, and a benchmark that is stopped after any of them is fair.
+    """
+    turns = [
+        (index + at, index // len(SHARES) + at + again) for again in range(len(budgets)) for at, _ in enumerate(SHARES)
+    ]
+    return [Cell(SHARES[a % len(SHARES)], budgets[b % len(budgets)]) for a, b in turns]
+
+
+def ask_shares(source: Source, budgets: Sequence[int], profile: Profile) -> dict[Cell, Asked]:
+    """Truth, labels and the estimated share for every cell that the file can give: no fit is needed for it."""
+    found = {}
+    for share in SHARES:
+        task = task_of(source, share)
+        if task is None:
+            continue
+        start = _Start(task, profile)
         for budget in budgets:
-            missing = [each for each in started if (each.task.share, budget) not in done]
-            _finish(missing, budget, folder)
+            labels = start.ask(budget)
+            estimate = start.learner.estimate(start.learner.evidence(start.warm, start.pool, labels))
+            found[Cell(share, budget)] = task.truth, labels, estimate
+    return found
+
+
+def make_run(source: Source, cell: Cell, profile: Profile, folder: Path) -> bool:
+    """Make the run that the folder lacks; False where the file has too few rows for it."""
+    path = path_of(folder, source, cell)
+    task = None if path.exists() else task_of(source, cell.share)
+    if task is not None:
+        write_whole(path, _packed(_Start(task, profile).finish(cell.budget)))
+    return path.exists()
 
 
 class _Start:
@@ -77,32 +104,31 @@ class _Start:
         self.warm = self.learner.prepare(self.pool)
 
     def ask(self, budget: int) -> Labels:
+        """True answers (N,) to so many questions."""
         labels = np.full(len(self.pool), UNLABELLED, np.int8)
         rows = self.learner.propose(self.warm, self.pool, labels, budget).rows
         labels[rows] = np.where(self.task.truth[rows], ANOMALY, NORMAL)
         return labels
 
-
-def _finish(started: Sequence[_Start], budget: int, folder: Path) -> None:
-    """Ask, learn, keep."""
-    if not started:
-        return
-    labels = [each.ask(budget) for each in started]
-    rounds = [each.learner.evidence(each.warm, each.pool, told) for each, told in zip(started, labels, strict=True)]
-    learners, warm, pools = zip(*((each.learner, each.warm, each.pool) for each in started), strict=True)
-    fits = learn_together(learners, warm, pools, rounds, labels)
-    for each, told, evidence, fitted in zip(started, labels, rounds, fits, strict=True):
-        run = Run(
-            each.task.truth,
-            told,
-            evidence[0].scores,
-            evidence[0].embeddings.astype(np.float32),
+    def finish(self, budget: int) -> Run:
+        """Ask, learn, score."""
+        labels = self.ask(budget)
+        rounds = self.learner.evidence(self.warm, self.pool, labels)
+        fitted = self.learner.learn(self.warm, self.pool, rounds, labels)
+        return Run(
+            self.task.truth,
+            labels,
+            np.asarray(self.pool.rows, np.float32),
+            rounds[0].scores,
+            rounds[0].embeddings.astype(np.float32),
             fitted.pool_scores,
-            fitted.score(each.encoder.encode(read_frame(each.task.new.astype(np.float64)))),
-            each.task.new_truth,
+            fitted.calibration.probabilities(fitted.pool_scores),
+            fitted.threshold,
+            np.array([fitted.estimate.value, fitted.estimate.low, fitted.estimate.high]),
             fitted.reference,
+            fitted.score(self.encoder.encode(read_frame(self.task.new.astype(np.float64)))),
+            self.task.new_truth,
         )
-        write_whole(path_of(folder, each.task.source, each.task.share, budget), _packed(run))
 
 
 def _packed(run: Run) -> bytes:

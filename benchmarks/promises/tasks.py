@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +35,14 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """One session of a table: the share of anomalies in its pool, and how many labels were given."""
+
+    share: float
+    budget: int
+
+
+@dataclass(frozen=True)
 class Task:
     """pool: (N, d) with its truth (N,), for the simulated expert and for the judge. new: (n, d) with its truth (n,)."""
 
@@ -56,23 +63,22 @@ def find_sources(data: Path) -> list[Source]:
     return [Source(path, _group(path)) for path in paths]
 
 
-def tasks_of(source: Source, shares: Sequence[float] = SHARES) -> Iterator[Task]:
-    """The pools that this file can give."""
+def task_of(source: Source, share: float) -> Task | None:
+    """A pool with this share of anomalies, and new rows; None where the file has too few of them."""
     rows = read_rows(source.path)
-    for share in shares:
-        rng = np.random.default_rng([0, int(1000 * share)])
-        odd = rng.permutation(np.flatnonzero(rows.is_anomaly))
-        usual = rng.permutation(np.flatnonzero(~rows.is_anomaly))
-        most = min(POOL_ROWS, int(len(odd) / share), int((len(usual) - FEWEST_NEW) / (1 - share)))
-        n_odd = round(share * most)
-        n_usual = most - n_odd
-        if most < FEWEST_ROWS or n_odd < 1:
-            continue
-        pool = rng.permutation(np.concatenate([odd[:n_odd], usual[:n_usual]]))
-        normals = usual[n_usual : n_usual + NEW_NORMALS]
-        n_new = min(len(odd) - n_odd, round(len(normals) * share / (1 - share)))
-        new = np.concatenate([odd[n_odd : n_odd + n_new], normals])
-        yield Task(source, share, rows.x[pool], rows.is_anomaly[pool], rows.x[new], rows.is_anomaly[new])
+    rng = np.random.default_rng([0, int(1000 * share)])
+    odd = rng.permutation(np.flatnonzero(rows.is_anomaly))
+    usual = rng.permutation(np.flatnonzero(~rows.is_anomaly))
+    most = min(POOL_ROWS, int(len(odd) / share), int((len(usual) - FEWEST_NEW) / (1 - share)))
+    n_odd = round(share * most)
+    n_usual = most - n_odd
+    if most < FEWEST_ROWS or n_odd < 1:
+        return None
+    pool = rng.permutation(np.concatenate([odd[:n_odd], usual[:n_usual]]))
+    normals = usual[n_usual : n_usual + NEW_NORMALS]
+    n_new = min(len(odd) - n_odd, round(len(normals) * share / (1 - share)))
+    new = np.concatenate([odd[n_odd : n_odd + n_new], normals])
+    return Task(source, share, rows.x[pool], rows.is_anomaly[pool], rows.x[new], rows.is_anomaly[new])
 
 
 def _group(path: Path) -> str:

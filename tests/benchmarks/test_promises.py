@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from benchmarks.promises.command import summarise
-from benchmarks.promises.judge import judge
-from benchmarks.promises.runs import Run, make_runs, path_of, read_run
-from benchmarks.promises.tasks import Source, find_sources, tasks_of
+from benchmarks.promises.command import Judged, summarise
+from benchmarks.promises.judge import Kept, judge, judge_share
+from benchmarks.promises.runs import BUDGETS, Run, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
 from soel.profiles import PAPER
-from soel.types import NORMAL, UNLABELLED
+from soel.types import NORMAL, UNLABELLED, Estimate
 
 
 def write_table(folder: Path) -> Source:
@@ -25,25 +25,50 @@ def write_table(folder: Path) -> Source:
 
 
 def test_pools_have_the_share_that_is_wanted(tmp_path: Path) -> None:
-    tasks = list(tasks_of(write_table(tmp_path)))
-    assert [round(float(task.truth.mean()), 2) for task in tasks] == [0.01, 0.05, 0.15, 0.4]
-    for task in tasks:
+    source = write_table(tmp_path)
+    for share in SHARES:
+        task = task_of(source, share)
+        assert task is not None
+        assert round(float(task.truth.mean()), 2) == share
         assert (~task.new_truth).sum() >= 100
         assert not {tuple(row) for row in task.pool.tolist()} & {tuple(row) for row in task.new.tolist()}
 
 
-def test_runs_are_made_once(tmp_path: Path) -> None:
-    source = write_table(tmp_path)
+def test_a_benchmark_that_is_stopped_is_balanced() -> None:
+    everything = {Cell(share, budget) for share in SHARES for budget in BUDGETS}
+    orders = [order_cells(index) for index in range(12)]
+    assert all(set(order) == everything for order in orders)
+    assert all({cell.share for cell in order[:4]} == set(SHARES) for order in orders)
+    for turn in range(len(everything)):
+        assert {order[turn] for order in orders} == everything
+
+
+def test_runs_are_made_once_and_the_share_is_asked_for_every_cell(tmp_path: Path) -> None:
+    source, cell = write_table(tmp_path), Cell(0.05, 5)
     quick = PAPER.with_parts(contamination="cover")
     quick = quick.__class__(**{**vars(quick), "tables": quick.tables.__class__(epochs=1, learning_rate=1e-3)})
-    make_runs(source, [5], quick, tmp_path)
-    path = path_of(tmp_path, source, 0.05, 5)
+    assert make_run(source, cell, quick, tmp_path)
+    path = path_of(tmp_path, source, cell)
     before = path.stat().st_mtime_ns
-    make_runs(source, [5], quick, tmp_path)
+    assert make_run(source, cell, quick, tmp_path)
     assert path.stat().st_mtime_ns == before
     run = read_run(path)
     assert int((run.labels != UNLABELLED).sum()) == 5
     assert len(run.reference) == int((run.labels != 1).sum())
+    asked = ask_shares(source, [5], quick)
+    assert set(asked) == {Cell(share, 5) for share in SHARES}
+    _, labels, estimate = asked[cell]
+    assert (labels == run.labels).all()
+    assert estimate.value == run.estimate[0]
+
+
+def test_an_interval_is_judged_by_the_truth() -> None:
+    truth, labels = np.arange(100) < 30, np.where(np.arange(100) < 10, 1, UNLABELLED).astype(np.int8)
+    good, rival, error = judge_share(truth, labels, Estimate(0.25, 0.2, 0.4, "made up"))
+    assert (good.realised, round(good.width, 6)) == (1, 0.2)
+    assert rival.realised == 0
+    assert round(error.realised, 6) == 0.05
+    assert judge_share(truth, labels, Estimate(0.1, 0.05, 0.2, "made up"))[0].realised == 0
 
 
 def test_a_perfect_detector_keeps_every_promise() -> None:
@@ -52,12 +77,23 @@ def test_a_perfect_detector_keeps_every_promise() -> None:
     scores, new = rng.normal(size=300) + 8 * truth, rng.normal(size=200)
     labels = np.where(np.arange(300) % 10 == 0, truth, UNLABELLED).astype(np.int8)
     never = np.zeros(200, bool)
-    reference = scores[labels != 1]
-    run = Run(truth, labels, scores, scores[:, None], scores, new, never, reference)
+    reference, estimate = scores[labels != 1], np.array([0.1, 0.05, 0.2])
+    space, cut = scores[:, None], float(np.quantile(scores, 0.9))
+    chances = np.where(truth, 0.9, 0.02)
+    run = Run(truth, labels, space, scores, space, scores, chances, cut, estimate, reference, new, never)
     kept = {each.promise: each.realised for each in judge(run)}
-    assert kept["share, no check"] == 1
     assert kept["false alarms 5%"] <= 0.05
     assert kept["real alarms, no check"] == 1
     assert NORMAL in labels
-    cells = [(Source(Path("tables/made.npz"), "made up"), 0.1, 30, judge(run))]
-    assert "share, 10 checks" in summarise(cells)
+    judged = [Judged(Source(Path("tables/made.npz"), "made up"), Cell(0.1, 30), judge(run))]
+    assert "share, 10 checks" in summarise(judged)
+
+
+def test_the_summary_says_where_a_promise_fails() -> None:
+    sources = [Source(Path("tables/a.npz"), "easy"), Source(Path("tables/b.npz"), "hard")]
+    judged = [
+        Judged(source, Cell(0.1, 10), [Kept("fdr 10%", rate)]) for source, rate in zip(sources, (0.0, 0.3), strict=True)
+    ]
+    words = summarise(judged)
+    assert "15.0%" in words  # the mean
+    assert "50%" in words  # tables within

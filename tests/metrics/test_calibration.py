@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from soel.metrics import calibration
-from soel.metrics.calibration import PRIOR_SLOPE, PRIOR_SPREAD, SLOPES, Calibration, calibrate
+from soel.metrics.calibration import PRIOR, SLOPES, Calibration, calibrate
 from soel.types import Floats
 
 
@@ -29,7 +29,7 @@ def slow_calibrate(scores: Floats, labels: np.ndarray, share: float) -> Calibrat
             return float(sigmoid(slope * (scores - middle)).mean() - share)
 
         middle = brentq(miss, scores.min() - 30 / slope, scores.max() + 30 / slope)
-        fit = -0.5 * (np.log(steepness / PRIOR_SLOPE) / PRIOR_SPREAD) ** 2
+        fit = -0.5 * (np.log(steepness / PRIOR[0]) / PRIOR[1]) ** 2
         for score, label in zip(scores, labels, strict=True):
             if label >= 0:
                 chance = sigmoid(np.array(slope * (score - middle)))
@@ -62,7 +62,7 @@ def test_probabilities_by_hand() -> None:
 def test_without_labels_the_slope_is_the_prior_s(share: float) -> None:
     scores = np.random.default_rng(0).normal(3, 2, size=400)
     found = calibrate(scores, unlabelled(400), share)
-    assert found.slope * scores.std() == pytest.approx(SLOPES[np.abs(np.log(SLOPES / PRIOR_SLOPE)).argmin()])
+    assert found.slope * scores.std() == pytest.approx(SLOPES[np.abs(np.log(SLOPES / PRIOR[0])).argmin()])
     assert found.probabilities(scores).mean() == pytest.approx(share, abs=1e-6)
 
 

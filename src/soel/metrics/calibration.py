@@ -10,7 +10,7 @@ from scipy.special import expit
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 SLOPES = np.geomspace(0.2, 20, 25)  # per standard deviation of the pool's scores
-PRIOR_SLOPE, PRIOR_SPREAD = 0.7, 0.5  # log-normal: most detectors tell less than they seem to (docs/contamination.md)
+PRIOR = (0.7, 0.5)  # slope and spread, log-normal: most detectors tell less than they seem to (docs/contamination.md)
 SUMMARY = 2000  # quantiles that stand for a large pool
 
 
@@ -26,7 +26,7 @@ class Calibration:
         return np.asarray(expit(self.slope * (np.asarray(scores, np.float64) - self.middle)))
 
 
-def calibrate(scores: Floats, labels: Labels, contamination: float) -> Calibration:
+def calibrate(scores: Floats, labels: Labels, contamination: float, prior: tuple[float, float] = PRIOR) -> Calibration:
     """The curve whose mean over the pool is the contamination and that suits the labelled scores best.
 
     scores, labels: (N,). The slope has a prior, since ten labels rarely pin it down.
@@ -37,8 +37,8 @@ def calibrate(scores: Floats, labels: Labels, contamination: float) -> Calibrati
     known = labels != UNLABELLED
     curves = [Calibration(slope / spread, _middle(summary, slope / spread, share)) for slope in SLOPES]
     fits = [_log_likelihood(curve, scores[known], labels[known]) for curve in curves]
-    prior = -0.5 * (np.log(SLOPES / PRIOR_SLOPE) / PRIOR_SPREAD) ** 2
-    return curves[int(np.argmax(np.array(fits) + prior))]
+    expected = -0.5 * (np.log(SLOPES / prior[0]) / prior[1]) ** 2
+    return curves[int(np.argmax(np.array(fits) + expected))]
 
 
 def _middle(scores: Floats, slope: float, share: float) -> float:
