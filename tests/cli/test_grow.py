@@ -79,3 +79,20 @@ def test_answers_are_taken_over_and_merged(run: Run, folder: Path, table: Path, 
     (tmp_path / "odd.csv").write_text("item_id,label\nnobody,normal\n")
     odd = run("init", tmp_path / "third", *data, "--labels", tmp_path / "odd.csv")
     assert "The session is there, without answers" in odd.err
+
+
+def test_items_are_shared_out_and_status_says_how_far_each_one_is(run: Run, folder: Path) -> None:
+    assert run("ask", folder, "-n", 4, "--no-cover").code == 0
+    said = run("assign", folder, "ann", "bob")
+    assert said.code == 0, said.err
+    assert "4 items changed; 4 open ones are assigned, 0 are for anybody." in said.out
+    document = json.loads(run("assign", folder, "--json").out)
+    assert sorted(name for names in document["assigned"].values() for name in names) == ["ann", "ann", "bob", "bob"]
+    item = next(item for item, names in document["assigned"].items() if list(names) == ["ann"])
+    run("tell", folder, f"{item}=anomaly", "--who", "ann")
+    status = run("status", folder)
+    assert "still to do" in status.out
+    people = {person["name"]: person for person in json.loads(run("status", folder, "--json").out)["people"]}
+    assert (people["ann"]["n_answers"], people["ann"]["n_assigned"], people["bob"]["n_assigned"]) == (1, 1, 2)
+    assert "say one of the two" in run("assign", folder, "ann", "--free").err
+    assert "3 items changed; 0 open ones are assigned" in run("assign", folder, "--free").out

@@ -21,6 +21,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/answers": {"verdict": "normal"},
     "/api/notes": {"note": "hm"},
     "/api/decisions": {"verdict": "normal"},
+    "/api/assignments": {"to": []},
     "/api/guideline": {"text": "Be fair."},
     "/api/invitations": {"name": "Cy"},
     "/api/revocations": {"name": "Nobody"},

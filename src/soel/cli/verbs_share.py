@@ -1,4 +1,4 @@
-"""Labels in and out, the owner's word, and the proof: export, import, decide, replay, check."""
+"""Labels in and out, the owner's word, and the proof: export, import, decide, assign, replay, check."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Exit, Reply
+from soel.errors import ConfigError
 from soel.report.progress import progress_bar
 
 FORMATS = ("csv", "json", "label-studio")
@@ -34,6 +35,13 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     decide.add_argument("verdict", choices=("anomaly", "normal", "open"), help="open takes a decision back")
     decide.add_argument("--who", default="owner", help="the owner's name (default: owner)")
     decide.set_defaults(handler=run_decide)
+    assign = verbs.add_parser("assign", parents=[common], help="say who is to label which items, or look it up")
+    add_place(assign)
+    assign.add_argument("names", metavar="NAME", nargs="*", help="who; several get the open items in turn")
+    assign.add_argument("--items", metavar="ID", nargs="+", help="these items (default: all open ones)")
+    assign.add_argument("--free", action="store_true", help="give items back to whoever comes first")
+    assign.add_argument("--who", default="owner", help="the owner's name (default: owner)")
+    assign.set_defaults(handler=run_assign)
     replay = verbs.add_parser("replay", parents=[common], help="compute everything again and say what differs")
     add_place(replay)
     add_engine(replay)
@@ -82,6 +90,23 @@ def run_decide(args: argparse.Namespace) -> Reply:
     said = "has no decision any more" if args.verdict == "open" else f"counts as {args.verdict}"
     rest = f"Still open: {', '.join(left[:10])}." if left else "No disagreement is open."
     return Reply({"item": args.item, "verdict": args.verdict, "disagreements": left}, f"{args.item} {said}. {rest}")
+
+
+def run_assign(args: argparse.Namespace) -> Reply:
+    """Say who is to label which items."""
+    from soel.session.people import waiting_for
+
+    if args.free and args.names:
+        raise ConfigError(f"--free takes items from everybody, and {args.names[0]!r} was named; say one of the two.")
+    with closing(open_session(args)) as session:
+        changed = session.assign(args.names, args.items, args.who) if args.names or args.free else {}
+        state = session.state
+    waiting = {item: names for item in state.open if (names := waiting_for(state, item))}
+    lines = [f"{item}: {', '.join(names)}" for item, names in waiting.items()]
+    free = len(state.open) - len(waiting)
+    lines.append(f"{len(changed)} items changed; {len(waiting)} open ones are assigned, {free} are for anybody.")
+    document = {"changed": changed, "assigned": waiting, "n_free": free}
+    return Reply(document, "\n".join([*lines, f"Next: soel label {args.folder}"]))
 
 
 def run_replay(args: argparse.Namespace) -> Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from soel.data.reading.options import ReadOptions
     from soel.exchange.twins import TakenLabels
     from soel.session import Session, Status
+    from soel.session.people import Person
 
 HINTS = {
     "ask": "soel ask {folder}",
@@ -152,6 +154,25 @@ def _describe_sample(status: Status) -> list[str]:
     return [f"The pool is a random sample: {drawn}. `soel score` looks at all of them."]
 
 
+def _describe_people(people: Sequence[Person]) -> list[str]:
+    """What each one did, where there is more than one; of one alone the session's own figures say it."""
+    if len(people) < 2 and not any(person.n_assigned for person in people):
+        return []
+    from soel.report.text import format_table
+
+    header = ["who", "answers", "anomaly", "normal", "set aside", "still to do", "s per answer", "minutes"]
+    rows = [
+        [
+            person.name,
+            *map(str, (person.n_answers, person.n_anomaly, person.n_normal, person.n_aside, person.n_assigned)),
+            "-" if person.seconds is None else f"{person.seconds:.0f}",
+            f"{person.minutes:.0f}",
+        ]
+        for person in people
+    ]
+    return [format_table(header, rows)]
+
+
 def _describe(status: Status, folder: Path) -> str:
     from soel.report.quality_words import quality_lines
 
@@ -163,6 +184,7 @@ def _describe(status: Status, folder: Path) -> str:
         f"Labels: {status.n_labels} of {status.budget}, {status.n_anomalies} of them anomalies; "
         f"{status.n_set_aside} items set aside.",
     ]
+    lines += _describe_people(status.people)
     if status.n_disagreements:
         lines.append(f"Annotators disagree about {status.n_disagreements} items; settle them with `soel decide`.")
     if status.estimate is not None:

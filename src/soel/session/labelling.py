@@ -15,6 +15,7 @@ from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
+from soel.session.people import share_out
 from soel.session.pools import NewPool, PoolRef
 from soel.session.ports import Event, Store
 from soel.session.results import TellResult
@@ -130,6 +131,25 @@ class Labelling:
         self._check_names([who])
         self._check_items([item])
         self._store.append([_decision(who, item, verdict)])
+
+    def assign(self, to: Sequence[str], items: Sequence[str] | None = None, who: str = "owner") -> dict[str, list[str]]:
+        """Say who is to label which items; returns the names for each item that changed.
+
+        Named items go to all of these people, open ones that nobody has answered (None) in turn, so that everybody
+        gets as many. Nobody (an empty list) gives them back to whoever comes first.
+        """
+        self._check_names([who, *to])
+        state = self.state
+        if len(to) > state.answers_per_item and items is not None:
+            raise SessionError(
+                f"Each item wants {state.answers_per_item} answers, and {len(to)} people were named; name fewer, or "
+                "name no item, and the open ones are shared out."
+            )
+        self._check_items(items or ())
+        wanted = share_out(state, to) if items is None else {item: list(to) for item in items}
+        changed = {item: names for item, names in wanted.items() if names != list(state.assigned.get(item, ()))}
+        self._store.append([Event("assign", who, item, {"to": names}) for item, names in changed.items()])
+        return changed
 
     def note(self, item: str, text: str, who: str = "expert") -> None:
         """Keep what an annotator writes about an item, in place of what the same one wrote before."""

@@ -1,8 +1,8 @@
-"""Leases: who looks at which item now, so that two people are not shown the same one."""
+"""Who is shown which item: leases, so that two people do not look at the same one, and what the owner assigned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -62,11 +62,22 @@ def read_lease(item: str, who: str, number: int, body: Mapping[str, Any]) -> Lea
     return Lease(item, who, since, until, str(body["tab"]), number)
 
 
-def is_free(answered: Answered | None, held: Iterable[Lease], who: str, at: str, n_wanted: int) -> bool:
-    """Whether an item may be shown to this annotator: fewer than `n_wanted` others labelled or look at it."""
+def is_free(
+    answered: Answered | None,
+    held: Iterable[Lease],
+    who: str,
+    at: str,
+    n_wanted: int,
+    assigned: Collection[str] = (),
+) -> bool:
+    """Whether an item may be shown to this annotator: fewer than `n_wanted` others did, or will.
+
+    assigned: for whom the owner keeps a place; who sets the item aside gives it back.
+    """
     votes = {} if answered is None else {vote.who: vote for vote in answered.votes}
     others = {name for name, vote in votes.items() if vote.is_label and name != who}
     others |= {lease.who for lease in held if lease.who != who and lease.is_live(at, votes.get(lease.who))}
+    others |= {name for name in assigned if name != who and name not in votes}
     return len(others) < n_wanted
 
 
@@ -89,23 +100,23 @@ class Turn:
 
 
 def turn_of(state: SessionState, who: str, tab: str, now: datetime) -> Turn:
-    """The items for this annotator among those open. What one set aside oneself comes last."""
+    """The items for this annotator among those open: what is assigned to them first, what they set aside last."""
     at = as_text(now)
-    held, free, aside, elsewhere = list[Lease](), list[str](), list[str](), list[str]()
+    held, own, free, aside, elsewhere = list[Lease](), list[str](), list[str](), list[str](), list[str]()
     for item in state.open:
-        if item not in state.answers and item not in state.leases:  # most of a large round
+        if item not in state.answers and item not in state.leases and item not in state.assigned:  # most of a round
             free.append(item)
             continue
         vote, lease = state.vote_of(item, who), _own_lease(state, item, who)
         if not _may_show(state, item, who, at):
             continue
         if lease is None or not lease.is_live(at, vote):
-            (free if vote is None else aside).append(item)
+            (aside if vote is not None else own if who in state.assigned.get(item, ()) else free).append(item)
         elif lease.tab == tab:
             held.append(lease)
         else:
             elsewhere.append(item)
-    return Turn(tuple(held), (*free, *aside), tuple(elsewhere))
+    return Turn(tuple(held), (*own, *free, *aside), tuple(elsewhere))
 
 
 def _own_lease(state: SessionState, item: str, who: str) -> Lease | None:
@@ -116,4 +127,5 @@ def _may_show(state: SessionState, item: str, who: str, at: str) -> bool:
     vote = state.vote_of(item, who)
     if vote is not None and (vote.is_label or vote.times_aside > 1):
         return False
-    return is_free(state.answers.get(item), state.leases.get(item, ()), who, at, state.answers_per_item)
+    held, assigned = state.leases.get(item, ()), state.assigned.get(item, ())
+    return is_free(state.answers.get(item), held, who, at, state.answers_per_item, assigned)

@@ -49,6 +49,7 @@ class Ledger:
         self._answers: dict[str, Answered] = {}
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
+        self._assigned: dict[str, tuple[str, ...]] = {}
         self._warm_up: ModelRef | None = None
         self._estimate: Estimate | None = None
         self._fits: list[Fit] = []
@@ -67,6 +68,7 @@ class Ledger:
             "lease": self._lease,
             "decide": self._decide,
             "note": self._note,
+            "assign": self._assign,
             "pool": self._pool,
         }
 
@@ -103,6 +105,7 @@ class Ledger:
                 *self._called,
                 self._at,
                 self._said,
+                self._there(self._assigned),
             )
         return self._state
 
@@ -152,7 +155,8 @@ class Ledger:
         held = self._leases.setdefault(item, {})
         if item in self._unsettled:
             self._settle(item)
-        if is_free(self._answers.get(item), held.values(), event.who, lease.since, self._per_item):
+        assigned = self._assigned.get(item, ())
+        if is_free(self._answers.get(item), held.values(), event.who, lease.since, self._per_item, assigned):
             held[event.who] = lease
 
     def _note(self, event: Event) -> None:
@@ -162,6 +166,12 @@ class Ledger:
         notes = self._notes.setdefault(item, {})
         notes.pop(event.who, None)
         notes[event.who] = Note(event.who, text, event.number, event.at)
+
+    def _assign(self, event: Event) -> None:
+        item = _item_of(event)
+        self._assigned[item] = _read(event, lambda body: tuple(str(name) for name in body["to"]))
+        if not self._assigned[item]:
+            del self._assigned[item]
 
     def _round(self, event: Event) -> None:
         """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""
@@ -187,8 +197,10 @@ class Ledger:
             self._rounds[-1] = drawn.refined(part, kept)
 
     def _was_shown(self, item: str, at: str) -> bool:
-        """Whether somebody answered an item, even if it was taken back, or holds a lease on it."""
-        return item in self._items or any(lease.until > at for lease in self._leases.get(item, {}).values())
+        """Whether somebody answered an item, even if it was taken back, holds a lease on it, or is to label it."""
+        if item in self._items or item in self._assigned:
+            return True
+        return any(lease.until > at for lease in self._leases.get(item, {}).values())
 
     def _pool(self, event: Event) -> None:
         """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or

@@ -27,6 +27,7 @@ KINDS = (
     "fit",
     "pool",
     "describe",
+    "assign",
 )
 
 
@@ -35,7 +36,7 @@ class Event:
     """One thing that happened, kept for ever. `number` and `at` are given by the store.
 
     kind: one of KINDS. who: the annotator, or 'soel' for what the session did itself.
-    item: an item id for answers, leases, decisions and notes. body: what else belongs to it, plain JSON.
+    item: an item id for answers, leases, decisions, notes and assignments. body: what else belongs to it, plain JSON.
     """
 
     kind: str

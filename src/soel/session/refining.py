@@ -17,10 +17,9 @@ def can_refine(state: SessionState) -> bool:
 
 
 def items_held(state: SessionState, at: str) -> frozenset[str]:
-    """Items of the open round without an answer that somebody is looking at."""
-    held = state.leases.items()
-    shown = (item for item, leases in held if item not in state.answers and any(each.until > at for each in leases))
-    return frozenset(shown)
+    """Items of the open round without an answer that somebody is looking at, or is to label."""
+    shown = {item for item, leases in state.leases.items() if any(each.until > at for each in leases)}
+    return frozenset((shown | state.assigned.keys()) - state.answers.keys())
 
 
 def find_record(state: SessionState, drawn: Round) -> Round | None:

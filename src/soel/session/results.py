@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.quality import Quality
+from soel.session.people import Person
 from soel.session.rounds import ModelRef
 from soel.types import Estimate, Floats
 
@@ -55,7 +56,7 @@ class Status:
 
     n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
     pool: the number of its state, 1 until data are added or removed. name, description: what the owner calls it.
-    quality: what the newest spot check proves, None without one.
+    quality: what the newest spot check proves, None without one. people: what each annotator did and is to do.
     """
 
     session: str
@@ -78,6 +79,7 @@ class Status:
     name: str = ""
     description: str = ""
     quality: Quality | None = None
+    people: tuple[Person, ...] = ()
 
 
 def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:

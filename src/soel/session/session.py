@@ -22,6 +22,7 @@ from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
+from soel.session.people import measure_people
 from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.refining import AHEAD, can_refine, find_record, items_held
 from soel.session.results import AskResult, FitResult, ScoreResult, Status, ranked
@@ -193,6 +194,7 @@ class Session(Labelling):
             name=state.name,
             description=state.description,
             quality=measure_quality(state),
+            people=measure_people(state),
         )
 
     def why(self, item: str) -> Why:

@@ -48,7 +48,7 @@ class SessionState:
     answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
     name, description: what the owner calls the session. last_at: when the newest event happened.
-    last_said: the number of the newest answer, undo or decision.
+    last_said: the number of the newest answer, undo or decision. assigned: who is to label which items.
     """
 
     budget: int
@@ -68,6 +68,7 @@ class SessionState:
     description: str = ""
     last_at: str = field(default="", compare=False)
     last_said: int = field(default=0, compare=False)
+    assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> dict[str, Label]:

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Response
 from soel.errors import UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
+from soel.session.people import waiting_for
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
@@ -221,6 +222,7 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         answers_per_item=state.answers_per_item,
         n_waiting=overview.n_waiting,
         n_in=overview.n_in,
+        n_assigned=sum(user.name in waiting_for(state, item) for item in state.open),
         fit_is_current=state.fit_is_current,
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import pairwise
-from statistics import median
 
 from fastapi import APIRouter
 
 from soel.errors import SessionError
-from soel.session import SessionState
 from soel.session.agreement import measure_agreement
-from soel.types import Verdict
+from soel.session.people import measure_people
 from soel.validation import check_distinct
 from soel.web.auth import Auth, User
-from soel.web.dependencies import REFUSALS, ContextDep, OwnerDep, TextsDep, UserDep, ViewModelDep
+from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.ports import Card
 from soel.web.schemas import (
-    AnnotatorOut,
+    AssignIn,
     DecideIn,
     DisagreementOut,
     FieldOut,
     InvitationIn,
     InvitationOut,
     NoteOut,
+    OpenOut,
+    PersonOut,
     RevocationIn,
     SignInOut,
     SignInsOut,
@@ -36,21 +34,32 @@ from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words
 
 OWNERS = ("owner", "admin")
-N_FIELDS, BREAK = 6, 300.0  # values of a disputed item; seconds from which two answers are of two sittings
+N_FIELDS, N_OPEN = 6, 200  # values of a disputed item; open items that are listed
 router = APIRouter(prefix="/api", tags=["team"], responses=REFUSALS)
 
 
 @router.get("/team")
-def read_team(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> TeamOut:
+def read_team(context: ContextDep, user: UserDep, texts: TextsDep) -> TeamOut:
     """The annotators, how far they agree, and where they do not."""
-    return _team_out(view_model, user, texts)
+    return _team_out(context, user, texts)
 
 
 @router.post("/decisions")
-def decide(message: DecideIn, view_model: ViewModelDep, owner: OwnerDep, texts: TextsDep) -> TeamOut:
+def decide(message: DecideIn, context: ContextDep, owner: OwnerDep, texts: TextsDep) -> TeamOut:
     """The owner's word on an item, above all votes."""
-    view_model.decide(owner, message.item, message.verdict)
-    return _team_out(view_model, owner, texts)
+    context.view_model.decide(owner, message.item, message.verdict)
+    return _team_out(context, owner, texts)
+
+
+@router.post("/assignments")
+def assign(message: AssignIn, context: ContextDep, owner: OwnerDep, texts: TextsDep) -> TeamOut:
+    """Say who is to label which items."""
+    known = _people(context, owner)
+    unknown = [name for name in message.to if name not in known]
+    if unknown:
+        raise SessionError(f"{unknown[0]!r} has no part in this session; invite them first.")
+    context.view_model.session.assign(message.to, message.items, owner.name)
+    return _team_out(context, owner, texts)
 
 
 @router.post("/invitations")
@@ -94,7 +103,13 @@ def _sign_ins_out(auth: Auth, owner: User) -> SignInsOut:
     return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.invited()}))
 
 
-def _team_out(view_model: ViewModel, user: User, texts: Texts) -> TeamOut:
+def _people(context: Context, owner: User) -> list[str]:
+    """Everybody who is signed in, invited, or has answered."""
+    return sorted({owner.name} | context.view_model.names() | context.auth.names())
+
+
+def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
+    view_model = context.view_model
     state, whole = view_model.seen_by(user), view_model.session.state
     differing = [
         DisagreementOut(
@@ -108,7 +123,11 @@ def _team_out(view_model: ViewModel, user: User, texts: Texts) -> TeamOut:
         for item in state.disagreements
     ]
     return TeamOut(
-        annotators=_annotators(state, whole),
+        annotators=[PersonOut.model_validate(asdict(person)) for person in measure_people(whole, state)],
+        n_open=len(whole.open),
+        open=[_open_out(view_model, item) for item in whole.open[:N_OPEN]] if user.is_owner else [],
+        people=_people(context, user) if user.is_owner else [],
+        answers_per_item=whole.answers_per_item,
         agreement=agreement_words(measure_agreement(state), texts),
         disagreements=differing,
     )
@@ -118,29 +137,6 @@ def _fields(card: Card) -> list[FieldOut]:
     return [FieldOut.model_validate(asdict(field)) for field in card.fields]
 
 
-def _annotators(state: SessionState, whole: SessionState) -> list[AnnotatorOut]:
-    """What each one answered, of what the user may know; how many answers and how fast is no secret."""
-    votes = Counter((vote.who, vote.verdict) for answered in state.answers.values() for vote in answered.votes)
-    times = defaultdict[str, list[datetime]](list)
-    for answered in whole.answers.values():
-        for vote in answered.votes:
-            times[vote.who].append(datetime.fromisoformat(vote.at))
-    return [
-        AnnotatorOut(
-            name=name,
-            n_answers=len(times[name]),
-            seconds=_pace(times[name]),
-            n_anomaly=votes[name, Verdict.ANOMALY],
-            n_normal=votes[name, Verdict.NORMAL],
-            n_aside=votes[name, Verdict.SKIP] + votes[name, Verdict.UNSURE],
-        )
-        for name in sorted(times)
-    ]
-
-
-def _pace(times: list[datetime]) -> float | None:
-    """The median of seconds between two answers of one sitting."""
-    ordered = sorted(times)
-    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(ordered)]
-    sitting = [gap for gap in gaps if gap < BREAK]
-    return median(sitting) if sitting else None
+def _open_out(view_model: ViewModel, item: str) -> OpenOut:
+    to = list(view_model.session.state.assigned.get(item, ()))
+    return OpenOut(item=item, title=view_model.items.title(item), kind=view_model.items.kind(item), to=to)

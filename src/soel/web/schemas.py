@@ -67,6 +67,13 @@ class DecideIn(Message):
     verdict: Literal[Verdict.ANOMALY, Verdict.NORMAL] | None
 
 
+class AssignIn(Message):
+    """To whom; to nobody gives back. items: which; null shares out all open ones in turn."""
+
+    to: Annotated[list[Annotated[str, Field(max_length=LONGEST_NAME)]], Field(max_length=100)]  # looked up
+    items: Annotated[list[ItemId], Field(max_length=1000)] | None = None
+
+
 class MoreIn(Message):
     """How many further items to ask about."""
 
@@ -185,7 +192,7 @@ class StatusOut(BaseModel):
     stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
     by this user, oldest first. n_labels, n_anomalies: as far as this user may know of them. storage_problem: why
     nothing can be stored now. n_waiting: items that this user labelled and that want more opinions; n_in: those
-    that have them all.
+    that have them all. n_assigned: open items that are kept for this user.
     """
 
     who: str
@@ -205,6 +212,7 @@ class StatusOut(BaseModel):
     answers_per_item: int
     n_waiting: int
     n_in: int
+    n_assigned: int
     fit_is_current: bool
     storage_problem: str
     work: WorkOut | None
@@ -375,15 +383,29 @@ class ResultsOut(BaseModel):
     quality: list[str]
 
 
-class AnnotatorOut(BaseModel):
-    """What one annotator answered, as far as the user may know. seconds: the usual time from answer to answer."""
+class PersonOut(BaseModel):
+    """What one annotator answered, as far as the user may know, and is to answer.
+
+    seconds: the usual time from answer to answer. minutes: of all sittings.
+    """
 
     name: str
     n_answers: int
-    seconds: float | None
     n_anomaly: int
     n_normal: int
     n_aside: int
+    n_assigned: int
+    seconds: float | None
+    minutes: float
+
+
+class OpenOut(BaseModel):
+    """An open item and who is to label it; nobody where it is for whoever comes first."""
+
+    item: str
+    title: str
+    kind: Kind
+    to: list[str]
 
 
 class DisagreementOut(BaseModel):
@@ -398,9 +420,16 @@ class DisagreementOut(BaseModel):
 
 
 class TeamOut(BaseModel):
-    """The annotators, how far they agree, and where they do not."""
+    """The annotators, how far they agree, where they do not, and who is to label what.
 
-    annotators: list[AnnotatorOut]
+    open: the first open items; n_open: of how many. people: whom they can be assigned to.
+    """
+
+    annotators: list[PersonOut]
+    n_open: int
+    open: list[OpenOut]
+    people: list[str]
+    answers_per_item: int
     agreement: str
     disagreements: list[DisagreementOut]
 

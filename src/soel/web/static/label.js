@@ -23,7 +23,8 @@ function showProgress() {
   meter.setAttribute("aria-valuenow", n_given);
   find("meter-fill").style.setProperty("width", `${(100 * n_given) / session.budget}%`);
   const left = session.n_left === 0 ? t("label.none_left") : t("label.left", { n: session.n_left });
-  find("progress-words").textContent = t("label.progress", { n: n_given, budget: session.budget, left });
+  const kept = session.n_assigned > 0 ? ` ${t("label.assigned", { n: session.n_assigned })}` : "";
+  find("progress-words").textContent = t("label.progress", { n: n_given, budget: session.budget, left }) + kept;
   find("storage").hidden = !session.storage_problem;
   find("storage").textContent = t("storage.problem", { why: session.storage_problem });
   meter.setAttribute("aria-valuetext", t("label.given", { n: n_given, budget: session.budget }));

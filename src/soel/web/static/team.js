@@ -1,6 +1,7 @@
 // Who labelled what, where people differ, the owner's word, invitations, and who is signed in.
 
 import { get, persist, post } from "./api.js";
+import { showAssignments } from "./assign.js";
 import { fieldList } from "./card.js";
 import { SIGNS, apart, choices, find, imageAddress, itemLink, make, retrying, status, stored, tell } from "./dom.js";
 import { language, number, t } from "./text.js";
@@ -9,7 +10,8 @@ const isOwner = find("invite") !== null;
 
 function annotator(person) {
   const time = person.seconds === null ? t("team.no_time") : t("team.seconds", { n: Math.max(1, Math.round(person.seconds)) });
-  const cells = [number(person.n_answers), time, ...[person.n_anomaly, person.n_normal, person.n_aside].map(number)];
+  const minutes = t("team.minutes", { n: Math.round(person.minutes) });
+  const cells = [number(person.n_answers), number(person.n_assigned), time, minutes, ...[person.n_anomaly, person.n_normal, person.n_aside].map(number)];
   return make("tr", {}, make("th", { scope: "row" }, apart(person.name)), ...cells.map((text) => make("td", { class: "number" }, text)));
 }
 
@@ -28,6 +30,7 @@ function show(team) {
   find("annotators").replaceChildren(...team.annotators.map(annotator));
   find("disagreements").replaceChildren(...team.disagreements.map(disagreement));
   find("agreed").hidden = team.disagreements.length > 0;
+  if (isOwner) showAssignments(team, show);
 }
 
 async function decide({ item, title }, verdict) {
