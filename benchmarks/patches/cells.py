@@ -25,7 +25,7 @@ from soel.metrics import auroc
 from soel.profiles import PROFILES
 from soel.types import UNLABELLED, Floats, Kind, Pool
 
-WAYS = ("global", "both")  # what is fitted; patches alone come with both
+WAYS = ("global", "patches", "both")  # of one fit: its part of whole pictures, its part of patches, and all of it
 SHARE = 0.1  # of anomalies, to which average precision is brought
 SEED = 0  # of the learner; draws differ by their pictures
 
@@ -65,12 +65,12 @@ def run_cells(
     done = {(cell.name, cell.draw, cell.way, cell.labels) for cell in finished}
     write_whole(out, "".join(map(_line, finished)).encode())  # without what a kill left in half
     for name in names:
-        wanted = [(draw, way, n) for draw in draws for way in WAYS for n in budgets if (name, draw, way, n) not in done]
+        wanted = [(draw, n) for draw in draws for n in budgets if (name, draw, "both", n) not in done]
         task = _Task(name, data, always) if wanted else None
-        for draw, way, n_labels in wanted:
+        for draw, n_labels in wanted:
             assert task is not None
             with out.open("a", encoding="utf-8") as file:
-                for cell in task.measure(draw, way, n_labels):
+                for cell in task.measure(draw, n_labels):
                     file.write(_line(cell))
                     yield cell
 
@@ -84,29 +84,23 @@ class _Task:
         looks = always or min(self.pictures.pixels.shape[1:3]) >= SMALLEST_SIDE
         self.features = extract(source, open_extractor(DEFAULT), cache_folder(), with_patches=looks)
 
-    def measure(self, draw: int, way: str, n_labels: int) -> list[Cell]:
-        """The cell; of both ways together, with one of patches alone."""
+    def measure(self, draw: int, n_labels: int) -> list[Cell]:
+        """One fit by each of its parts and as a whole; without patches, the whole is that of whole pictures."""
         parts, started = split(self.pictures, draw), time.process_time()
-        truth = self.pictures.truth
-        profile = PROFILES["default"]
-        if way == "global":
-            profile = replace(profile, vectors=replace(profile.vectors, patch_detector=None))
-        learner = Learner(profile.settle(Kind.VECTORS, self.features.matrix.shape[1]), SEED)
+        learner = Learner(PROFILES["default"].settle(Kind.VECTORS, self.features.matrix.shape[1]), SEED)
         pool = Pool.of(np.array(self.features.matrix[parts.pool]), Kind.VECTORS, self._patches(parts.pool))
         warm, labels = learner.prepare(pool), np.full(len(pool), UNLABELLED, np.int8)
         if n_labels:
             rows = learner.propose(warm, pool, labels, n_labels).rows
-            labels[rows] = truth[parts.pool][rows]
+            labels[rows] = self.pictures.truth[parts.pool][rows]
         fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-        seconds = time.process_time() - started
-        scores = fitted.score(np.array(self.features.matrix[parts.test]), self._patches(parts.test))
-        found = int((labels == 1).sum())
-        cells = [self._cell(draw, way, n_labels, scores, parts.test, found, fitted, seconds)]
-        part = fitted.blend.patches
-        if part is not None:
-            alone = part.detector.score(self._given(parts.test))
-            cells.append(self._cell(draw, "patches", n_labels, alone, parts.test, found, fitted, 0.0))
-        return cells
+        seconds, found = time.process_time() - started, int((labels == 1).sum())
+        x, patches = np.array(self.features.matrix[parts.test]), self._patches(parts.test)
+        scores = {"global": replace(fitted.blend, patches=None).score(x)}
+        if patches is not None and fitted.blend.patches is not None:
+            scores["patches"] = fitted.blend.patches.detector.score(patches)
+        scores["both"] = fitted.score(x, patches)
+        return [self._cell(draw, way, n_labels, by, parts.test, found, fitted, seconds) for way, by in scores.items()]
 
     def _cell(
         self, draw: int, way: str, n: int, scores: Floats, rows: np.ndarray, found: int, fitted: Fitted, seconds: float

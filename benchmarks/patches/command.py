@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.patches.cells import Cell, read_cells, run_cells
+from benchmarks.patches.cells import WAYS, Cell, read_cells, run_cells
 from benchmarks.patches.sets import SETS
 from soel.errors import ConfigError
 
-WAYS = ("global", "patches", "both")
 HARM = 0.02  # of AUROC: labels that cost more than this have done harm
 
 

@@ -62,7 +62,7 @@ def solar_cells(data: Path, cells: str) -> Pictures:
     try:
         from elpv_dataset.utils import load_dataset
     except ImportError as error:
-        raise ConfigError("The solar cells come with a package: pip install elpv-dataset.") from error
+        raise ConfigError("The solar cells come with a package: pip install 'soel[benchmarks]'.") from error
     pixels, chances, kinds = load_dataset()
     sure = (chances == 0) | (chances == 1)
     among = (kinds[sure] == cells) | (cells == "mixed")

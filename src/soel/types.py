@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import ConfigError
+from soel.numeric.arrays import Booleans as Booleans
 from soel.numeric.arrays import Floats as Floats
 from soel.numeric.arrays import Rows as Rows
 
@@ -84,12 +85,14 @@ class Pool:
 
     patches: (N, P, D) of the pictures whose features the rows are: D values at each of P places, mapped from disk
     where they are many. None where the rows are no pictures, or only the whole picture matters.
+    marked: (N, P), the places that experts pointed at; None where nobody did.
     """
 
     rows: Floats
     kind: Kind
     identity: str
     patches: Floats | None = None
+    marked: Booleans | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

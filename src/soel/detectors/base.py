@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from soel.errors import ConfigError
-from soel.types import Floats, Labels
+from soel.types import Booleans, Floats, Labels
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -87,3 +87,24 @@ class Detector(ABC):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """The detector back from its arrays."""
         return cls(**{field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)})  # type: ignore[arg-type]
+
+
+class PlaceDetector(Detector):
+    """A detector of patches: its rows are pictures (N, P, D), D values at each of P places, and it points at them."""
+
+    @classmethod
+    @abstractmethod
+    def fit(
+        cls,
+        pool: Floats,
+        labels: Labels,
+        seed: int,
+        share: float | None = None,
+        options: Mapping[str, Any] = NOTHING,
+        marked: Booleans | None = None,
+    ) -> Self:
+        """As any detector. marked: (N, P), the places that somebody pointed at, where there are any."""
+
+    @abstractmethod
+    def maps(self, x: Floats) -> Floats:
+        """How unusual each place is: (n, P) of patches (n, P, D)."""

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from soel.detectors.base import NOTHING, Detector, Options
-from soel.numeric.places import Gaussians, choose_own_share, distances, fit_gaussians, without_itself
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
+from soel.detectors.base import NOTHING, Options, PlaceDetector
+from soel.numeric.places import (
+    BLOCK,
+    Gaussians,
+    choose_own_share,
+    distances,
+    fit_gaussians,
+    likeness,
+    whiten,
+    without_itself,
+)
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious where nobody knows better
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on the pools of solar cells, boards and weaves (docs/detection.md), where from 3 on more changed little.
-HIGHEST_TRUST = 4.0
+# Chosen on the pools of solar cells, boards and weaves: docs/detection.md.
+EXAMPLES = 5  # patches of a labelled picture that stand for its label, where nobody marked them
+MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that are kept as examples
+ALIKE = 1.0  # the logarithm of how much more a patch counts that points where an example of an anomaly does
+SAME, QUIET_ALIKE = (
+    0.5,
+    3.0,
+)  # the cosine from which a patch is like one of a normal picture, and how much less it counts
+HIGHEST_TRUST = 8.0
 ASSUMED, PSEUDO_LABELS = 0.875, 2.0  # the foresight taken for granted, and how many labels it takes to doubt it
 
 
@@ -29,17 +45,20 @@ class PatchesOptions(Options):
 
 
 @dataclass(frozen=True)
-class Patches(Detector):
+class Patches(PlaceDetector):
     """A Gaussian at each place of the picture; rows (N, P, D), or (N, D) for pictures of one patch.
 
     The covariance of a place is mixed with that of all places: so much that the pool's pictures, each left out in
     turn, are most likely. Where all pictures show the same object the places differ and keep their own; in a texture
     they share. The pool's most suspicious pictures are left out of a second fit, those labelled normal are not, and
-    labelled anomalies are in neither. The score is the logarithm of the mean distance of the worst patches, in units
-    of its spread over the pool.
+    labelled anomalies are in neither. The distance of a patch counts more where it leaves the normal in the direction
+    of a labelled anomaly's worst patches, or of those that somebody marked; and less where it looks like one of a
+    picture labelled normal. The score is the logarithm of the mean distance of the worst patches, in units of its
+    spread over the pool.
     """
 
     name = "patches"
+    version = 2
 
     means: Floats  # (P, D)
     whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
@@ -49,12 +68,23 @@ class Patches(Detector):
     foresight: Floats  # (1,) the chance that a labelled anomaly lies above a labelled normal picture
     middle: Floats  # (1,) the pool's mean before it is moved to 0
     spread: Floats  # (1,) and its standard deviation
+    anomalous: Floats  # (a, D) directions in which patches of labelled anomalies leave the normal
+    harmless: Floats  # (b, D) and those of pictures labelled normal
 
     @classmethod
     def fit(
-        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+        cls,
+        pool: Floats,
+        labels: Labels,
+        seed: int,
+        share: float | None = None,
+        options: Mapping[str, Any] = NOTHING,
+        marked: Booleans | None = None,
     ) -> Patches:
-        """From patches (N, P, D), their labels (N,) and the estimated share; all chance comes from the seed."""
+        """From patches (N, P, D), their labels (N,) and the estimated share; all chance comes from the seed.
+
+        marked: (N, P), which places somebody pointed at in labelled anomalies.
+        """
         most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), _folded(pool)
         rows = _fitted_rows(labels, most, rng)
         own = choose_own_share(x[rows])
@@ -62,7 +92,9 @@ class Patches(Detector):
         rows = _unsuspected(_worst(_pool_distances(first, x, rows)), rows, labels, share)
         normal = fit_gaussians(x[rows], own)
         found = _pool_distances(normal, x, rows)
-        raw = _worst(found)
+        anomalous, harmless = (_examples(normal, x, found, labels, label, marked, rng) for label in (ANOMALY, NORMAL))
+        weighed = found * _weigh(normal.means, normal.whitenings, x, anomalous.arms, harmless.arms)
+        raw = _worst(weighed)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         members = np.zeros(len(x))
         members[rows] = 1
@@ -72,10 +104,12 @@ class Patches(Detector):
                 "whitenings": normal.whitenings,
                 "leverage": np.array([normal.leverage]),
                 "members": members,
-                "limit": np.array([np.quantile(found[rows].max(axis=1), QUIET)]),
-                "foresight": np.array([_foresight(raw, labels)]),
+                "limit": np.array([np.quantile(weighed[rows].max(axis=1), QUIET)]),
+                "foresight": np.array([_foresight(_withheld(normal, x, found, anomalous, harmless), labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
+                "anomalous": anomalous.arms,
+                "harmless": harmless.arms,
             }
         )
 
@@ -84,35 +118,109 @@ class Patches(Detector):
         return self._in_units(_worst(self.maps(x)))
 
     def score_pool(self, pool: Floats) -> Floats:
-        """Scores (N,) of the pool, each picture measured by the others."""
+        """Scores (N,) of the pool, each picture measured by the others; a labelled one knows its label."""
         return self._in_units(_worst(self.pool_maps(pool)))
 
     def maps(self, x: Floats) -> Floats:
-        """The distance (n, P) of each patch (n, P, D) from what is normal at its place."""
-        return distances(_folded(x), self.means, self.whitenings)
+        """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it."""
+        return distances(_folded(x), self.means, self.whitenings) * self._weights(x)
 
     def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
         """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
         rows = np.arange(len(pool)) if rows is None else rows
-        found, n_fitted = self.maps(pool[rows]), int(self.members.sum())
+        found, n_fitted = distances(_folded(pool[rows]), self.means, self.whitenings), int(self.members.sum())
         is_member = self.members[rows] > 0
         found[is_member] = without_itself(found[is_member], n_fitted, float(self.leverage[0]))
-        return found
+        return found * self._weights(pool[rows])
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
         x = _folded(x)
         at = np.argpartition(-self.maps(x), min(WORST, x.shape[1]) - 1, axis=1)[:, :WORST]  # (n, WORST)
-        arms = np.take_along_axis(x, at[..., None], axis=1).astype(np.float32) - self.means[at]
-        return np.asarray(np.einsum("nwij,nwj->nwi", self.whitenings[at], arms).mean(axis=1))
+        return np.asarray(_arms_at(self.means, self.whitenings, x, at).mean(axis=1))
 
     @property
     def trust(self) -> float:
-        """From 0 where labels contradict it to 4 where it foretells every one; 3 where there are none."""
-        return HIGHEST_TRUST * max(2 * float(self.foresight[0]) - 1, 0.0)
+        """From 0 where labels contradict it to 8 where it foretells every one; 4.5 where there are none."""
+        return HIGHEST_TRUST * max(2 * float(self.foresight[0]) - 1, 0.0) ** 2
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The detector back from its arrays; those of a release that kept no examples have none."""
+        none = np.zeros((0, arrays["means"].shape[-1]), np.float32)
+        return super().from_arrays({"anomalous": none, "harmless": none, **arrays})
+
+    def _weights(self, x: Floats) -> Floats:
+        return _weigh(self.means, self.whitenings, _folded(x), self.anomalous, self.harmless)
 
     def _in_units(self, raw: Floats) -> Floats:
         return np.asarray((raw - self.middle) / self.spread)
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """Unit vectors (m, D) in which patches of labelled pictures leave the normal, and whose they are: (m,)."""
+
+    arms: Floats
+    owners: Rows
+
+
+def _examples(
+    normal: Gaussians,
+    x: Floats,
+    found: Floats,
+    labels: Labels,
+    label: int,
+    marked: Booleans | None,
+    rng: np.random.Generator,
+) -> _Examples:
+    """Of pictures with this label the marked patches, or the worst ones."""
+    owners = np.flatnonzero(labels == label)
+    owners = owners if len(owners) <= MOST_PICTURES else np.sort(rng.choice(owners, MOST_PICTURES, replace=False))
+    arms: list[Floats] = [np.zeros((0, x.shape[2]), np.float32)]
+    for row in owners:
+        places = np.argsort(-found[row], kind="stable")
+        if label == ANOMALY and marked is not None and marked[row].any():
+            places = places[marked[row][places]][:MOST_MARKED]
+        else:
+            places = places[:EXAMPLES]
+        arms.append(_arms_at(normal.means, normal.whitenings, x[[row]], places[None])[0])
+    lengths = [len(each) for each in arms[1:]]
+    joined = np.concatenate(arms)
+    units = joined / np.maximum(np.linalg.norm(joined, axis=1, keepdims=True), SMALLEST)
+    return _Examples(np.asarray(units, np.float32), np.repeat(owners, lengths))
+
+
+def _arms_at(means: Floats, whitenings: Floats, x: Floats, at: Rows) -> Floats:
+    """Whitened arms (n, k, D) of the patches at these places (n, k)."""
+    arms = np.take_along_axis(x, at[..., None], axis=1).astype(np.float32) - means[at]
+    return np.asarray(np.einsum("nwij,nwj->nwi", whitenings[at], arms))
+
+
+def _weigh(means: Floats, whitenings: Floats, x: Floats, anomalous: Floats, harmless: Floats) -> Floats:
+    """How much the distance of each patch counts (n, P), by the examples that it looks like."""
+    weights = np.ones(x.shape[:2], np.float32)
+    if not len(anomalous) and not len(harmless):
+        return weights
+    for start in range(0, len(x), BLOCK):
+        arms = whiten(x[start : start + BLOCK], means, whitenings)
+        weights[start : start + BLOCK] = _weights_of(arms, anomalous, harmless)
+    return weights
+
+
+def _weights_of(arms: Floats, anomalous: Floats, harmless: Floats) -> Floats:
+    alike, quiet = likeness(arms, anomalous), likeness(arms, harmless)
+    return np.asarray(np.exp(ALIKE * alike - QUIET_ALIKE * np.maximum(quiet - np.maximum(alike, SAME), 0)))
+
+
+def _withheld(normal: Gaussians, x: Floats, found: Floats, anomalous: _Examples, harmless: _Examples) -> Floats:
+    """Raw scores (N,) of labelled pictures as if each one's own label were not known; of others as they are without."""
+    raw = _worst(found)
+    for row in np.union1d(anomalous.owners, harmless.owners):
+        arms = whiten(x[[row]], normal.means, normal.whitenings)
+        others = (each.arms[each.owners != row] for each in (anomalous, harmless))
+        raw[row] = _worst(found[[row]] * _weights_of(arms, *others))[0]
+    return raw
 
 
 def _folded(x: Floats) -> Floats:

@@ -14,7 +14,7 @@ from soel.backbones import BACKBONES
 from soel.contamination import ESTIMATORS
 from soel.contamination.base import rate_among_unlabelled
 from soel.detectors import DETECTORS
-from soel.detectors.base import Detector
+from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
 from soel.learner.held_out import LARGE, score_held_out
@@ -288,8 +288,8 @@ class Learner:
         name = self.profile.schedule.patch_detector
         if name is None or pool.patches is None:
             return None
-        part: type[Detector] = DETECTORS.get(name)
-        detector = part.fit(pool.patches, labels, self.seed, share)
+        part: type[PlaceDetector] = DETECTORS.get(name)
+        detector = part.fit(pool.patches, labels, self.seed, share, marked=pool.marked)
         return PatchPart(detector, unit * detector.trust)
 
     def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:

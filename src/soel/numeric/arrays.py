@@ -9,3 +9,4 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 Rows = NDArray[np.int64]
+Booleans = NDArray[np.bool_]

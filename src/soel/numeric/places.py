@@ -12,6 +12,7 @@ RIDGE = 0.01  # added to every covariance, as a share of the mean variance
 OWN_SHARES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.85)  # of a place's own covariance beside that of all places
 JUDGED_PLACES = 48  # by which the share is chosen
 HIGHEST_LEVERAGE = 0.99  # that one picture can have on its own distance
+TINY = 1e-12  # below which an arm has no direction
 BLOCK = 64  # pictures, or places, at once
 
 
@@ -52,9 +53,23 @@ def distances(x: Floats, means: Floats, whitenings: Floats) -> Floats:
     """Mahalanobis' distance (n, P) of each patch from the mean at its place."""
     found = np.empty(x.shape[:2], np.float32)
     for start in range(0, len(x), BLOCK):
-        arms = x[start : start + BLOCK].astype(np.float32).transpose(1, 0, 2) - means[:, None]  # (P, n, D)
-        found[start : start + BLOCK] = np.sqrt(((arms @ whitenings.transpose(0, 2, 1)) ** 2).sum(axis=2)).T
+        arms = whiten(x[start : start + BLOCK], means, whitenings)
+        found[start : start + BLOCK] = np.sqrt((arms**2).sum(axis=2))
     return found
+
+
+def whiten(x: Floats, means: Floats, whitenings: Floats) -> Floats:
+    """Patches (n, P, D) as arms from the mean at their places, with the same spread in every direction."""
+    arms = x.astype(np.float32).transpose(1, 0, 2) - means[:, None]
+    return np.asarray((arms @ whitenings.transpose(0, 2, 1)).transpose(1, 0, 2))
+
+
+def likeness(arms: Floats, examples: Floats) -> Floats:
+    """The largest cosine (...) between whitened arms (..., D) and unit vectors (m, D), and 0 at least."""
+    if not len(examples):
+        return np.zeros(arms.shape[:-1], np.float32)
+    lengths = np.maximum(np.linalg.norm(arms, axis=-1), TINY)
+    return np.asarray(np.maximum((arms @ examples.T).max(axis=-1), 0) / lengths)
 
 
 def without_itself(found: Floats, n_rows: int, leverage: float) -> Floats:
