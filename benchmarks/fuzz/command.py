@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-N_FILES, BATCH = 2000, 500  # a child reads a batch: Arrow's streams keep some address space of every damaged file
+N_FILES, BATCH = 2000, 250  # a child reads a batch: Arrow's streams keep some address space of every damaged file
 FLOORS = {"files": 1.0, "hundred_less_defects": 100.0}
 ROOT = Path(__file__).parents[2]
+HEAD = f"{'reader':18s} {'files':>6s} {'read':>6s} {'refused':>8s} {'defects':>8s} {'slowest':>8s}"
+Batch = tuple[str, int, int]  # reader, first seed, how many files
 NAMES = (
     "t.csv", "t.tsv", "t.csv.gz", "t.csv.bz2", "t.csv.zst", "t.zip", "t.jsonl", "t.parquet", "t.feather", "t.xlsx",
     "t.sqlite", "t.npy", "t.npz",
@@ -38,20 +41,55 @@ def run(name: str, first: int, n_files: int) -> dict[str, Any]:
 
 
 def measure(n_files: int = N_FILES, first: int = 0, names: Sequence[str] = NAMES) -> dict[str, float]:
-    """Print a line a reader."""
+    """Attack every reader and print a line for each."""
     total = n_defects = 0
-    print(f"{'reader':18s} {'files':>6s} {'read':>6s} {'refused':>8s} {'defects':>8s} {'slowest':>8s}")
+    print(HEAD)
     for name in names:
-        batches = range(first, first + n_files, BATCH)
-        found = _together([run(name, start, min(BATCH, first + n_files - start)) for start in batches])
-        n_bad = len(found["defects"])
-        n_read = found["read"] + found["refused"] + n_bad
-        total, n_defects = total + n_read, n_defects + n_bad
-        figures = f"{found['read']:6d} {found['refused']:8d} {n_bad:8d} {found['slowest']:7.2f}s"
-        print(f"{name:18s} {n_read:6d} {figures}", flush=True)
-        for defect in found["defects"][:20]:
-            print(f"  {defect}")
+        found = _together([run(*batch) for batch in _batches([name], first, n_files)])
+        _print_line(name, found)
+        total, n_defects = total + _count(found), n_defects + len(found["defects"])
     return {"files": float(total), "hundred_less_defects": 100.0 - n_defects}
+
+
+def go_on(kept: Path, seconds: float, n_files: int, first: int, names: Sequence[str]) -> int:
+    """Attack with the batches that are not kept yet, for so long; 0 when all are there and no defect was found, else 1."""
+    done: dict[Batch, dict[str, Any]] = {}
+    for line in kept.read_text().splitlines() if kept.exists() else ():
+        name, start, n, found = json.loads(line)
+        done[name, start, n] = found
+    wanted = _batches(names, first, n_files)
+    end = time.monotonic() + seconds
+    for batch in wanted:
+        if batch in done:
+            continue
+        if time.monotonic() > end:
+            break
+        done[batch] = run(*batch)
+        with kept.open("a") as file:
+            file.write(json.dumps([*batch, done[batch]]) + "\n")
+    print(HEAD)
+    for name in names:
+        if found := [done[batch] for batch in wanted if batch[0] == name and batch in done]:
+            _print_line(name, _together(found))
+    n_missing = sum(batch not in done for batch in wanted)
+    print(f"{len(wanted) - n_missing} of {len(wanted)} batches are read.")
+    return int(n_missing > 0 or any(done[batch]["defects"] for batch in wanted))
+
+
+def _batches(names: Sequence[str], first: int, n_files: int) -> list[Batch]:
+    end = first + n_files
+    return [(name, start, min(BATCH, end - start)) for name in names for start in range(first, end, BATCH)]
+
+
+def _print_line(name: str, found: dict[str, Any]) -> None:
+    figures = f"{found['read']:6d} {found['refused']:8d} {len(found['defects']):8d} {found['slowest']:7.2f}s"
+    print(f"{name:18s} {_count(found):6d} {figures}", flush=True)
+    for defect in found["defects"][:20]:
+        print(f"  {defect}")
+
+
+def _count(found: dict[str, Any]) -> int:
+    return int(found["read"] + found["refused"] + len(found["defects"]))
 
 
 def _together(batches: list[dict[str, Any]]) -> dict[str, Any]:
