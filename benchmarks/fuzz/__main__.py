@@ -1,4 +1,4 @@
-"""`python -m benchmarks.fuzz [READER ...] [--files N] [--first N] [--keep FILE --seconds N]`: some readers, some seeds."""
+"""`python -m benchmarks.fuzz [READER ...] [--files N] [--first N] [--keep FILE --seconds N]`: a part of the fuzz."""
 
 from __future__ import annotations
 

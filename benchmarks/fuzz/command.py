@@ -52,7 +52,7 @@ def measure(n_files: int = N_FILES, first: int = 0, names: Sequence[str] = NAMES
 
 
 def go_on(kept: Path, seconds: float, n_files: int, first: int, names: Sequence[str]) -> int:
-    """Attack with the batches that are not kept yet, for so long; 0 when all are there and no defect was found, else 1."""
+    """Attack with the batches that are not kept yet, for so long; 0 when all are there and show no defect, else 1."""
     done: dict[Batch, dict[str, Any]] = {}
     for line in kept.read_text().splitlines() if kept.exists() else ():
         name, start, n, found = json.loads(line)

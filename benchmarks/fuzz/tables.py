@@ -87,7 +87,7 @@ def _arrow_tables() -> st.SearchStrategy[pa.Table]:
         pa.date32(): st.integers(-(10**6), 10**6),
         pa.date64(): st.integers(-(10**6), 10**6).map(lambda day: day * 86_400_000),
         pa.time64("us"): st.integers(0, 86_399_999_999),
-        pa.timestamp("s"): number,
+        pa.timestamp("s"): st.integers(-(2**63) // 1000 + 1, 2**63 // 1000),  # Parquet stores them as milliseconds
         pa.timestamp("ns"): number,
         pa.timestamp("us", "Europe/Berlin"): st.integers(-(10**15), 10**16),
         pa.duration("ms"): number,

@@ -82,7 +82,7 @@ def test_row_numbers_are_matched_by_content(tmp_path: Path) -> None:
     assert named.state.labels.keys() == {f"r{item}" for item in items}
     (tmp_path / "d.csv").write_text("x,z\n" + "".join(f"0.{row},1.{row * 7 % 20}\n" for row in range(20)))
     other = sessions.create_session(tmp_path / "other", tmp_path / "d.csv", SessionOptions(budget=4))
-    with pytest.raises(SchemaError, match="the two tables differ in columns: y, z"):
+    with pytest.raises(SchemaError, match="the two tables differ in columns: 'y', 'z'"):
         take_labels(other, tmp_path / "old")
     for each in (old, new, named, other):
         each.close()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from benchmarks.fuzz import NAMES, run
+from benchmarks.fuzz import NAMES, command, run
 from benchmarks.fuzz.child import Attack, judge
 from benchmarks.fuzz.mutation import edited, edited_json, mutate
 from benchmarks.fuzz.readers import reader_names
@@ -70,6 +71,30 @@ def test_a_reader_that_dies_is_a_defect() -> None:
     found = run("no such reader", 0, 1)
     assert len(found["defects"]) == 1
     assert "the reader died" in found["defects"][0]
+
+
+def test_a_fuzz_in_parts_goes_on_where_it_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, int, int]] = []
+
+    def fake_run(*batch: Any) -> dict[str, Any]:
+        asked.append(batch)
+        defects = ["t.tsv seed 300: broken"] if batch[:2] == ("t.tsv", 250) else []
+        return {"read": 10, "refused": batch[2] - 10 - len(defects), "defects": defects, "slowest": 0.5}
+
+    monkeypatch.setattr(command, "run", fake_run)
+    kept, names = tmp_path / "kept.jsonl", ("t.csv", "t.tsv")
+    assert command.go_on(kept, -1, 400, 0, names) == 1, "no time, nothing done"
+    assert asked == []
+    assert command.go_on(kept, 100, 400, 0, ("t.csv",)) == 0
+    assert asked == [("t.csv", 0, 250), ("t.csv", 250, 150)]
+    assert command.go_on(kept, 100, 400, 0, names) == 1, "there is a defect"
+    assert asked[2:] == [("t.tsv", 0, 250), ("t.tsv", 250, 150)], "what is kept is not read again"
+    said = capsys.readouterr().out
+    assert "t.tsv                 400     20      379        1    0.50s" in said
+    assert "t.tsv seed 300: broken" in said
+    assert said.endswith("4 of 4 batches are read.\n")
 
 
 def test_the_same_seeds_make_the_same_files(tmp_path: Path) -> None:

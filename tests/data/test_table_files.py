@@ -126,7 +126,7 @@ def test_an_encoding_that_shows_late_in_a_file(tmp_path: Path) -> None:
         ("t.csv.gz", {"max_unpacked": 10}, "more than 10 bytes when it is unpacked.*--max-unpacked"),
         ("t.zip", {"max_unpacked": 10}, "more than 10 bytes"),
         ("t.xlsx", {"sheet": "Other"}, "no sheet 'Other'. Choose among: Data"),
-        ("t.sqlite", {"query": "u"}, "no table 'u'. Choose among: t"),
+        ("t.sqlite", {"query": "u"}, "no table 'u'. Choose among: 't'"),
         ("t.sqlite", {"query": "SELECT absent FROM t"}, "no such column: absent"),
         ("t.csv", {"encoding": "klingon"}, "no encoding 'klingon'"),
     ],

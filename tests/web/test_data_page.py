@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from soel.durable import locked
 from soel.errors import DataError, SessionError
+from soel.jobs import background
 from soel.jobs import uploads as uploads_module
 from soel.jobs.uploads import Uploads
 from tests.web.conftest import N_ITEMS, MakePage, Page
@@ -119,6 +125,42 @@ def test_what_was_never_added_gives_way_and_what_is_kept_stays(tmp_path: Path) -
     uploads.remove(UPLOAD)
     assert (tmp_path / "uploads" / UPLOAD).exists(), "only what carries our mark is removed"
     assert (tmp_path / "uploads").stat().st_mode & 0o777 == 0o700
+
+
+def test_of_two_pieces_for_the_same_byte_one_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads, both_here = Uploads(tmp_path), threading.Barrier(2)
+    uploads.write(UPLOAD, "a.csv", 0, b"0")
+    stat = Path.stat
+
+    def slow_stat(path: Path, **options: bool) -> os.stat_result:
+        found = stat(path, **options)
+        if path.name == "a.csv":
+            time.sleep(0.05)  # whoever looks at the size may be overtaken before the piece is written
+        return found
+
+    def send(piece: bytes) -> int | SessionError:
+        both_here.wait()
+        try:
+            return Uploads(tmp_path).write(UPLOAD, "a.csv", 1, piece)
+        except SessionError as error:
+            return error
+
+    monkeypatch.setattr(Path, "stat", slow_stat)
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(send, (b"aaa", b"bbb")))
+    assert sum(each == 4 for each in said) == 1, said
+    assert any("up to byte 4" in str(each) for each in said), said
+    assert uploads.data(UPLOAD).read_bytes() in (b"0aaa", b"0bbb")
+
+
+def test_an_upload_that_is_being_added_does_not_give_way(tmp_path: Path) -> None:
+    uploads, second = Uploads(tmp_path), "1" * 16
+    uploads.write(UPLOAD, "a.csv", 0, b"1")
+    with locked(tmp_path / background.LOCK):
+        uploads.write(second, "b.csv", 0, b"1")
+        assert uploads.data(UPLOAD).read_bytes() == b"1"
+    uploads.write("2" * 16, "c.csv", 0, b"1")
+    assert not uploads.folder(UPLOAD).exists(), "afterwards it does"
 
 
 def test_annotators_see_the_data_page_without_its_forms(page: Page) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -137,6 +137,15 @@ def _arrow(module: str) -> Any:
         raise DataError("CSV and Parquet files need pyarrow, which is not installed: pip install pyarrow.") from error
 
 
+def check_distinct(file: str, names: Iterable[str]) -> None:
+    """Refuse columns that share a name."""
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
+        raise SchemaError(
+            f"Columns of {file} share a name: {', '.join(map(repr, repeated))}. Give each column its own."
+        )
+
+
 def check_header(file: str, names: list[str], header: str) -> None:
     """Refuse a first line that holds no names, or the same name twice."""
     if all(_is_number(name) for name in names):
@@ -144,9 +153,7 @@ def check_header(file: str, names: list[str], header: str) -> None:
             f"The first line of {file} holds numbers ({header[:60]!r}), not column names. "
             "Add a line with a name for each column."
         )
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1 and name)
-    if repeated:
-        raise SchemaError(f"Columns of {file} share a name: {', '.join(repeated)}. Give each column its own.")
+    check_distinct(file, [name for name in names if name])
     if "" in names:
         raise SchemaError(
             f"Column {names.index('') + 1} of {file} has no name. Name it in the first line, "

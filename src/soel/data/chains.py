@@ -64,8 +64,8 @@ def chain(streams: Sequence[Stream]) -> Stream:
         return first
     for other in streams[1:]:
         if set(other.format.columns) != set(first.format.columns):
-            missing = [name for name in first.format.columns if name not in other.format.columns]
-            unseen = [name for name in other.format.columns if name not in first.format.columns]
+            missing = [repr(name) for name in first.format.columns if name not in other.format.columns]
+            unseen = [repr(name) for name in other.format.columns if name not in first.format.columns]
             raise SchemaError(
                 f"{other.name} has other columns than {first.name} (missing: {', '.join(missing) or 'none'}; new: "
                 f"{', '.join(unseen) or 'none'}). Give it the same columns; their order is free."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from soel.data.arrow_files import check_distinct
 from soel.data.faults import FAULTS, reason
 from soel.data.parts import BLOCK_ROWS, PART_ROWS, Part
 from soel.data.places import LocalPlace, Place
@@ -81,11 +82,9 @@ def _runs(sizes: list[int]) -> list[tuple[int, int]]:
 
 
 def _same(known: tuple[str, ...], names: tuple[str, ...], file: str) -> tuple[str, ...]:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise SchemaError(f"Columns of {file} share a name: {', '.join(repeated)}. Give each column its own.")
+    check_distinct(file, names)
     if known and set(names) != set(known):
-        odd = ", ".join(sorted(set(names) ^ set(known))[:5])
+        odd = ", ".join(map(repr, sorted(set(names) ^ set(known))[:5]))
         raise SchemaError(f"{file} has other columns than the files before it ({odd}). Write all files alike.")
     return known or names
 

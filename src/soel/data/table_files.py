@@ -172,7 +172,7 @@ def _query(name: str, tables: Sequence[str], asked: str | None) -> str:
         words = asked.strip().split()
         if not words or words[0].lower() not in ("select", "with", "values", "table", "from"):
             raise DataError(
-                f"{name} has no table {asked!r}. Choose among: {', '.join(tables[:20])}, or write a SELECT."
+                f"{name} has no table {asked!r}. Choose among: {', '.join(map(repr, tables[:20]))}, or write a SELECT."
             )
         return asked
     table = asked or _chosen(name, tables, None, "table", "--query")

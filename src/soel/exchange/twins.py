@@ -33,8 +33,8 @@ def match_by_content(own: Table, own_ids: Sequence[str], other: Table, other_ids
     if set(mine.columns) != set(theirs.columns):
         differing = sorted(set(mine.columns) ^ set(theirs.columns))
         raise SchemaError(
-            f"Rows are matched by their content, and the two tables differ in columns: {', '.join(differing)}. Give "
-            "both an id column."
+            f"Rows are matched by their content, and the two tables differ in columns: "
+            f"{', '.join(map(repr, differing))}. Give both an id column."
         )
     here = dict(zip(_content(mine), own_ids, strict=True))
     return {item: here[same] for same, item in zip(_content(theirs), other_ids, strict=True) if same in here}

@@ -55,7 +55,8 @@ def _check(path: Path, nodes: Sequence[Node]) -> None:
     unknown = sorted({node.op for node in nodes} - set(_OPERATIONS))
     if unknown:
         raise ModelFileError(
-            f"{path.name} uses {', '.join(unknown)}, which the torch loader does not know. Run it with onnxruntime."
+            f"{path.name} uses {', '.join(map(repr, unknown))}, which the torch loader does not know. "
+            "Run it with onnxruntime."
         )
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from soel.durable import MARK, explaining, mark, private_folder, remove_marked
+from soel.durable import MARK, explaining, is_locked, locked, mark, private_folder, remove_marked
 from soel.errors import ConfigError, DataError, SessionError
+from soel.jobs import background
 
-FOLDER, FILES = "uploads", "files"
+FOLDER, FILES, LOCK = "uploads", "files", ".uploads.lock"
+PATIENCE = 20.0  # seconds to wait while another piece is written
 MOST_BYTES = 4 << 30
 LONGEST_FILE_NAME = 200
 TOKEN = re.compile(r"[0-9a-f]{16}")
@@ -24,12 +26,16 @@ class Uploads:
     """The uploads of one session. An upload is known by 16 hexadecimal digits that the browser made up."""
 
     def __init__(self, session: Path) -> None:
-        self._root = Path(session) / FOLDER
+        self._session = Path(session)
+        self._root = self._session / FOLDER
 
     def write(self, upload: str, name: str, at: int, piece: bytes) -> int:
-        """Put a piece of a file where the last one ended; returns where this one does. The first makes room for it."""
+        """Put a piece of a file where the last one ended; returns where this one does. The first makes room for it.
+
+        One piece at a time, also of two servers: of two that come for the same byte, the second is refused.
+        """
         place = self.folder(upload) / _check_name(name)
-        with explaining(place):
+        with explaining(place), locked(self._session / LOCK, PATIENCE):
             if not place.parent.exists():
                 self._begin(upload)
             size = place.stat().st_size if place.exists() else 0
@@ -62,10 +68,11 @@ class Uploads:
         remove_marked(self._place(upload))
 
     def _begin(self, upload: str) -> None:
-        """Make room for a new upload; what was sent before and never added goes."""
+        """Make room for a new upload; what was sent before and never added goes, unless it is being added now."""
         private_folder(self._root)
-        for other in self._root.iterdir():
-            remove_marked(other)
+        if not is_locked(self._session / background.LOCK):
+            for other in self._root.iterdir():
+                remove_marked(other)
         private_folder(self._place(upload))
         mark(self._place(upload))
         private_folder(self.folder(upload))

@@ -368,7 +368,8 @@ def _finish(name: str, found: _Found, n_rows: int) -> Reading:
 
 def _has_fractions(values: Floats) -> bool:
     present = values[~np.isnan(values)]
-    return bool((present % 1 != 0).any())
+    with np.errstate(invalid="ignore"):  # an infinity leaves no remainder
+        return bool((present % 1 != 0).any())
 
 
 def _ends(texts: Any) -> tuple[str, ...]:
