@@ -183,6 +183,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._fitted().p_values(self.anomaly_score(X))
 
+    def not_sure(self, X: Any) -> np.ndarray:
+        """Which rows (n,) are not sure: their side hangs on where in its interval the share of anomalies lies.
+
+        Were the share at the lower end of the 80 % interval, they would be normal; at the upper end, anomalies.
+        """
+        return self._fitted().unsure.holds(self.anomaly_score(X))
+
     def list_anomalies(self, X: Any, fdr: float = 0.1) -> Rows:
         """Positions of new rows of which, in expectation, at most this share is normal; none where that cannot be said.
 

@@ -35,6 +35,21 @@ def test_learning_and_checking_are_two_things(run: Run, folder: Path) -> None:
     assert "choose one" in said.err
 
 
+def test_what_is_not_sure_is_asked_next(run: Run, folder: Path) -> None:
+    assert run("ask", folder, "--not-sure").code == 2
+    label_round(run, folder)
+    run("fit", folder)
+    assert "choose one" in run("ask", folder, "--not-sure", "--spot-check", 3).err
+    out = folder / "scores.csv"
+    run("score", folder, "--out", out)
+    listed = [row for row in read_rows(out) if row["not_sure"] == "True"]
+    assert not any(row["label"] for row in listed)
+    open_rows = {next(iter(row.values())) for row in listed}  # the id comes first
+    assert open_rows
+    sheet = Path(run("ask", folder, "-n", 2, "--not-sure", "--json").document["out"])
+    assert {row["item_id"] for row in read_rows(sheet)} <= open_rows
+
+
 def test_before_a_fit_there_is_nothing_to_check(run: Run, folder: Path) -> None:
     said = run("ask", folder, "--spot-check", 3)
     assert said.code == 2

@@ -81,7 +81,16 @@ def expected(folder: Path, stream: Stream) -> list[dict[str, object]]:
     rows = zip(scored.ids, scored.ranks.tolist(), scores.tolist(), scored.is_anomaly.tolist(), strict=True)
     unknown = {"label": None, "who": None}
     named = [
-        {"key": name, "rank": rank, "score": score, "probability": None, "p_value": None, "alarm": alarm, **unknown}
+        {
+            "key": name,
+            "rank": rank,
+            "score": score,
+            "probability": None,
+            "p_value": None,
+            "alarm": alarm,
+            "not_sure": None,
+            **unknown,
+        }
         for name, rank, score, alarm in rows
     ]
     return sorted(named, key=lambda row: row["rank"])

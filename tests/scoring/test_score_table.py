@@ -12,6 +12,7 @@ import pytest
 from soel.data.csv_cells import read_rows
 from soel.errors import ConfigError
 from soel.features.items import MediaItem
+from soel.quality import UnsureBand
 from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
 from soel.session.results import ranked
@@ -29,7 +30,12 @@ def state() -> SessionState:
 def table(state: SessionState) -> ScoreTable:
     scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
     return build_score_table(
-        scored, name_rows(IDS, "pump"), state, np.array([0.1, 0.9, 0.4]), p_values=np.array([1.0, 0.01, 0.2])
+        scored,
+        name_rows(IDS, "pump"),
+        state,
+        np.array([0.1, 0.9, 0.4]),
+        p_values=np.array([1.0, 0.01, 0.2]),
+        unsure=UnsureBand(0.5, 2.0),
     )
 
 
@@ -37,9 +43,9 @@ def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> N
     assert list(table.columns) == ["pump", *COLUMNS]
     told = [tuple(row.values()) for row in table.rows()]
     assert told == [
-        ("p2", 1, 2.0, 0.9, 0.01, True, "normal", "Ann"),
-        ("p3", 2, 1.0, 0.4, 0.2, True, None, None),
-        ("p1", 3, 0.5, 0.1, 1.0, False, None, None),
+        ("p2", 1, 2.0, 0.9, 0.01, True, False, "normal", "Ann"),
+        ("p3", 2, 1.0, 0.4, 0.2, True, True, None, None),
+        ("p1", 3, 0.5, 0.1, 1.0, False, False, None, None),
     ]
     assert table.summary(Path("x.csv"))["n_alarms"] == 2
 

@@ -21,6 +21,7 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.profiles import Profile
+from soel.quality import UnsureBand
 from soel.quality.alarms import real_alarms
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, judge_drift
@@ -31,6 +32,7 @@ from soel.scoring.score_table import build_score_table, name_pictures, name_rows
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
 from soel.session.folder import MEDIA
+from soel.session.ports import Learnt
 from soel.session.results import ScoreResult, ranked
 from soel.types import ANOMALY, Floats, Kind, Progress
 
@@ -46,7 +48,7 @@ def score_file(
     progress: Progress | None = None,
     with_columns: bool = False,
 ) -> dict[str, Any]:
-    """Score new items, or all the session's own; write names, rank, score, probability, p-value, alarm, label and who.
+    """Score new items, or all the session's own; write names, then the columns of `score_table.COLUMNS`.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
@@ -74,7 +76,7 @@ def score_file(
     if rule.kind == "alarms":
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
     probabilities, p_values = _probabilities(model, scores), _p_values(model, scores)
-    table = build_score_table(scored, names, session.state, probabilities, cells, p_values)
+    table = build_score_table(scored, names, session.state, probabilities, cells, p_values, _unsure(session, model))
     table.write(out)
     events = name_intervals(names, scores, scored.is_anomaly)
     told = {"intervals": [vars(event) for event in events]} if events else {}
@@ -105,6 +107,7 @@ def make_scorer(session: Session, rule: str | None, is_new: bool = False) -> Sco
         said_about(session.state),
         session.pool_scores(model) if is_new else np.zeros(0),
         p_values=lambda scores: _p_values(model, scores),
+        unsure=_unsure(session, model),
     )
 
 
@@ -134,6 +137,11 @@ def _p_values(model: Any, scores: Floats) -> Floats | None:
     """How often a normal item scores as high; None where the model keeps nothing to tell it by."""
     told = getattr(model, "p_values", None)
     return None if told is None else told(scores)
+
+
+def _unsure(session: Session, model: Learnt) -> UnsureBand:
+    """Scores of items whose side hangs on where in its interval the share of anomalies lies."""
+    return UnsureBand.of(session.pool_scores(model), model.estimate.low, model.estimate.high)
 
 
 def _find_stream(session: Session, data: str | Path | None) -> Stream | None:

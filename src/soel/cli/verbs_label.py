@@ -28,6 +28,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask.add_argument("--next", action="store_true", help="print the one item to look at next, knowing all answers")
     ask.add_argument("--who", default=EXPERT, help="with --next: who will look at it (default: expert)")
     ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance, to check the result")
+    ask.add_argument("--not-sure", action="store_true", help="ask about items that the last fit is not sure of")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
     add_engine(ask)
@@ -49,11 +50,18 @@ def run_ask(args: argparse.Namespace) -> Reply:
 
     if args.n is not None and args.spot_check is not None:
         raise ConfigError("-n asks for what is worth learning, --spot-check N for what checks the result; choose one.")
+    if args.not_sure and args.spot_check is not None:
+        raise ConfigError(
+            "A spot check is drawn by chance, so it cannot prefer what is not sure; choose one of the two."
+        )
     if args.next:
         return _ask_next(args)
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
-            asked = session.ask(args.n, bar) if args.spot_check is None else session.spot_check(args.spot_check, bar)
+            if args.spot_check is not None:
+                asked = session.spot_check(args.spot_check, bar)
+            else:
+                asked = session.ask(args.n, bar, args.not_sure)
         out = args.out or args.folder / f"round-{asked.round:04d}.csv"
         write_sheet(session, asked.items, out)
         looks = asked.drawn and not args.no_cover and args.spot_check is None
@@ -76,7 +84,7 @@ def _ask_next(args: argparse.Namespace) -> Reply:
 
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
-            asked = session.ask(args.n, bar)
+            asked = session.ask(args.n, bar, args.not_sure)
             refined = session.refine(bar) is not None
         items = session.next_items(args.who)
         if not items:

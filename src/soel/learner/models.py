@@ -13,6 +13,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import DataError
 from soel.metrics.calibration import Calibration
+from soel.quality import UnsureBand
 from soel.quality.conformal import p_values
 from soel.types import Estimate, Floats, Labels
 
@@ -156,6 +157,11 @@ class Fitted:
     def p_values(self, scores: Floats) -> Floats:
         """How often a normal row scores as high: (n,) of scores (n,), against the pool without its known anomalies."""
         return p_values(scores, self.reference if len(self.reference) else self.pool_scores)
+
+    @property
+    def unsure(self) -> UnsureBand:
+        """Scores of rows whose side hangs on where in its interval the share of anomalies lies."""
+        return UnsureBand.of(self.pool_scores, self.estimate.low, self.estimate.high)
 
 
 def state_of(model: Warm | Fitted | Blend) -> State:

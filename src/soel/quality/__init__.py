@@ -2,5 +2,6 @@
 
 from soel.quality.bounds import COVERAGE, Bounds
 from soel.quality.check import Quality, SpotCheck, Stratum, allocate, draw_check
+from soel.quality.unsure import UnsureBand
 
-__all__ = ["COVERAGE", "Bounds", "Quality", "SpotCheck", "Stratum", "allocate", "draw_check"]
+__all__ = ["COVERAGE", "Bounds", "Quality", "SpotCheck", "Stratum", "UnsureBand", "allocate", "draw_check"]

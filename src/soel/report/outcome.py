@@ -12,10 +12,11 @@ import numpy as np
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
+from soel.quality import UnsureBand
 from soel.quality.conformal import p_values
 from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import ranked
-from soel.types import Floats
+from soel.types import Estimate, Floats
 
 FOLDER = "outcomes"
 
@@ -42,6 +43,10 @@ class Outcome:
     def p_values(self) -> Floats:
         """How often a normal item scores as high: (N,)."""
         return p_values(self.scores, self.reference if len(self.reference) else self.scores)
+
+    def unsure(self, estimate: Estimate) -> UnsureBand:
+        """Scores of items whose side hangs on where in its interval the share of anomalies lies."""
+        return UnsureBand.of(self.scores, estimate.low, estimate.high)
 
     def scored(self, ids: tuple[str, ...], threshold: float) -> ScoreResult:
         """Ranks and alarms at a threshold."""

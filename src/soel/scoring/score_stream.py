@@ -21,6 +21,7 @@ from soel.data.rank_files import write_ranks, write_scores
 from soel.data.streams import Stream
 from soel.durable import move, replacing
 from soel.errors import ConfigError, NoPermissionError, SessionError
+from soel.quality import UnsureBand
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_files import check_length, check_suffix, write_table
@@ -38,7 +39,8 @@ class Scorer:
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
     None. said: label and annotator by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
-    it. with_columns: whether the rows' own columns are written, too.
+    it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
+    model does not know.
     """
 
     model: str
@@ -52,6 +54,7 @@ class Scorer:
     pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
     with_columns: bool = False
     p_values: Callable[[Floats], Floats | None] = lambda scores: None
+    unsure: UnsureBand | None = None
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""
@@ -59,7 +62,7 @@ class Scorer:
 
 
 def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """Write id, rank, score, probability, p-value, alarm, label and who of all rows, by rank; returns a summary.
+    """Write id and the columns of `score_table.COLUMNS` for all rows, by rank; returns a summary.
 
     out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
     again, the command goes on after the last finished part.
@@ -147,7 +150,7 @@ def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Itera
             for found in (scorer.probabilities(scores), scorer.p_values(scores))
         ]
         label, who = _said(scorer.said, ids)
-        columns = (own, scores, *known, scorer.flag(scores, own), label, who)
+        columns = (own, scores, *known, scorer.flag(scores, own), _not_sure(scorer.unsure, scores, label), label, who)
         own_name = parts.stream.id_column
         named = {free_name(own_name or "id", COLUMNS): ids}
         told = named | dict(zip(COLUMNS, columns, strict=True))
@@ -161,6 +164,14 @@ def _own_cells(stream: Stream, part: Part, taken: Mapping[str, Any]) -> dict[str
     pieces = [[column_of(batch, name) for name in names] for _, batch in stream.batches(part)]
     columns = (arrow.chunked_array([piece[at] for piece in pieces]) for at in range(len(names)))
     return {free_name(name, taken): column for name, column in zip(names, columns, strict=True)}
+
+
+def _not_sure(unsure: UnsureBand | None, scores: Floats, label: Any) -> Any:
+    """Which rows are not sure; a label leaves nothing open."""
+    arrow = import_module("pyarrow")
+    if unsure is None:
+        return arrow.nulls(len(scores), arrow.bool_())
+    return arrow.array(unsure.holds(scores) & np.asarray(label.is_null()))
 
 
 def _said(said: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:

@@ -13,11 +13,12 @@ from soel.durable import replacing
 from soel.errors import DataError
 from soel.features.items import MediaItem
 from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
+from soel.quality import UnsureBand
 from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.session import ScoreResult, SessionState
 from soel.types import Floats
 
-COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "label", "who")
+COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
 
@@ -60,12 +61,13 @@ def build_score_table(
     probabilities: Floats | None = None,
     cells: Mapping[str, Iterable[Any]] | None = None,
     p_values: Floats | None = None,
+    unsure: UnsureBand | None = None,
 ) -> ScoreTable:
     """The scores of items with what they are called and what was said about them.
 
     names: columns that say what each item is called, in the order of the scores. probabilities: (n,) of being an
     anomaly, p_values: (n,) how often a normal item scores as high; None where the model does not know. cells: the
-    items' own columns, to be written behind.
+    items' own columns, to be written behind. unsure: scores of items that are not sure, unless they have a label.
     """
     said = said_about(state)
     labels, who = zip(*(said.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
@@ -75,6 +77,7 @@ def build_score_table(
         "probability": [None] * len(scored.ids) if probabilities is None else probabilities.tolist(),
         "p_value": [None] * len(scored.ids) if p_values is None else p_values.tolist(),
         "alarm": scored.is_anomaly.tolist(),
+        "not_sure": [None] * len(scored.ids) if unsure is None else _not_sure(unsure, scored.scores, labels),
         "label": labels,
         "who": who,
     }
@@ -82,6 +85,11 @@ def build_score_table(
     columns = {free_name(name, own): list(values) for name, values in names.items()} | own
     columns |= {free_name(name, columns): list(values) for name, values in (cells or {}).items() if name not in names}
     return ScoreTable({name: [values[row] for row in order] for name, values in columns.items()})
+
+
+def _not_sure(unsure: UnsureBand, scores: Floats, labels: Sequence[str | None]) -> list[bool]:
+    """A label leaves nothing open."""
+    return [bool(within) and label is None for within, label in zip(unsure.holds(scores), labels, strict=True)]
 
 
 def said_about(state: SessionState) -> dict[str, tuple[str, str]]:

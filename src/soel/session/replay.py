@@ -21,7 +21,7 @@ from soel.session.rounds import Draw, Round, read_round
 from soel.session.session import Session
 from soel.session.spot_check import STRATEGY, propose_check
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import gather_evidence, propose
+from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.types import Evidence, Progress
 
 
@@ -84,7 +84,9 @@ class _Replay:
         else:
             held = items_held(state, stored.at) if stored.at else ()
             seen = self._records.get(stored.record) if stored.at else None
-            proposal = propose(place, self._loop, model, pool, state, n, stored.seed, held, seen)
+            proposal = propose(
+                place, self._loop, model, pool, state, n, stored.seed, held, seen, NOT_SURE in stored.options
+            )
         record = PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32))  # as it is written
         self._records.setdefault(stored.record, record)
         return _compare_draws(stored.proposed, as_draws(proposal, place.ids))

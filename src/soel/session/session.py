@@ -29,7 +29,7 @@ from soel.session.results import AskResult, FitResult, ScoreResult, Status, rank
 from soel.session.rounds import ModelRef, Round
 from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import gather_evidence, propose
+from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
 from soel.types import Evidence, Floats, Label, Pool, Progress, Proposal
@@ -65,14 +65,19 @@ class Session(Labelling):
         """What computes."""
         return self._make_engine()
 
-    def ask(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
-        """The open questions; where there are none, a new round of `n` is drawn and stored first."""
+    def ask(self, n: int | None = None, progress: Progress | None = None, not_sure: bool = False) -> AskResult:
+        """The open questions; where there are none, a new round of `n` is drawn and stored first.
+
+        not_sure: among the items that the last fit is not sure of, while there are enough of them.
+        """
         check_number(n)
         state = self.state
+        if not_sure and state.fit is None:
+            raise SessionError("Before the first fit no item is surer than another; fit first, then ask what is not.")
         drawn = not state.open
         while not state.open:  # again only where the pool was changed while the round was drawn
             size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
-            self._store.append([Event("round", SELF, body=self._draw(state, size, progress).body())])
+            self._store.append([Event("round", SELF, body=self._draw(state, size, progress, not_sure).body())])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
 
@@ -233,12 +238,13 @@ class Session(Labelling):
         place = self.folder_with((state or self.state).pools_of(drawn))
         return load_record(place.rounds / drawn.record, drawn.digest, place.n_items)
 
-    def _draw(self, state: SessionState, n: int, progress: Progress | None) -> Round:
+    def _draw(self, state: SessionState, n: int, progress: Progress | None, not_sure: bool) -> Round:
         settings = self.config.settings
         ref, model = self._newest(state, progress)
         place = self.folder_with(state.pools)
-        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n)
-        return self._keep(place, state, n, ref, proposal, settings["strategy"], settings["strategy_options"])
+        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n, not_sure=not_sure)
+        options = settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
+        return self._keep(place, state, n, ref, proposal, settings["strategy"], options)
 
     def _draw_more(self, state: SessionState, at: str, progress: Progress | None) -> Round | None:
         """A refine of the round that is open; None where it would show the same items in the same order."""
@@ -249,11 +255,13 @@ class Session(Labelling):
         settings, n = self.config.settings, min(AHEAD, len(free))
         ref, model, seen = self._look_again(state, progress)
         place = self.folder_with(state.pools)
-        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n, held=held, seen=seen)
+        assert state.round is not None  # or nothing would be open
+        not_sure = NOT_SURE in state.round.options
+        pool, loop = self.pool_in(place), self.engine.loop
+        proposal = propose(place, loop, model, pool, state, n, held=held, seen=seen, not_sure=not_sure)
         if [place.ids[row] for row in proposal.rows[:n]] == free[:n]:
             return None
-        strategy, options = settings["strategy"], settings["strategy_options"]
-        assert state.round is not None  # or nothing would be open
+        strategy, options = settings["strategy"], settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
         part = self._keep(place, state, n, ref, proposal, strategy, options, state.round)
         self._seen = (part.record, model, PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32)))
         return replace(part, at=at)

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from soel.quality import UnsureBand
 from soel.session.draw import find_candidates, label_vector, rows_of
 from soel.session.files import PoolRecord
 from soel.session.folder import SessionFolder
-from soel.session.ports import Loop
+from soel.session.ports import Learnt, Loop
 from soel.session.rounds import Round
 from soel.session.state import SessionState
 from soel.types import Evidence, Pool, Proposal, Rows
 
 NO_ROWS: Rows = np.zeros(0, np.int64)
+NOT_SURE = "not_sure"  # the option of a round that asked those items first
 
 
 def propose(
@@ -28,14 +30,19 @@ def propose(
     seed: Sequence[int] | None = None,
     held: Collection[str] = (),
     seen: PoolRecord | None = None,
+    not_sure: bool = False,
 ) -> Proposal:
     """The next round's rows with their reserve, and the pool as the model sees it. seed: of a repeated round.
 
     held: items that somebody is looking at, for a refine. seen: what the same model saw of the pool before.
+    not_sure: items that the model is sure of are asked only where too few others are left.
     """
     candidates = find_candidates(state, place.ids)
     looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64) if held else NO_ROWS
     share = None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5))
+    last = candidates.returning
+    if not_sure:
+        last = np.concatenate([last, _sure_rows(loop, model, pool)])
     return loop.propose(
         model,
         pool,
@@ -43,11 +50,17 @@ def propose(
         n,
         share=share,
         aside=np.concatenate([candidates.aside, looked_at]),
-        last=candidates.returning,
+        last=last,
         for_record=True,
         seed=seed,
         seen=None if seen is None else (seen.scores, seen.embeddings),
     )
+
+
+def _sure_rows(loop: Loop, model: Learnt, pool: Pool) -> Rows:
+    """Rows on whose side the model is sure."""
+    scores, _ = loop.look(model, pool)
+    return np.flatnonzero(~UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
 
 
 def gather_evidence(

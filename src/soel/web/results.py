@@ -8,6 +8,7 @@ import numpy as np
 
 from soel.api.scores import name_items
 from soel.errors import SessionError
+from soel.quality import UnsureBand
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
@@ -23,6 +24,11 @@ class FitResults:
     state: SessionState
     outcome: Outcome
     estimate: Estimate
+
+    @property
+    def unsure(self) -> UnsureBand:
+        """Scores of items that are not sure."""
+        return self.outcome.unsure(self.estimate)
 
 
 class Results:
@@ -65,11 +71,15 @@ class Results:
 
     def file(self, suffix: str, threshold: float | None) -> bytes:
         """Scores, ranks and alarms of all items as a CSV or Parquet file."""
-        outcome = self.outcome()
-        cut = outcome.threshold if threshold is None else threshold
-        session = self._view_model.session
-        scored = outcome.scored(session.ids, cut)
+        findings, session = self.findings(), self._view_model.session
+        outcome = findings.outcome
+        scored = outcome.scored(session.ids, outcome.threshold if threshold is None else threshold)
         table = build_score_table(
-            scored, name_items(session), session.state, outcome.probabilities, p_values=outcome.p_values
+            scored,
+            name_items(session),
+            findings.state,
+            outcome.probabilities,
+            p_values=outcome.p_values,
+            unsure=findings.unsure,
         )
         return written(suffix, table.write)

@@ -1,0 +1,41 @@
+"""Asking about what the last fit is not sure of."""
+
+from __future__ import annotations
+
+import pytest
+
+from soel.errors import SessionError
+from soel.quality import UnsureBand
+from soel.session import Session
+from soel.session.replay import replay
+from tests.session.test_spot_check import learn
+
+
+def unsure_items(session: Session) -> set[str]:
+    _, model = session.fitted()
+    scores = session.pool_scores(model)
+    held = UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores)
+    return {item for item, is_held in zip(session.ids, held, strict=True) if is_held}
+
+
+def test_before_a_fit_nothing_is_surer(session: Session) -> None:
+    with pytest.raises(SessionError, match="fit first"):
+        session.ask(3, not_sure=True)
+
+
+def test_the_round_holds_only_what_is_not_sure(session: Session) -> None:
+    learn(session)
+    wanted = unsure_items(session) - set(session.state.labels)
+    asked = session.ask(3, not_sure=True)
+    assert len(wanted) >= 3
+    assert set(asked.items) <= wanted
+    assert session.state.rounds[-1].options["not_sure"] is True
+    assert not session.state.rounds[0].options.get("not_sure")
+
+
+def test_a_round_of_it_can_be_repeated(session: Session) -> None:
+    learn(session)
+    session.ask(3, not_sure=True)
+    steps = replay(session)
+    assert [step.what for step in steps if step.what.startswith("round")] == ["round 1", "round 2"]
+    assert not any(step.difference for step in steps)
