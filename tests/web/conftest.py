@@ -62,8 +62,10 @@ class PromptWork:
             self.state = JobStatus(what, False, error="The disk is full.")
             return
         self.state = None
-        if what == "ask":
-            self.session.ask(n)
+        if what == "check":
+            self.session.spot_check(n)
+        elif what in ("ask", "unsure"):
+            self.session.ask(n, not_sure=what == "unsure")
         else:
             if what == "fit":
                 self.session.fit()

@@ -35,6 +35,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         "--trusted-proxy", action="append", default=[], metavar="ADDRESS", help="a proxy whose forwarded headers count"
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
+    label.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance first, to check the result")
     add_session_options(label)
     add_column_options(label)
     add_media_options(label)
@@ -60,6 +61,8 @@ def run_label(args: argparse.Namespace) -> Reply:
     asks_here = may_ask(args) and _settle(creation)
     if creation.is_done and given_options(args):
         print(_describe_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
+    if args.spot_check is not None:
+        _draw_check(creation, args.spot_check, args.store, who)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
     with suppress(KeyboardInterrupt):
         launch(creation, who, address, listeners, args.store, asks=not asks_here)
@@ -75,6 +78,22 @@ def _check_folder(data: Path) -> None:
     if found and not any(is_media(path) for path in inside if path not in found):
         shown = ", ".join(map(str, sorted(found)[:5])) + (" and more" if len(found) > 5 else "")
         raise ConfigError(f"{data} holds sessions: {shown}. Name one of them; see `soel sessions {data}`.")
+
+
+def _draw_check(creation: Creation, n: int, store: str | None, who: str) -> None:
+    """A spot check for the page to show; the budget grows where it has to. One that is open stays."""
+    from contextlib import closing
+
+    from soel.api.sessions import open_session
+    from soel.report.progress import progress_bar
+
+    if not creation.is_done:
+        raise ConfigError("A spot check checks a result, and there is none yet; leave --spot-check out at first.")
+    with closing(open_session(creation.folder, store)) as session, progress_bar("Drawing the check") as bar:
+        state = session.state
+        if not state.open and n > state.n_left and state.fit is not None:
+            session.extend(n - state.n_left, who)
+        session.spot_check(n, bar)
 
 
 def _settle(creation: Creation) -> bool:

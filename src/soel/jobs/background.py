@@ -22,7 +22,7 @@ from soel.session import SessionFolder
 from soel.stores import postgres
 from soel.stores.event_stores import IN_FOLDER, child_environment
 
-STEPS = ("ask", "fit", "look", "add")
+STEPS = ("ask", "check", "unsure", "fit", "look", "add")
 LOCK, LOG = ".work.lock", "work.log"
 DIED = "It ended before it was done: it was killed, or the machine stopped. Nothing is lost; start it again."
 
@@ -48,7 +48,10 @@ class Background:
         self._folder, self._store = Path(folder), store
 
     def start(self, what: str, n: int | None = None) -> None:
-        """Begin a step: 'ask' draws a round of `n` (default: the whole budget), 'fit' trains and looks at the pool."""
+        """Begin a step: 'ask' draws a round of `n` (default: the whole budget), 'fit' trains and looks at the pool.
+
+        'check' draws a spot check, 'unsure' a round among what the last fit is not sure of.
+        """
         start(self._folder, what, n, self._store)
 
     def add(self, upload: str, replace: bool, who: str) -> None:

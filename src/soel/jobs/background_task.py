@@ -85,10 +85,15 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
     """Draw a round, train and look at the pool with the new model, or only look with the last one."""
-    if what == "ask":
+    if what in ("ask", "check", "unsure"):
         state = session.state
-        most = min(state.n_left, len(find_candidates(state, session.ids)))
-        session.ask(min(n or most, most) or None, report)
+        found = find_candidates(state, session.ids)
+        most = min(state.n_left, len(found.fresh) if what == "check" else len(found))
+        size = min(n or most, most) or None
+        if what == "check":
+            session.spot_check(size, report)
+        else:
+            session.ask(size, report, not_sure=what == "unsure")
         return
     from soel.report.outcome import keep_outcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +128,19 @@ class Quality:
             name: Bounds(**value) if isinstance(value, Mapping) else value for name, value in values.items()
         }
         return cls(**read)
+
+
+def foresee(n: int, alarms: Stratum, others: Stratum, rates: tuple[float, float]) -> Quality:
+    """What a check of `n` would say if the open rows of the two sides held anomalies at these rates.
+
+    alarms, others: without a check so far. How wide its intervals are helps to decide how many rows to check.
+    """
+    sizes = allocate(n, alarms.n_open, others.n_open)
+    sides = [
+        replace(side, n_checked=size, n_found=round(rate * size))
+        for side, size, rate in zip((alarms, others), sizes, rates, strict=True)
+    ]
+    return SpotCheck(*sides).quality()
 
 
 def allocate(n: int, n_alarms: int, n_others: int) -> tuple[int, int]:

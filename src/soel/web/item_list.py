@@ -26,7 +26,10 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Selection:
-    """Which items, in which order. low, high: of the score. threshold: where alarms start, None for the model's own."""
+    """Which items, in which order. low, high: of the score. threshold: where alarms start, None for the model's own.
+
+    unsure: only items whose side is open.
+    """
 
     search: str = ""
     label: LabelFilter = ""
@@ -39,6 +42,7 @@ class Selection:
     op: Op = "is"
     value: str = ""
     sort: Sort = "score"
+    unsure: bool = False
 
 
 class ItemList:
@@ -72,6 +76,8 @@ class ItemList:
         if wanted.column:
             keep &= self._by_column(wanted)
         labelled = self._labelled(seen)
+        if wanted.unsure and outcome is not None and seen.estimate is not None:
+            keep &= outcome.unsure(seen.estimate).holds(outcome.scores) & ~labelled
         if wanted.label or wanted.person:
             keep &= self._by_answer(wanted, seen, labelled)
         order = self._order(wanted.sort, outcome, labelled)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from soel.api.scores import name_items
 from soel.errors import SessionError
-from soel.quality import UnsureBand
+from soel.quality import Quality, Stratum, UnsureBand, foresee
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
-from soel.types import Estimate, Floats
+from soel.session.draw import label_vector
+from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
 from soel.web.downloads import written
 from soel.web.view_model import ViewModel
 
@@ -24,6 +27,29 @@ class FitResults:
     state: SessionState
     outcome: Outcome
     estimate: Estimate
+    ids: Sequence[str]
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Of every item: (N,) of 1, 0, -1."""
+        return label_vector(self.state, self.ids)
+
+    def foresee(self, n: int) -> Quality:
+        """What a spot check of `n` items would say if the probabilities were right."""
+        is_alarm, is_open = self.outcome.scores > self.outcome.threshold, self.labels == UNLABELLED
+        sides, rates = [], []
+        for side in (is_alarm, ~is_alarm):
+            known = self.labels[side & ~is_open]
+            sides.append(Stratum(int(side.sum()), len(known), int((known == ANOMALY).sum())))
+            rates.append(float(self.outcome.probabilities[side & is_open].mean()) if (side & is_open).any() else 0.0)
+        return foresee(n, sides[0], sides[1], (rates[0], rates[1]))
+
+    def count_unsure(self) -> tuple[int, int]:
+        """How many items without a label are not sure, among the alarms and among the others."""
+        scores = self.outcome.scores
+        unsure = self.unsure.holds(scores) & (self.labels == UNLABELLED)
+        is_alarm = scores > self.outcome.threshold
+        return int((unsure & is_alarm).sum()), int((unsure & ~is_alarm).sum())
 
     @property
     def unsure(self) -> UnsureBand:
@@ -43,7 +69,7 @@ class Results:
         state = self._view_model.session.state
         outcome = self.outcome(state)
         assert state.estimate is not None  # every fit stores its estimate first
-        return FitResults(state, outcome, state.estimate)
+        return FitResults(state, outcome, state.estimate, self._view_model.session.ids)
 
     def outcome(self, state: SessionState | None = None) -> Outcome:
         """What was kept of the last fit."""

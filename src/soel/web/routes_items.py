@@ -34,9 +34,10 @@ def selection(
     op: Op = "is",
     value: Text = "",
     sort: Sort = "score",
+    unsure: bool = False,
 ) -> Selection:
     """What an address asks for."""
-    return Selection(search, label, person, alarms, threshold, low, high, column, op, value, sort)
+    return Selection(search, label, person, alarms, threshold, low, high, column, op, value, sort, unsure)
 
 
 SelectionDep = Annotated[Selection, Depends(selection)]

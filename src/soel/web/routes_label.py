@@ -14,6 +14,7 @@ from soel.errors import UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.session.people import waiting_for
+from soel.session.spot_check import STRATEGY as CHECK
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
@@ -155,8 +156,8 @@ def start_training(message: TrainIn, view_model: ViewModelDep, user: OwnerDep) -
 
 @router.post("/more")
 def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
-    """Ask about further items; the budget grows where it has to."""
-    view_model.more(user, message.n)
+    """Ask about further items, to learn, to check the result or about what is not sure; the budget grows if need be."""
+    view_model.more(user, message.n, message.purpose)
     return _status_out(user, view_model, view_model.overview(user))
 
 
@@ -224,6 +225,7 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         n_in=overview.n_in,
         n_assigned=sum(user.name in waiting_for(state, item) for item in state.open),
         fit_is_current=state.fit_is_current,
+        is_check=state.round is not None and state.round.strategy == CHECK,
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),
     )

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query, Response
 from soel.errors import UnknownItemError
 from soel.exchange.label_files import export_labels
 from soel.types import Verdict
+from soel.web.check_words import check_advice_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
 from soel.web.downloads import CSV, as_download, written
 from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
-from soel.web.words import advice_words, quality_words
+from soel.web.words import advice_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
@@ -38,6 +39,8 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, t
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         advice=list(advice_words(view_model.session.stopping_advice(), texts)),
         quality=quality_words(view_model.session.quality(), texts),
+        check_advice=check_advice_words(findings, texts),
+        unsure=unsure_words(findings, texts),
     )
 
 

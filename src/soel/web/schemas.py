@@ -75,9 +75,10 @@ class AssignIn(Message):
 
 
 class MoreIn(Message):
-    """How many further items to ask about."""
+    """How many further items to ask about, and what for."""
 
     n: Annotated[int, Field(ge=1, le=1000)] = 10
+    purpose: Literal["learn", "check", "not-sure"] = "learn"
 
 
 class AddIn(Message):
@@ -193,6 +194,7 @@ class StatusOut(BaseModel):
     by this user, oldest first. n_labels, n_anomalies: as far as this user may know of them. storage_problem: why
     nothing can be stored now. n_waiting: items that this user labelled and that want more opinions; n_in: those
     that have them all. n_assigned: open items that are kept for this user.
+    is_check: whether the newest round is a spot check.
     """
 
     who: str
@@ -214,6 +216,7 @@ class StatusOut(BaseModel):
     n_in: int
     n_assigned: int
     fit_is_current: bool
+    is_check: bool
     storage_problem: str
     work: WorkOut | None
 
@@ -370,7 +373,8 @@ class RowOut(BaseModel):
 class ResultsOut(BaseModel):
     """What the last fit says about the pool. advice: whether more labels would still change much, in words.
 
-    quality: what the newest spot check proves, in words.
+    quality: what the newest spot check proves, in words. check_advice: how much a check would tell.
+    unsure: items whose side is open, in words.
     """
 
     share: ShareOut
@@ -381,6 +385,8 @@ class ResultsOut(BaseModel):
     labelled: list[LabelledOut]
     advice: list[str]
     quality: list[str]
+    check_advice: list[str]
+    unsure: list[str]
 
 
 class PersonOut(BaseModel):

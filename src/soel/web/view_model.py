@@ -24,6 +24,8 @@ from soel.web.words import why_words
 
 N_FIELDS = 30  # values of a wide row that are shown unless more are asked for
 Stage = Literal["preparing", "label", "waiting", "training", "done"]
+Purpose = Literal["learn", "check", "not-sure"]  # what questions are for
+STEPS: dict[Purpose, str] = {"learn": "ask", "check": "check", "not-sure": "unsure"}
 
 
 class Work(Protocol):
@@ -32,7 +34,8 @@ class Work(Protocol):
     def start(self, what: str, n: int | None = None) -> None:
         """Begin a step; one runs at a time.
 
-        'ask' draws a round of `n`, 'fit' trains and looks at the pool, 'look' only looks at it with the last model.
+        'ask' draws a round of `n`, 'check' a spot check, 'unsure' a round among what is not sure; 'fit' trains and
+        looks at the pool, 'look' only looks at it with the last model.
         """
 
     def add(self, upload: str, replace: bool, who: str) -> None:
@@ -188,16 +191,18 @@ class ViewModel:
                 )
             self._work.start("fit")
 
-    def more(self, owner: User, n: int) -> None:
-        """Ask about `n` further items; the budget grows where it has to."""
+    def more(self, owner: User, n: int, purpose: Purpose = "learn") -> None:
+        """Ask about `n` further items for a purpose; the budget grows where it has to."""
         with self._starting:
             self._check_idle()
             state = self.session.state
             if state.open:
                 raise SessionError(f"{len(state.open)} items are still open; answer them first.")
+            if purpose != "learn" and state.fit is None:
+                raise SessionError("There is no result to check or to doubt yet; label the open items first.")
             if n > state.n_left:
                 self.session.extend(n - state.n_left, owner.name)
-            self._work.start("ask", n)
+            self._work.start(STEPS[purpose], n)
 
     def progress(self) -> JobStatus | None:
         """What the machine is doing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soel.quality import Quality
 from soel.session.agreement import Agreement
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
@@ -75,19 +74,3 @@ def _held_back(measured: StoppingAdvice, t: Texts) -> list[str]:
         return []
     rounds = [t("advice.round", share=t.percent(value), round=number) for number, value in scored]
     return [t("advice.tested", rounds=", ".join(rounds))]
-
-
-def quality_words(quality: Quality | None, t: Texts) -> list[str]:
-    """What the newest spot check proves, one sentence a figure; how to make one where there is none."""
-    if quality is None:
-        return [t("check.none")]
-    share, recall = quality.share.rounded(0.01), quality.recall.rounded(0.01)
-    real, false = quality.real_alarms, quality.false_alarms.rounded(1)
-    return [
-        t("check.drawn", n=quality.n_checked),
-        t("check.share", low=t.percent(share.low), high=t.percent(share.high)),
-        t("check.alarms", low=int(real.low), high=int(real.high), n=quality.n_alarms),
-        t("check.recall", low=t.percent(recall.low), high=t.percent(recall.high)),
-        t("check.false", low=int(false.low), high=int(false.high)),
-        t("check.about"),
-    ]

@@ -25,6 +25,7 @@ function showProgress() {
   const left = session.n_left === 0 ? t("label.none_left") : t("label.left", { n: session.n_left });
   const kept = session.n_assigned > 0 ? ` ${t("label.assigned", { n: session.n_assigned })}` : "";
   find("progress-words").textContent = t("label.progress", { n: n_given, budget: session.budget, left }) + kept;
+  find("check-notice").hidden = !session.is_check || session.stage !== "label";
   find("storage").hidden = !session.storage_problem;
   find("storage").textContent = t("storage.problem", { why: session.storage_problem });
   meter.setAttribute("aria-valuetext", t("label.given", { n: n_given, budget: session.budget }));
@@ -130,13 +131,14 @@ function showDone() {
   const { is_owner: isOwner, n_disputes: n } = session;
   const look = session.has_results ? [[t("button.results"), "/results"]] : [];
   const review = [[t("button.review"), "/review"]];
+  const check = isOwner && session.has_results ? [[t("button.check", { n: 10 }), () => act(() => post("/api/more", { n: 10, purpose: "check" }))]] : [];
   const more = isOwner ? [[t("button.more"), () => act(() => post("/api/more", { n: 10 }))]] : [];
   if (n > 0 && !session.fit_is_current) {
     const own = [[t("button.decide"), "/team"], [t("button.without"), () => act(() => post("/api/train", { despite_disputes: true }))]];
     return showWords(t("done.disputes", { n }), t(isOwner ? "done.disputes_owner" : "done.disputes_others"), [...(isOwner ? own : []), ...look, ...review]);
   }
   const train = isOwner && !session.fit_is_current ? [[t("button.train"), () => act(() => post("/api/train"))]] : [];
-  showWords(t("done.title"), t(isOwner ? "done.words" : "done.words_annotator"), [...train, ...look, ...more, ...review]);
+  showWords(t("done.title"), t(isOwner ? "done.words" : "done.words_annotator"), [...train, ...look, ...check, ...more, ...review]);
 }
 
 function showOthers() {

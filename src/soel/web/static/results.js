@@ -2,6 +2,7 @@
 
 import { bytes, get, persist, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
+import { offerChecks, showCheck } from "./check.js";
 import { choices, find, imageAddress, itemLink, make, press, retrying, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
 import { ItemList, scored } from "./list.js";
@@ -30,9 +31,8 @@ function showHeadline() {
   const items = t("count.items", { n: results.n_items });
   find("headline").textContent = t("results.headline", { share: percent(value), items, low: percent(low), high: percent(high), n: results.n_labels });
   find("stale").hidden = results.fit_is_current;
-  for (const list of ["advice", "quality"]) {
-    find(list === "quality" ? "check" : list).replaceChildren(...results[list].map((words) => make("li", {}, words)));
-  }
+  find("advice").replaceChildren(...results.advice.map((words) => make("li", {}, words)));
+  showCheck(results);
 }
 
 // How many alarms are real, roughly: as soel.quality.alarms has it.
@@ -188,6 +188,7 @@ async function train() {
 
 find("train")?.addEventListener("click", () => act(train));
 find("more")?.addEventListener("click", () => act(async () => (await post("/api/more", { n: 10 }), location.assign("/"))));
+offerChecks(act);
 find("zoom-in").addEventListener("click", () => map.zoom(1.4));
 find("zoom-out").addEventListener("click", () => map.zoom(1 / 1.4));
 find("zoom-all").addEventListener("click", () => map.showAll());

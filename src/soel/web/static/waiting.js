@@ -3,7 +3,7 @@
 import { find, make } from "./dom.js";
 import { t } from "./text.js";
 
-const KNOWN = ["ask", "fit", "look", "add"];
+const KNOWN = ["ask", "check", "unsure", "fit", "look", "add"];
 
 export function showWork(work, buttons = []) {
   const running = work !== null && work.running;

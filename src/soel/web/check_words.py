@@ -1,0 +1,49 @@
+"""What a spot check proves, what one would prove, and what is not sure: in sentences a domain expert reads."""
+
+from __future__ import annotations
+
+from soel.quality import Bounds, Quality
+from soel.web.results import FitResults
+from soel.web.texts import Texts
+
+SIZES = (10, 20, 40)
+
+
+def quality_words(quality: Quality | None, t: Texts) -> list[str]:
+    """What the newest spot check proves, one sentence a figure; why to make one where there is none."""
+    if quality is None:
+        return [t("check.none")]
+    share, recall = quality.share.rounded(0.01), quality.recall.rounded(0.01)
+    real, false = quality.real_alarms, quality.false_alarms.rounded(1)
+    return [
+        t("check.drawn", n=quality.n_checked),
+        t("check.share", low=t.percent(share.low), high=t.percent(share.high)),
+        t("check.alarms", low=int(real.low), high=int(real.high), n=quality.n_alarms),
+        t("check.recall", low=t.percent(recall.low), high=t.percent(recall.high)),
+        t("check.false", low=int(false.low), high=int(false.high)),
+        t("check.about"),
+    ]
+
+
+def check_advice_words(findings: FitResults, t: Texts) -> list[str]:
+    """How narrow the ranges of a check would be, by the number of its items."""
+    found = [(n, findings.foresee(n)) for n in SIZES]
+    return [
+        t("check.foreseen", n=n, share=_points(quality.share), alarms=_points(quality.precision))
+        for n, quality in found
+        if quality.n_checked == n and quality.precision is not None
+    ]
+
+
+def unsure_words(findings: FitResults, t: Texts) -> list[str]:
+    """How many items are not sure, and what that means."""
+    n_alarms, n_others = findings.count_unsure()
+    if not n_alarms + n_others:
+        return [t("unsure.none")]
+    low, high = t.percent(findings.estimate.low), t.percent(findings.estimate.high)
+    return [t("unsure.count", n=n_alarms + n_others, alarms=n_alarms), t("unsure.means", low=low, high=high)]
+
+
+def _points(bounds: Bounds | None) -> int:
+    """The width of a range, in points of a hundred."""
+    return 0 if bounds is None else round(100 * (bounds.high - bounds.low))

@@ -1,0 +1,58 @@
+"""Checking the result in a real browser: from the button to the ranges, with the same keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.api import sessions
+from tests.session.fake_engine import FakeEngine
+from tests.web.accessibility import violations
+from tests.web.conftest import build_page
+from tests.web.live_server import Live, serving
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Live]:
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    with serving(build_page(tmp_path)) as live:
+        live.page.label_all()
+        yield live
+
+
+def test_a_check_from_the_button_to_the_ranges(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/results")
+    expect(page.locator("#check")).to_contain_text("The numbers above are rough")
+    page.locator("summary", has_text="How many labels").click()
+    expect(page.locator("#check-advice li").first).to_contain_text("a check of 10 items")
+    assert violations(page) == []
+    page.get_by_role("button", name="Check the result with 10 items").click()
+    expect(page.locator("#check-notice")).to_be_visible()
+    expect(page.locator("#labelling")).to_be_visible()
+    assert violations(page) == []
+    for left in range(9, -1, -1):
+        item = page.locator("#item-title").inner_text()
+        page.keyboard.press("n" if left % 2 else "a")
+        if left:
+            expect(page.locator("#item-title")).not_to_have_text(item)
+    page.get_by_role("link", name="Look at the results").click()
+    expect(page.locator("#check")).to_contain_text("10 items were drawn by chance")
+    expect(page.locator("#check")).to_contain_text("alarms are real")
+
+
+def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/results")
+    expect(page.locator("#unsure")).to_contain_text("items without a label are not sure")
+    page.locator("#unsure-items").click()
+    expect(page.locator("input[name=unsure]")).to_be_checked()
+    expect(page.locator("#top li").first).to_be_visible()
+    page.goto(f"{trained.address}/results")
+    page.get_by_role("button", name="Ask about ten of them").click()
+    expect(page.locator("#labelling")).to_be_visible()
+    expect(page.locator("#check-notice")).to_be_hidden()
+    assert trained.page.work.steps[-1] == "unsure"

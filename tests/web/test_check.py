@@ -1,0 +1,60 @@
+"""Checking the result on the page, and what is not sure, in process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.conftest import N_ITEMS, Page
+
+
+@pytest.fixture
+def trained(page: Page) -> Page:
+    page.label_all()
+    return page
+
+
+def test_before_a_training_there_is_nothing_to_check_or_to_doubt(page: Page) -> None:
+    for purpose in ("check", "not-sure"):
+        assert page.client.post("/api/more", json={"n": 5, "purpose": purpose}).status_code == 409
+
+
+def test_a_check_is_drawn_answered_and_judged(trained: Page) -> None:
+    before = trained.get("/api/results")
+    assert len(before["quality"]) == 1
+    status = trained.post("/api/more", n=8, purpose="check")
+    assert (status["stage"], status["is_check"], status["n_left"]) == ("label", True, 8)
+    assert trained.work.steps[-1] == "check"
+    n_fits = trained.work.steps.count("fit")
+    trained.label_all()
+    assert trained.work.steps.count("fit") == n_fits + 1, "a check teaches as well"
+    assert trained.get("/api/results")["quality"][0].startswith("8 items were drawn by chance")
+    assert trained.view_model.session.quality() is not None
+
+
+def test_how_much_a_check_would_tell_is_foreseen(trained: Page) -> None:
+    words = trained.get("/api/results")["check_advice"]
+    assert [line.split(" items")[0].rsplit(" ", 1)[1] for line in words] == ["10", "20", "40"]
+    findings = trained.app.state.context.results.findings()
+    shares = [findings.foresee(n).share for n in (10, 20, 40)]
+    widths = [share.high - share.low for share in shares]
+    assert widths == sorted(widths, reverse=True)
+    assert f"about {round(100 * widths[0])} points" in words[0]
+
+
+def test_what_is_not_sure_is_counted_listed_and_asked_next(trained: Page) -> None:
+    words = trained.get("/api/results")["unsure"]
+    found = trained.get("/api/items", unsure=True, size=100)
+    labels = trained.view_model.session.state.labels
+    assert 0 < found["total"] < N_ITEMS
+    assert words[0].startswith(f"{found['total']} items without a label are not sure")
+    unsure = {each["item"] for each in found["items"]}
+    assert not unsure & set(labels)
+    status = trained.post("/api/more", n=3, purpose="not-sure")
+    assert not status["is_check"]
+    assert set(trained.view_model.session.state.open) <= unsure
+
+
+def test_others_than_the_owner_cannot_ask_for_a_check(trained: Page) -> None:
+    ann = trained.user("ann")
+    assert ann.post("/api/more", json={"n": 5, "purpose": "check"}).status_code == 403
+    assert trained.client.post("/api/more", json={"n": 5, "purpose": "fun"}).status_code == 422
