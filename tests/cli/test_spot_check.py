@@ -27,6 +27,14 @@ def test_a_spot_check_from_draw_to_sentence(run: Run, folder: Path) -> None:
     status = run("status", folder).out
     assert "before the spot check, roughly" in status
     assert "in 1,000 items" in status
+    report = Path(run("report", folder, "--json").document["out"]).read_text()
+    assert "How sure the numbers are" in report
+    shown = [
+        line for line in status.splitlines() if line.startswith(("Spot check", "Anomalies:", "Alarms:", "Not sure"))
+    ]
+    assert len(shown) == 5
+    plain = report.replace("&#39;", "'").replace("\u00a0", " ")
+    assert all(line in plain for line in shown)
 
 
 def test_learning_and_checking_are_two_things(run: Run, folder: Path) -> None:

@@ -70,7 +70,7 @@ Read = Callable[[ReportFacts], Reader]
 def test_the_sections_come_in_order(read: Read, facts: ReportFacts) -> None:
     text = read(facts).text
     titles = [
-        "About 9 % of 397 items",
+        "Roughly 9 % of 397 items",
         "Contamination",
         "Scores",
         "Map of the data",

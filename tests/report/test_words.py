@@ -8,7 +8,7 @@ from soel.report.words import count, headline, number, percent
 
 def test_the_headline_says_the_result_in_plain_words(facts: ReportFacts) -> None:
     assert headline(facts) == (
-        "About 9 % of 397 items look anomalous (80 % interval 5 to 15 %). 36 alarms at the threshold."
+        "Roughly 9 % of 397 items look anomalous (80 % interval 5 to 15 %). 36 alarms at the threshold."
     )
 
 

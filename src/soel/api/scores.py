@@ -23,6 +23,7 @@ from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.profiles import Profile
 from soel.quality import UnsureBand
 from soel.quality.alarms import real_alarms
+from soel.report.promises import promise_of
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
@@ -61,7 +62,8 @@ def score_file(
     if stream is not None:
         check_out(out)
         scorer = replace(make_scorer(session, threshold, is_new=data is not None), with_columns=with_columns)
-        return score_stream(stream, scorer, out, progress)
+        document = score_stream(stream, scorer, out, progress)
+        return document | {"promise": _promise(rule, document["drift"])}
     check_suffix(out)
     new = None if data is None else _read_new(session, Path(data), with_columns)
     _, model = session.fitted(None if rule.kind == "alarms" else threshold)
@@ -79,10 +81,12 @@ def score_file(
     table = build_score_table(scored, names, session.state, probabilities, cells, p_values, _unsure(session, model))
     table.write(out)
     events = name_intervals(names, scores, scored.is_anomaly)
-    told = {"intervals": [vars(event) for event in events]} if events else {}
+    told: dict[str, Any] = {"intervals": [vars(event) for event in events]} if events else {}
     if events:
         write_intervals(out, events)
-    return table.summary(out) | {"drift": drift, "real_alarms": _real_alarms(scored, session, probabilities)} | told
+    told |= {"drift": drift, "promise": _promise(rule, drift)}
+    real = None if _has_drifted(drift) else _real_alarms(scored, session, probabilities)
+    return table.summary(out) | {"real_alarms": real} | told
 
 
 def name_items(session: Session) -> Names:
@@ -121,6 +125,15 @@ def _real_alarms(scored: ScoreResult, session: Session, probabilities: Floats | 
     unknown = [row for row, label in zip(alarms, told, strict=True) if label is None]
     found = real_alarms(probabilities[unknown], sum(label == ANOMALY for label in told))
     return [int(found.low), int(found.high)]
+
+
+def _promise(rule: ThresholdRule, drift: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is promised of the alarms; withdrawn where the rows are not like the pool."""
+    return promise_of(rule, _has_drifted(drift)).document()
+
+
+def _has_drifted(drift: Mapping[str, Any] | None) -> bool:
+    return drift is not None and bool(drift["found"])
 
 
 def _n_alarms(rule: ThresholdRule) -> int:

@@ -85,6 +85,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     if document.get("real_alarms") and document["n_alarms"]:
         low, high = document["real_alarms"]
         lines.append(f"Roughly {low} to {high} of the alarms are real; `soel ask --spot-check` tells more surely.")
+    lines += document["promise"]["lines"]
     drift = document["drift"]
     lines += [] if drift is None else map(show, drift["lines"])
     has_failed = args.fail_on_drift and drift is not None and drift["found"]

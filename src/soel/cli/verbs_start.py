@@ -174,7 +174,7 @@ def _describe_people(people: Sequence[Person]) -> list[str]:
 
 
 def _describe(status: Status, folder: Path) -> str:
-    from soel.report.quality_words import quality_lines
+    from soel.report.quality_words import quality_lines, rough_lines
 
     lines = [
         *([status.name] if status.name else []),
@@ -193,6 +193,8 @@ def _describe(status: Status, folder: Path) -> str:
         lines.append(f"Contamination: {rough}roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
     if status.quality is not None:
         lines += quality_lines(status.quality)
+    if status.figures is not None:
+        lines += rough_lines(status.figures)
     if status.model is not None:
         age = "" if status.fit_is_current else ", older than the labels or the data"
         lines.append(f"Model: {status.model.folder}{age}.")

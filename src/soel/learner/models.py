@@ -15,6 +15,7 @@ from soel.errors import DataError
 from soel.metrics.calibration import Calibration
 from soel.quality import UnsureBand
 from soel.quality.conformal import p_values
+from soel.quality.figures import RoughFigures
 from soel.types import Estimate, Floats, Labels
 
 if TYPE_CHECKING:
@@ -157,6 +158,12 @@ class Fitted:
     def p_values(self, scores: Floats) -> Floats:
         """How often a normal row scores as high: (n,) of scores (n,), against the pool without its known anomalies."""
         return p_values(scores, self.reference if len(self.reference) else self.pool_scores)
+
+    @property
+    def figures(self) -> RoughFigures:
+        """What is said of the pool it learnt from, roughly."""
+        chances = self.calibration.probabilities(self.pool_scores)
+        return RoughFigures.of(self.pool_scores, self.pool_labels, self.threshold, chances, self.estimate)
 
     @property
     def unsure(self) -> UnsureBand:

@@ -121,7 +121,8 @@ class ReportFacts:
     """The whole report.
 
     history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
-    text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query.
+    text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query. promises:
+    what the numbers say and rest on, one sentence each.
     """
 
     title: str
@@ -137,6 +138,7 @@ class ReportFacts:
     top: Sequence[TopItem] = ()
     comparison: Sequence[MethodResult] = ()
     next_steps: Sequence[str] = ()
+    promises: Sequence[str] = ()
 
     @property
     def n_items(self) -> int:

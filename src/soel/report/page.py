@@ -60,6 +60,8 @@ def _figures(facts: ReportFacts) -> dict[str, Figure]:
 def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
     titles = {"scores": "Scores", "map": "Map of the data", "training": "Training"}
     parts = [section(name, titles[name], sections.plot(figure)) for name, figure in figures.items()]
+    if facts.promises:
+        parts.insert(0, sections.promises(facts))
     parts.append(sections.asked(facts))
     if facts.top:
         parts.append(sections.most_anomalous(facts))

@@ -8,7 +8,12 @@ from soel.report.words import count, digits, percent
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.quality import Bounds, Quality
+    from soel.quality.figures import RoughFigures
 
+NO_CHECK = (
+    "Nobody has checked the result: its numbers are rough. `soel ask DIR --spot-check 10` draws items by chance, which "
+    "prove the share, the precision and the recall."
+)
 ABOUT = (
     "It is about the model that stood when the items were drawn, before it learnt from them; items set aside count "
     "as if they were like the others."
@@ -33,6 +38,19 @@ def quality_lines(quality: Quality) -> list[str]:
     lines.append(f"The alarms hold {_range(quality.recall)} of all anomalies (recall).")
     lines.append(f"False alarms: {false_alarms} in 1,000 items.")
     return [*lines, ABOUT]
+
+
+def rough_lines(figures: RoughFigures) -> list[str]:
+    """What is said of the alarms without a check: how many are real, and how many items are not sure."""
+    lines = []
+    if figures.n_alarms:
+        real = f"roughly {figures.real_low} to {figures.real_high} of {figures.n_alarms:,} are real"
+        lines.append(f"Alarms: {real}, by their probabilities; not guaranteed.")
+    lines.append(
+        f"Not sure: {count(figures.n_unsure, 'item')} without a label, normal if the contamination is at the lower end "
+        "of its range and anomalies if it is at the upper end."
+    )
+    return lines
 
 
 def _range(bounds: Bounds) -> str:

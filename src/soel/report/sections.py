@@ -108,6 +108,12 @@ def settings(facts: ReportFacts) -> Markup:
     )
 
 
+def promises(facts: ReportFacts) -> Markup:
+    """What the numbers say, and what they rest on."""
+    lines = join([Markup(f"<li>{with_code(line)}</li>") for line in facts.promises])
+    return section("promises", "How sure the numbers are", Markup(f"<ul>\n{lines}\n</ul>"))
+
+
 def next_steps(facts: ReportFacts) -> Markup:
     """How to go on."""
     steps = join([Markup(f"<li>{with_code(step)}</li>") for step in facts.next_steps])

@@ -14,9 +14,12 @@ from soel.data.frame import Frame
 from soel.data.reading.describe import describe_features, describe_kind
 from soel.errors import SessionError
 from soel.metrics import cover_radius
+from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.report.facts import AnsweredItem, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.page import write_report
+from soel.report.promises import promise_of
+from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.types import Floats, Label, Labels
@@ -53,7 +56,16 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
         queries=_queries(state),
         top=_top(place.ids, scores, alarms, labels, frame),
         next_steps=_next_steps(session, state),
+        promises=_promises(session),
     )
+
+
+def _promises(session: Session) -> list[str]:
+    """What a spot check proves, what is roughly so without one, and what is promised of the alarms."""
+    status = session.status()
+    proven = [NO_CHECK] if status.quality is None else quality_lines(status.quality)
+    rough = [] if status.figures is None else rough_lines(status.figures)
+    return [*proven, *rough, *promise_of(parse_threshold(session.config.threshold)).lines()]
 
 
 def _setup(session: Session, frame: Frame) -> Setup:

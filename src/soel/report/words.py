@@ -35,7 +35,7 @@ def headline(facts: ReportFacts) -> str:
     """The result in two sentences."""
     estimate = facts.contamination
     return (
-        f"About {percent(estimate.value)} of {count(facts.n_items, 'item')} look anomalous "
+        f"Roughly {percent(estimate.value)} of {count(facts.n_items, 'item')} look anomalous "
         f"(80 % interval {digits(estimate.low)} to {percent(estimate.high)}). "
         f"{count(facts.threshold.n_alarms, 'alarm')} at the threshold."
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from soel.errors import SessionError
+from soel.quality.figures import RoughFigures
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
 from soel.session.pools import FIRST, PoolChange, PoolRef, pool_at, read_change
@@ -263,7 +264,9 @@ def _label_verdict(event: Event) -> Verdict:
 def _fit(body: Mapping[str, Any], n_rounds: int, pool: int) -> Fit:
     model = ModelRef(body["folder"], body["fingerprint"])
     advice = body.get("advice") or body.get("worth") or {}  # as older releases called it
-    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(advice), pool)
+    figures = body.get("figures")
+    kept = None if figures is None else RoughFigures.from_json(figures)
+    return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(advice), pool, kept)
 
 
 def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from soel.metrics.threshold import ThresholdRule
+from soel.quality.figures import RoughFigures
 from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")
@@ -122,6 +123,10 @@ class Learnt(Protocol):
     @property
     def pool_scores(self) -> Floats:
         """Scores (N,) of the pool; empty where they were not kept."""
+
+    @property
+    def figures(self) -> RoughFigures:
+        """What is said of the pool it learnt from, roughly."""
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of rows, and of the patches of pictures where they are looked at."""

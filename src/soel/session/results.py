@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.quality import Quality
+from soel.quality.figures import RoughFigures
 from soel.session.people import Person
 from soel.session.rounds import ModelRef
 from soel.types import Estimate, Floats
@@ -56,7 +57,8 @@ class Status:
 
     n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
     pool: the number of its state, 1 until data are added or removed. name, description: what the owner calls it.
-    quality: what the newest spot check proves, None without one. people: what each annotator did and is to do.
+    quality: what the newest spot check proves, None without one. people: what each annotator did and
+    is to do. figures: what the last fit says, roughly; None in sessions of releases that did not keep it.
     """
 
     session: str
@@ -79,6 +81,7 @@ class Status:
     name: str = ""
     description: str = ""
     quality: Quality | None = None
+    figures: RoughFigures | None = None
     people: tuple[Person, ...] = ()
 
 

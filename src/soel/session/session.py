@@ -141,6 +141,7 @@ class Session(Labelling):
         ref = ModelRef(folder, self.engine.save(model, place.path / folder))
         advice = self._measure_advice(state, model.pool_scores)
         body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "advice": advice}
+        body |= {"figures": model.figures.to_json()}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
         self._store.append([estimate, Event("fit", SELF, body=body)])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
@@ -199,6 +200,7 @@ class Session(Labelling):
             name=state.name,
             description=state.description,
             quality=measure_quality(state),
+            figures=None if state.fit is None else state.fit.figures,
             people=measure_people(state),
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from soel.quality.figures import RoughFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.pools import FIRST, PoolRef, pool_at
@@ -31,6 +32,7 @@ class Fit:
     """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
 
     advice: what was measured on the way about when to stop, as plain JSON. pool: the number of the pool it saw.
+    figures: what it says of that pool, roughly; None in sessions of releases that did not keep it.
     """
 
     model: ModelRef
@@ -39,6 +41,7 @@ class Fit:
     n_rounds: int = 0
     advice: Mapping[str, Any] = field(default_factory=dict)
     pool: int = 1
+    figures: RoughFigures | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from soel.jobs.uploads import Uploads
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
 from soel.session.leases import turn_of
+from soel.session.spot_check import STRATEGY as CHECK
 from soel.types import Verdict
 from soel.web.auth import User
 from soel.web.blind import seen_by
@@ -222,6 +223,9 @@ class ViewModel:
 
     def why(self, item: str, texts: Texts = ENGLISH) -> tuple[str, ...]:
         """Why an item was asked about, in sentences. Apart from the item: it takes a look at the whole pool."""
+        drawn = self.session.state.part_of(item) or self.session.state.newest_part(item)
+        if drawn is not None and drawn.strategy == CHECK:
+            return (texts("why.chance"),)
         try:
             return why_words(self.session.why(item), self.session.folder.n_items, self.items.title, texts)
         except UnknownItemError:

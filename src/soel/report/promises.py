@@ -1,0 +1,59 @@
+"""What is promised of alarms, under which assumption, and when the promise is withdrawn: in words and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from soel.report.words import percent
+
+if TYPE_CHECKING:  # words need no scipy
+    from soel.metrics.threshold import ThresholdRule
+
+LIKE_THE_POOL = "new normal items are like those of the pool, and anomalies score above normal items"
+PROBABILITIES = "the probabilities are right, which they are roughly"
+DRIFTED = (
+    "Withdrawn: these rows are not like the pool. Nothing is promised of them, neither by p-values and probabilities "
+    "nor about how many alarms are real; add them to the session (`soel add`), label some and fit again."
+)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a threshold rule says of its alarms. assumes: what it rests on, empty where it is only a count.
+
+    is_guaranteed: whether it holds whenever the assumption does. is_withdrawn: whether the rows break the assumption.
+    """
+
+    says: str
+    assumes: str
+    is_guaranteed: bool
+    is_withdrawn: bool = False
+
+    def lines(self) -> list[str]:
+        """In words."""
+        if self.is_withdrawn:
+            return [DRIFTED]
+        return [f"{self.says} {_assuming(self)}" if self.assumes else self.says]
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        return vars(self) | {"lines": self.lines()}
+
+
+def promise_of(rule: ThresholdRule, has_drifted: bool = False) -> Promise:
+    """What is promised of the alarms of this rule. has_drifted: whether the rows are not like the pool."""
+    value = rule.value or 0.0
+    says, assumes = {
+        "contamination": ("There are as many alarms in the pool as anomalies are estimated.", ""),
+        "share": (f"{percent(value)} of the pool raise an alarm, right or wrong.", ""),
+        "alarms": (f"{value:.0f} items raise an alarm, right or wrong.", ""),
+        "false-alarms": (f"At most {percent(value)} of new normal items raise an alarm on average.", LIKE_THE_POOL),
+        "fdr": (f"Roughly at most {percent(value)} of the alarms are false.", PROBABILITIES),
+        "cost": (f"An alarm where a miss, {value:g} times as dear, would cost more on average.", PROBABILITIES),
+    }[rule.kind]
+    return Promise(says, assumes, rule.kind == "false-alarms", has_drifted)
+
+
+def _assuming(promise: Promise) -> str:
+    return f"{'Guaranteed' if promise.is_guaranteed else 'Not guaranteed; it holds'} if {promise.assumes}."

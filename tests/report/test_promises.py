@@ -1,0 +1,53 @@
+"""What is promised of alarms: in words, under which assumption, and when it is withdrawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.metrics.threshold import KINDS, parse_threshold
+from soel.quality.figures import RoughFigures
+from soel.report.promises import promise_of
+from soel.report.quality_words import rough_lines
+from soel.types import Estimate
+
+RULES = ("contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "fdr=0.1", "cost=10:1")
+
+
+def test_every_rule_says_what_it_promises() -> None:
+    assert {parse_threshold(rule).kind for rule in RULES} == set(KINDS)
+    for rule in RULES:
+        promise = promise_of(parse_threshold(rule))
+        (line,) = promise.lines()
+        assert line.startswith(promise.says)
+        assert promise.is_guaranteed == ("Guaranteed if" in line) == rule.startswith("false-alarms")
+
+
+def test_the_words() -> None:
+    (line,) = promise_of(parse_threshold("false-alarms=0.01")).lines()
+    assert line == (
+        "At most 1 % of new normal items raise an alarm on average. Guaranteed if new normal items are like those of "
+        "the pool, and anomalies score above normal items."
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_drift_withdraws_every_promise(rule: str) -> None:
+    document = promise_of(parse_threshold(rule), has_drifted=True).document()
+    assert document["is_withdrawn"]
+    assert [line.split(":")[0] for line in document["lines"]] == ["Withdrawn"]
+
+
+def test_rough_figures_by_hand() -> None:
+    scores, labels = np.arange(10.0), np.full(10, -1, np.int8)
+    labels[9], labels[6] = 1, 0
+    chances = np.where(scores > 6, 0.9, 0.1)
+    figures = RoughFigures.of(scores, labels, 6.5, chances, Estimate(0.3, 1 / 9, 5 / 9, "made up"))
+    # alarms 7, 8, 9; not sure are 5, 6, 7, 8, of which 6 has a label
+    assert (figures.n_alarms, figures.n_unsure) == (3, 3)
+    assert 1 <= figures.real_low <= figures.real_high == 3
+    assert RoughFigures.from_json(figures.to_json()) == figures
+    lines = rough_lines(figures)
+    assert lines[0].startswith(f"Alarms: roughly {figures.real_low} to 3 of 3 are real")
+    assert lines[1].startswith("Not sure: 3 items")
+    assert len(rough_lines(RoughFigures(0, 0, 0, 1))) == 1
