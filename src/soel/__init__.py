@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         UnknownItemError,
     )
     from soel.estimator import SOEL
+    from soel.explanations import Explanation, Reason
     from soel.features.extractors import Extractor
     from soel.media.picture_pool import MediaOptions
     from soel.objectives.base import Objective
@@ -54,6 +55,7 @@ _NAMES = {
     "soel.backbones.base": ("Backbone",),
     "soel.contamination.base": ("ContaminationEstimator",),
     "soel.detectors.base": ("Detector",),
+    "soel.explanations": ("Explanation", "Reason"),
     "soel.features.extractors": ("Extractor",),
     "soel.types": (
         "Estimate",
@@ -91,6 +93,7 @@ __all__ = [
     "Detector",
     "Estimate",
     "Evidence",
+    "Explanation",
     "Extractor",
     "ItemWeights",
     "Kind",
@@ -102,6 +105,7 @@ __all__ = [
     "PoolView",
     "Profile",
     "RankedWeights",
+    "Reason",
     "Schedule",
     "SchemaError",
     "Selection",

@@ -25,6 +25,7 @@ from soel.data.kinds import find_kind
 from soel.data.reading.describe import warnings_of
 from soel.data.reading.options import ReadOptions, as_options
 from soel.errors import ConfigError, DataError, DataWarning
+from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Fitted, Learner, Warm
 from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
@@ -105,6 +106,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _drawn: tuple[np.ndarray, Labels, Rows] | None = None  # alarms and labels when a spot check was drawn, and its rows
+    _ordinary: tuple[Rows, Frame] | None = (
+        None  # positions in the pool of rows that show what is ordinary, and the rows
+    )
 
     def __init__(
         self,
@@ -170,6 +174,37 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         alarms = fitted.alarms(fitted.score(self._encoder.encode(frame), patches))
         counts = AlarmCounts.of(alarms, fitted.alarms(fitted.pool_scores))
         return judge_drift(self._encoder.baseline, self._encoder.tally(frame), counts)
+
+    def explain(self, X: Any, pool: Any = None) -> Explanation:
+        """Why rows score as they do: which columns raise it, how much, and what ordinary rows like them have there.
+
+        Each row's score is `baseline + contributions.sum() + remainder`. `reasons` holds the three that matter most of
+        each row, with values, and the rank that it would have with the usual ones.
+
+        pool : rows that show what is ordinary; None for those of the fit, which a detector that was loaded from a
+            folder does not have.
+        """
+        frame, _ = self._frame(X)
+        if self.kind_ != Kind.TABLE:
+            raise ConfigError(
+                f"Rows are explained by their columns, and those of {self.kind_} mean nothing each; give a table."
+            )
+        fitted, encoder = self._fitted(), self._encoder
+        ordinary = self._ordinary if pool is None else self._find_ordinary(self._frame(pool)[0])
+        if ordinary is None:
+            raise ConfigError("This detector was loaded without the rows it learnt from; give some: explain(X, pool).")
+        positions, lent = ordinary
+        explainer = Explainer(
+            fitted.score,
+            fitted.blend.score_changed,
+            fitted.blend.rough_score,
+            Ordinary.of(encoder.encode(lent), positions, encoder.column_of),
+            encoder.telling_names,
+            fitted.pool_scores,
+        )
+        explained = explainer.explain(encoder.encode(frame))
+        cells = encoder.match(frame), encoder.match(lent)
+        return replace(explained, reasons=find_reasons(explained, *cells, positions))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n, 2) of normal and anomaly."""
@@ -331,11 +366,16 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "labels_sha256": hashlib.sha256(labels.tobytes()).hexdigest(),
             "images": None if task.images is None else task.images.to_json(),
         }
-        return self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
+        self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
+        if pool.kind is Kind.TABLE:
+            positions = find_ordinary(fitted.pool_scores, labels)
+            self._ordinary = positions, task.frame.take(positions)
+        return self
 
     def _publish(self, saved: SavedModel) -> SOEL:
         """Set the fitted attributes."""
         fitted, extra = saved.fitted, saved.extra
+        self._ordinary = None
         self.detector_, self._encoder = saved, saved.encoder
         self.contamination_ = fitted.estimate.value
         self.contamination_interval_ = (fitted.estimate.low, fitted.estimate.high)
@@ -357,6 +397,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _fitted(self) -> Fitted:
         check_is_fitted(self, "detector_")
         return self.detector_.fitted
+
+    def _find_ordinary(self, frame: Frame) -> tuple[Rows, Frame]:
+        """Positions of rows that show what is ordinary, and these rows."""
+        scores = self._fitted().score(self._encoder.encode(frame))
+        positions = find_ordinary(scores, np.full(len(scores), UNLABELLED, np.int8))
+        return positions, frame.take(positions)
 
     def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
         """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""

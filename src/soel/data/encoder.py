@@ -80,13 +80,24 @@ class Encoder:
         return tuple(name for code in self._telling for name in code.feature_names)
 
     @property
+    def telling_names(self) -> tuple[str, ...]:
+        """The columns that the matrix holds something of, in order."""
+        return tuple(code.name for code in self._telling)
+
+    @property
+    def column_of(self) -> NDArray[np.int64]:
+        """Which of `telling_names` each column of the matrix comes from: (n_features,)."""
+        widths = [len(code.feature_names) for code in self._telling]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    @property
     def n_features(self) -> int:
         """The width of the matrix."""
         return len(self.feature_names)
 
     def encode(self, frame: Frame) -> NDArray[np.float32]:
         """The matrix (N, n_features) of a frame with the pool's columns, in any order if they have names."""
-        columns = self._match(frame)
+        columns = self.match(frame)
         matrix = np.zeros((frame.n_rows, self.n_features), np.float32)
         if all(code.constant for code in self.columns):
             return matrix
@@ -99,7 +110,7 @@ class Encoder:
 
     def with_baseline(self, frame: Frame) -> Encoder:
         """The same with what this frame, the pool, holds in each column."""
-        columns = self._match(frame)
+        columns = self.match(frame)
         found = {code.name: ColumnBaseline.measure(code, columns[code.name]) for code in self.columns}
         return replace(self, baseline=found)
 
@@ -107,7 +118,7 @@ class Encoder:
         """What new rows hold, counted as the pool was; None without a baseline."""
         if self.baseline is None:
             return None
-        columns, known = self._match(frame), self.baseline
+        columns, known = self.match(frame), self.baseline
         return {code.name: count(code, columns[code.name], known[code.name].edges) for code in self.columns}
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +147,7 @@ class Encoder:
     def _telling(self) -> Sequence[ColumnCode]:
         return [code for code in self.columns if not code.constant] or self.columns
 
-    def _match(self, frame: Frame) -> Mapping[str, Column]:
+    def match(self, frame: Frame) -> Mapping[str, Column]:
         """The frame's columns under the pool's names: by name if both have names, else by position."""
         names = self.all_names
         if frame.named and self.named:

@@ -62,6 +62,10 @@ class Detector(ABC):
         """Scores (N,) of the pool it was fitted on, each row as if it had not been there, where it can tell."""
         return self.score(pool)
 
+    def score_changed(self, x: Floats, original: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) that others (n, d) would be with values changed: without these, where it can."""
+        return self.score(x)
+
     @property
     def trust(self) -> float:
         """How much its score should count beside another's, from 0 on, by what labels that it had not heard said."""

@@ -95,6 +95,17 @@ class Blend:
             )
         return self.patches.add(whole, self.patches.detector.score(patches))
 
+    def score_changed(self, x: Floats, original: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) alone that others (n, d) would be if values were changed."""
+        if self.detector is None:
+            return self.trained.score(x)
+        scores = self.detector.score_changed(x, original)
+        return np.asarray(scores + self.deep_weight * self.trained.score(x)) if self.listens else scores
+
+    def rough_score(self, x: Floats) -> Floats:
+        """Scores (n,) of rows alone that are quick to have and much like the true ones."""
+        return self.trained.score(x) if self.detector is None else self.detector.rough_score(x)
+
     def _score_rows(self, x: Floats) -> Floats:
         if self.detector is None:
             return self.trained.score(x)

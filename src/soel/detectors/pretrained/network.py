@@ -158,8 +158,8 @@ class Block(nn.Module):
         k, v = self.key_value(self.norm(pool)).view(n_tasks, n_pool, 2, self.n_heads, -1).permute(2, 0, 3, 1, 4)
         return torch.cat([k, places.to(k.dtype)], -1), v
 
-    def forward(self, x: Tensor, own: Tensor, memory: tuple[Tensor, Tensor]) -> Tensor:
-        """Rows (B, n, w) at their places (B, h, n, p)."""
+    def forward(self, x: Tensor, own: Tensor, memory: tuple[Tensor, Tensor], hidden: Tensor | None = None) -> Tensor:
+        """Rows (B, n, w) at their places (B, h, n, p). hidden: (n, N) which rows of the pool they do not attend to."""
         n_tasks, n_rows, width = x.shape
         y = self.norm(x)
         q = self.query(y).view(n_tasks, n_rows, self.n_heads, -1).transpose(1, 2)  # (B, h, n, w/h)
@@ -168,7 +168,8 @@ class Block(nn.Module):
         q = torch.cat([q / math.sqrt(q.shape[-1]), narrow * own.to(q.dtype), narrow, narrow, look[1], look[2]], -1)
         keys, values = memory
         padded = F.pad(values, (0, keys.shape[-1] - values.shape[-1]))  # fused attention wants them as wide as keys
-        mixed = F.scaled_dot_product_attention(q.to(keys.dtype), keys, padded, scale=1.0)
+        shown = None if hidden is None else ~hidden
+        mixed = F.scaled_dot_product_attention(q.to(keys.dtype), keys, padded, attn_mask=shown, scale=1.0)
         mixed = mixed[..., : values.shape[-1]].transpose(1, 2).reshape(n_tasks, n_rows, width)
         x = x + self.out(mixed)
         out: Tensor = x + self.narrow(F.gelu(self.wide(self.norm(x))))

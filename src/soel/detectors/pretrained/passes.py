@@ -51,12 +51,13 @@ def read_rows(
     memory: Memory,
     rows: Described,
     seen: Seen,
+    hidden: Tensor | None = None,
 ) -> Said:
-    """Score other rows beside a pool that has been read."""
+    """Score other rows beside a pool that has been read. hidden: (n, N) which rows of it each does not look at."""
     own = network.places(rows.z, rows.g, memory.weights)
     told = evidence(reference, pool, rows, labels)
     x = network.enter_rows(seen, memory.gates, rows.scores, told, memory.meta, None)
     for block, layer in zip(network.layers(), memory.layers, strict=True):
-        x = block(x, own, layer)
+        x = block(x, own, layer, hidden)
     logits, chances = network.read(x)
     return Said(logits, chances, x)

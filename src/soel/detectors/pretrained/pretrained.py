@@ -105,6 +105,19 @@ class Pretrained(Detector):
         scores[closer] = self._look_closely(x[closer])
         return scores
 
+    def score_changed(self, x: Floats, original: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) that others (n, d) would be if values were changed; a context does without these.
+
+        A changed row shares most of its values with the one it was made of, and two of a kind would look suspicious.
+        """
+        x, original = self._ordered(x), self._ordered(original)
+        if self.student is None:
+            return self._look_closely(x, original)
+        scores = self.student.score(x, self.with_labels.score(x))
+        closer = np.flatnonzero(scores > self.student.border)
+        scores[closer] = self._look_closely(x[closer], original[closer])
+        return scores
+
     def suspicion(self, x: Floats) -> Floats:
         """Scores (n,) that take every label at its word, by the network itself."""
         return self._suspect(self._ordered(x))
@@ -153,16 +166,16 @@ class Pretrained(Detector):
         taught = _within(arrays, STUDENT)
         return cls(**own, with_labels=with_labels, without=without, student=Student(**taught) if taught else None)
 
-    def _look_closely(self, x: Floats) -> Floats:
-        """Scores (n,) of rows in the order of `columns`."""
-        trust, by_labels = self.trust, self._suspect(x)
+    def _look_closely(self, x: Floats, original: Floats | None = None) -> Floats:
+        """Scores (n,) of rows in the order of `columns`. original: rows that they were made of, if they were."""
+        trust, by_labels = self.trust, self._suspect(x, original)
         if trust > FULL_TRUST:
             return by_labels
-        without = self._plain.logits(x) + self._weight * self.without.score(x)
+        without = _logits(self._plain, x, original) + self._weight * self.without.score(x)
         return np.asarray(trust * by_labels + (1 - trust) * without)
 
-    def _suspect(self, x: Floats) -> Floats:
-        return np.asarray(self._read.logits(x) + self._weight * self.with_labels.score(x))
+    def _suspect(self, x: Floats, original: Floats | None = None) -> Floats:
+        return np.asarray(_logits(self._read, x, original) + self._weight * self.with_labels.score(x))
 
     def _with_student(self, rows: Floats) -> Pretrained:
         scores = self._look_closely(rows)
@@ -192,6 +205,10 @@ class Pretrained(Detector):
     def _trust(self) -> float:
         # as it will be read back from a file, so that a saved detector has the same scores
         return float(np.float32(trust_in_labels(self._rows, self.labels.astype(np.int8))))
+
+
+def _logits(reading: Reading, x: Floats, original: Floats | None) -> Floats:
+    return reading.logits(x) if original is None else reading.changed_logits(x, original)
 
 
 def _own_fields() -> list[str]:

@@ -12,7 +12,7 @@ import torch
 from soel.detectors.pretrained.context import keys
 from soel.detectors.pretrained.network import Said, Seen
 from soel.detectors.pretrained.passes import read_pool, read_rows
-from soel.detectors.pretrained.reference import CLIP, Described, Reference
+from soel.detectors.pretrained.reference import CLIP, Described, Origin, Reference
 from soel.detectors.pretrained.views import MOST_GROUPS
 from soel.detectors.pretrained.weights import trained_network
 from soel.types import UNLABELLED, Floats, Labels
@@ -47,11 +47,15 @@ class View:
         usual = logits[free] if free.sum() >= FEWEST_FREE else logits
         self.middle, self.spread = float(usual.mean()), float(max(usual.std(), 1e-2))
 
-    def read(self, x: Floats) -> Said:
-        """What the network says of rows (n, d)."""
-        rows = self.reference.describe(torch.from_numpy(self.narrow(x))[None])
+    def read(self, x: Floats, original: Floats | None = None, same: np.ndarray | None = None) -> Said:
+        """What the network says of rows (n, d). original: what they were made of; same: (n, m) where in the context."""
+        origin = None
+        if original is not None and same is not None:
+            origin = Origin(torch.from_numpy(self.narrow(original))[None], torch.from_numpy(same))
+        rows = self.reference.describe(torch.from_numpy(self.narrow(x))[None], origin)
+        hidden = None if origin is None else origin.hidden
         seen = self.network.cells(rows.cells, self.reference.columns)
-        return read_rows(self.network, self.reference, self.pool, self.labels, self.memory, rows, seen)
+        return read_rows(self.network, self.reference, self.pool, self.labels, self.memory, rows, seen, hidden)
 
     def logits(self, said: Said) -> Floats:
         """Scores (n,) in units of their spread over the context."""
@@ -69,7 +73,7 @@ class Reading:
         self.views = [View(rows, labels, view) for view in rows.views] or [View(rows, labels, None)]
         n_others = len(self.views) - 1
         self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
-        own = keys(rows.values)
+        self.keys = own = keys(rows.values)
         order = np.argsort(own, kind="stable")
         self.own, first, counts = np.unique(own[order], return_index=True, return_counts=True)
         self._groups = (order, first, counts)
@@ -77,6 +81,17 @@ class Reading:
     def logits(self, x: Floats) -> Floats:
         """Scores (n,) in units of their spread over the context."""
         return self._of_each(x, lambda view, said: view.logits(said))
+
+    def changed_logits(self, x: Floats, original: Floats) -> Floats:
+        """The same of rows that others (n, d) would be if values were changed: the context is read without these."""
+        theirs, values = keys(original), np.empty(len(x))
+        for start in range(0, len(x), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            same = theirs[rows, None] == self.keys
+            apart = (original[rows], same) if same.any() and not same.all(axis=1).any() else ()
+            with torch.no_grad():
+                values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
+        return values
 
     def context_logits(self) -> Floats:
         """The scores (m,) of the context's own rows."""

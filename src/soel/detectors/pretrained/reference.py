@@ -49,6 +49,14 @@ class Described:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Rows (B, n, d) that others were made of, and which of the pool (n, N) are equal to them: these are left out."""
+
+    rows: Tensor
+    hidden: Tensor
+
+
+@dataclass(frozen=True)
 class Reference:
     """B pools of N rows and d columns, and all that is computed of them once."""
 
@@ -100,24 +108,28 @@ class Reference:
         whole = Reference(**fields)
         return whole, whole._described(parts, scores)
 
-    def describe(self, rows: Tensor) -> Described:
-        """What is said of other rows (B, n, d)."""
-        parts = self._parts((rows - self.mean) / self.deviation, own=False)
+    def describe(self, rows: Tensor, origin: Origin | None = None) -> Described:
+        """What is said of other rows (B, n, d). origin: what they were made of, which is no company for them."""
+        parts = self._parts((rows - self.mean) / self.deviation, own=False, origin=origin)
         return self._described(parts, self._scores(parts))
 
     def _described(self, parts: dict[str, Tensor], scores: Tensor) -> Described:
         scores = ((scores - self.middle) / self.spread).clamp(-LARGEST_SCORE, LARGEST_SCORE)
         return Described(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
 
-    def _parts(self, raw: Tensor, own: bool) -> dict[str, Tensor]:
+    def _parts(self, raw: Tensor, own: bool, origin: Origin | None = None) -> dict[str, Tensor]:
         z = raw.clamp(-CLIP, CLIP)
         n_pool = self.z.shape[1]
         n_others = n_pool - int(own)
         low, high = _places(self.ordered, raw, own)
+        if origin is not None:
+            low, high = self._without(origin, raw, low, high)
         g = self.g if own else _gaussian_rank(low, high, n_others)
         surprise = (z @ self.precisions[0]) / self.precisions[0].diagonal(dim1=1, dim2=2).sqrt()[:, None]
         cells = _cells(self.ordered, z, g, low, high, n_others, surprise)
         distances = torch.stack([_distances(z, self.z), _distances(g, self.g)])
+        if origin is not None:
+            distances = distances.masked_fill(origin.hidden, FAR)
         others = distances.clone() if own else distances
         if own:
             others.diagonal(dim1=2, dim2=3).fill_(FAR)
@@ -132,6 +144,12 @@ class Reference:
             "others": others[0],
             "nodes": self.forest.nodes(z),
         }
+
+    def _without(self, origin: Origin, raw: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+        """The counts (B, d, n) of cells below and not above, without those that the rows were made of."""
+        were, now = ((origin.rows - self.mean) / self.deviation).transpose(1, 2), raw.transpose(1, 2)
+        n_hidden = origin.hidden.sum(1)
+        return low - n_hidden * (were < now), high - n_hidden * (were <= now)
 
     def _scores(self, parts: dict[str, Tensor]) -> Tensor:
         """Label-free scores (B, n, N_SCORES), higher is more anomalous, in units of their own."""

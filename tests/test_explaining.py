@@ -1,0 +1,89 @@
+"""`SOEL.explain` as a data scientist uses it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from soel import SOEL, ConfigError
+from soel.detectors.pretrained.pretrained import Pretrained
+from soel.types import UNLABELLED
+
+
+@pytest.fixture(scope="module")
+def machines() -> pd.DataFrame:
+    """Pressure follows the temperature; row 0 has too much of it, row 1 a colour of its own, row 2 a late hour."""
+    rng = np.random.default_rng(0)
+    n = 400
+    heat = rng.normal(60, 5, n)
+    table = pd.DataFrame(
+        {
+            "temperature": heat,
+            "pressure": heat / 10 + rng.normal(0, 0.05, n),
+            "colour": rng.choice(["red", "blue"], n),
+            "when": pd.Timestamp("2024-03-01") + pd.to_timedelta(rng.integers(0, 90, n) * 24 + 10, "h"),
+            "weight": rng.normal(size=n),
+            "empty": 1.0,
+        }
+    )
+    table.loc[0, "pressure"] = 12.5
+    table.loc[1, "colour"] = "green"
+    table.loc[2, "when"] = pd.Timestamp("2024-04-01 23:00")
+    return table
+
+
+@pytest.fixture(scope="module", params=["default", "pretrained"])
+def detector(request: pytest.FixtureRequest, machines: pd.DataFrame) -> SOEL:
+    return SOEL(request.param, random_state=0).fit(machines)
+
+
+def test_the_wrong_value_is_named_first_whatever_its_kind(detector: SOEL, machines: pd.DataFrame) -> None:
+    found = detector.explain(machines[:3])
+    first = [reasons[0] for reasons in found.reasons]
+    assert [reason.columns for reason in first] == [("pressure",), ("colour",), ("when",)]
+    assert (first[0].values, first[1].values) == ((12.5,), ("green",))
+    assert first[0].usual[0] == pytest.approx(machines.temperature[0] / 10, abs=0.4)  # as the temperature says
+    assert first[1].usual[0] in ("red", "blue")
+    assert all(reason.rank > rank for reason, rank in zip(first, found.ranks, strict=True))
+
+
+def test_contributions_add_up_to_the_score(detector: SOEL, machines: pd.DataFrame) -> None:
+    found = detector.explain(machines[:50])
+    np.testing.assert_allclose(
+        found.baseline + found.contributions.sum(axis=1) + found.remainder, detector.anomaly_score(machines[:50])
+    )
+    assert "empty" not in found.columns  # it gives no feature
+    assert ("temperature", "pressure") in [found.names(part) for part in range(len(found.parts))]
+
+
+def test_a_loaded_detector_needs_rows_that_are_ordinary(detector: SOEL, machines: pd.DataFrame, tmp_path: Path) -> None:
+    detector.save(tmp_path / "model")
+    loaded = SOEL.load(tmp_path / "model")
+    with pytest.raises(ConfigError, match=r"loaded without the rows .*explain\(X, pool\)"):
+        loaded.explain(machines[:1])
+    again, first = loaded.explain(machines[:3], machines), detector.explain(machines[:3])
+    np.testing.assert_allclose(again.contributions, first.contributions, atol=1e-4)
+
+
+def test_vectors_have_no_columns_to_name() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 20))
+    detector = SOEL(kind="vectors", random_state=0).fit(x)
+    with pytest.raises(ConfigError, match="those of vectors mean nothing each"):
+        detector.explain(x[:1])
+
+
+def test_a_changed_row_is_scored_without_the_one_it_was_made_of() -> None:
+    """Put right, a wrong row of the context is ordinary; beside what it was it would be one of two of a kind."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(200, 6)).astype(np.float32)
+    pool[0, 2] = 9
+    detector = Pretrained.fit(pool, np.full(200, UNLABELLED, np.int8), 0)
+    right = pool[:1].copy()
+    right[0, 2] = 0
+    own, apart, beside = detector.score(pool[:1]), detector.score_changed(right, pool[:1]), detector.score(right)
+    assert apart < own / 2 < own < beside
+    new = rng.normal(size=(5, 6)).astype(np.float32)
+    np.testing.assert_allclose(detector.score_changed(new, new + 1), detector.score(new), atol=1e-5)
