@@ -81,6 +81,16 @@ def test_a_share_is_kept_within_half_a_row_and_one_half(share: float, kept: floa
     assert calibrate(scores, unlabelled(100), share).probabilities(scores).mean() == pytest.approx(kept, rel=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_share_is_met_at_any_scale_of_scores(scale: float) -> None:
+    """A small share puts the middle far above the largest score: how far is counted in the curve's own widths."""
+    scores = np.random.default_rng(1).normal(size=300)
+    plain, scaled = (calibrate(each, unlabelled(300), 0.01) for each in (scores, scores * scale))
+    assert scaled.middle == pytest.approx(plain.middle * scale, rel=1e-6)
+    assert scaled.middle > scores.max() * scale
+    assert scaled.probabilities(scores * scale).mean() == pytest.approx(0.01, rel=1e-6)
+
+
 def test_equal_scores_get_the_share() -> None:
     found = calibrate(np.full(50, 7.0), unlabelled(50), 0.1)
     np.testing.assert_allclose(found.probabilities(np.full(3, 7.0)), 0.1, rtol=1e-6)
