@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # lets scikit-learn check array-API input
@@ -17,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from soel.learner import Learner
 from soel.profiles import Profile
 from soel.types import Floats, Kind, Pool
+from tests.disks import SmallDisk, small_disk
 
 settings.register_profile("soel", deadline=None)  # how long an example takes is the machine's affair
 settings.load_profile("soel")
@@ -86,3 +89,10 @@ def wine() -> Sample:
 @pytest.fixture(scope="session", params=["toy", "cancer", "wine"])
 def sample(request: pytest.FixtureRequest) -> Sample:
     return request.getfixturevalue(request.param)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """A disk of a few megabytes."""
+    with small_disk(tmp_path / "disk") as made:
+        yield made

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-N_FILES, BATCH = 2000, 250  # a child reads a batch: Arrow's streams keep some address space of every damaged file
+N_FILES = 2000
+BATCH, TABLES = 1000, 250  # a child reads a batch, of tables a small one: Arrow keeps address space of damaged files
 FLOORS = {"files": 1.0, "hundred_less_defects": 100.0}
 ROOT = Path(__file__).parents[2]
 HEAD = f"{'reader':18s} {'files':>6s} {'read':>6s} {'refused':>8s} {'defects':>8s} {'slowest':>8s}"
@@ -77,8 +78,9 @@ def go_on(kept: Path, seconds: float, n_files: int, first: int, names: Sequence[
 
 
 def _batches(names: Sequence[str], first: int, n_files: int) -> list[Batch]:
-    end = first + n_files
-    return [(name, start, min(BATCH, end - start)) for name in names for start in range(first, end, BATCH)]
+    sizes = {name: TABLES if name.startswith("t.") else BATCH for name in names}
+    starts = ((name, start) for name in names for start in range(first, first + n_files, sizes[name]))
+    return [(name, start, min(sizes[name], first + n_files - start)) for name, start in starts]
 
 
 def _print_line(name: str, found: dict[str, Any]) -> None:

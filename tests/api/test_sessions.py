@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from soel.api import sessions
 from soel.errors import DamagedError, ReadOnlyError
 from soel.exchange.label_files import export_labels
 from soel.session import Session
-from tests.disks import SmallDisk, small_disk
+from tests.disks import SmallDisk
 from tests.table_session import Make
 
 
@@ -38,12 +37,6 @@ def test_one_changed_byte_of_the_table_or_its_encoder_is_noticed(make: Make, nam
     path.write_bytes(content)
     with pytest.raises(DamagedError, match=f"{name} is not what it was"):
         sessions.read_source(session)
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    with small_disk(tmp_path / "disk") as made:
-        yield made
 
 
 @pytest.fixture

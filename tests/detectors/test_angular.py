@@ -91,6 +91,10 @@ def test_a_large_pool_is_represented_by_a_sample() -> None:
     x = np.abs(np.random.default_rng(0).normal(size=(AngularOptions.reference_rows + 500, 310))).astype(np.float32)
     fitted = Angular.fit(x, np.full(len(x), -1, np.int8), 0)
     assert fitted.reference.shape == (AngularOptions.reference_rows, AXES)
+    rows = {row.tobytes() for row in fitted.space(x).astype(fitted.reference.dtype).round(4)}
+    drawn = {row.tobytes() for row in fitted.reference.round(4)}
+    assert len(drawn) == AngularOptions.reference_rows, "no row is drawn twice"
+    assert len(drawn - rows) < 0.01 * len(drawn), "and each is a row of the pool, but for rounding"
 
 
 def test_the_linear_part_listens_to_some_of_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:

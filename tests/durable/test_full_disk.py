@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,15 +12,9 @@ from soel.errors import DiskFullError
 from soel.features.matrix import GrowingMatrix
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.stores.models import read_model, write_model
-from tests.disks import SmallDisk, small_disk
+from tests.disks import SmallDisk
 
 LARGE = np.arange(4 << 20, dtype=np.float32)  # twice the disk
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    with small_disk(tmp_path / "disk") as made:
-        yield made
 
 
 def test_a_model(disk: SmallDisk) -> None:

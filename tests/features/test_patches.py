@@ -136,5 +136,9 @@ def test_a_picture_that_cannot_be_read_has_no_patches(tmp_path: Path) -> None:
     bad = folder / "plain" / "picture4.png"
     bad.write_bytes(bad.read_bytes()[:400])
     found = extract(open_source(folder), PlaceExtractor(), tmp_path / "cache", with_patches=True)
+    bad.unlink()
+    right = extract(open_source(folder), PlaceExtractor(), tmp_path / "other", with_patches=True)
     assert found.patches is not None
+    assert right.patches is not None
     assert len(found.patches) == len(found.matrix) == 8
+    np.testing.assert_array_equal(found.patches, right.patches, "the others have their own")

@@ -20,14 +20,8 @@ from soel.media.picture_pool import MediaOptions
 from soel.media.session_media import open_media
 from soel.session import SessionOptions
 from tests.features.makers import ColourExtractor, make_clip, make_folder
-from tests.session.fake_engine import FakeEngine
 
-
-@pytest.fixture(autouse=True)
-def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("colours")
 
 
 def paint(path: Path, *colours: tuple[int, int, int]) -> Path:

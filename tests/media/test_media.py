@@ -29,15 +29,8 @@ from soel.media.picture_pool import MediaOptions, media_summary
 from soel.media.session_media import open_media
 from soel.session import Session, SessionOptions
 from tests.features.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
-from tests.session.fake_engine import FakeEngine
 
-
-@pytest.fixture(autouse=True)
-def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Colours as features, the fake engine, and a cache of one's own."""
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("colours")
 
 
 @pytest.fixture

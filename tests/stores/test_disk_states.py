@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from soel.errors import DamagedError, DiskFullError, LockedError, ReadOnlyError
 from soel.session.ports import Event
 from soel.stores import sqlite
 from soel.stores.events import SqlStore
-from tests.disks import SmallDisk, small_disk
+from tests.disks import SmallDisk
 
 
 def answer(number: int) -> Event:
@@ -21,12 +20,6 @@ def answer(number: int) -> Event:
 
 def items(store: SqlStore) -> list[str | None]:
     return [event.item for event in store.read()]
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[SmallDisk]:
-    with small_disk(tmp_path / "disk") as made:
-        yield made
 
 
 @pytest.fixture

@@ -40,6 +40,14 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def fake() -> Iterator[None]:
+    """Sessions that compute without torch, for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        yield
+
+
 PATIENCE = 20_000  # milliseconds; a busy machine is slow, and a test that waits less fails there
 ORIGIN = "http://127.0.0.1:8000"
 SITE = Site(frozenset({"127.0.0.1:8000", "localhost:8000"}), "soel-test")

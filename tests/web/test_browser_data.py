@@ -11,9 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Route, expect
 
-from soel.api import sessions
 from soel.media import picture_pool
-from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import BUDGET, N_ITEMS, build_page
 from tests.web.live_server import Live, serving
@@ -21,12 +19,7 @@ from tests.web.pictures import Brightness, draw_disc
 from tests.web.test_data_page import more_pumps
 from tests.web.test_media import build_pictures
 
-
-@pytest.fixture(scope="module", autouse=True)
-def fake() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        yield
+pytestmark = pytest.mark.usefixtures("fake")
 
 
 @pytest.fixture

@@ -10,22 +10,15 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
 from soel.media import picture_pool
-from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
 from tests.web.pictures import Brightness
 from tests.web.test_media import build_pictures
 
-
-@pytest.fixture(scope="module", autouse=True)
-def fake() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        yield
+pytestmark = pytest.mark.usefixtures("fake")
 
 
 @pytest.fixture

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.media import picture_pool
 from soel.profiles import PAPER
-from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
@@ -24,13 +22,6 @@ from tests.web.sample_data import HOSTILE
 from tests.web.test_media import build_pictures
 
 N_MANY, PATIENCE = 100_000, 100.0  # milliseconds
-
-
-@pytest.fixture(scope="module")
-def fake() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        yield
 
 
 @pytest.fixture
