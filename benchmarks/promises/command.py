@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.promises.judge import Kept, judge, judge_share
+from benchmarks.promises.judge import JUDGED, Kept, judge, judge_share
 from benchmarks.promises.runs import BUDGETS, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.sentences import judge_sentences
 from benchmarks.promises.tasks import Cell, Source, find_sources
 from soel.profiles import find_profile
 from soel.report.text import format_table
@@ -39,6 +40,7 @@ class _Plan:
     profile: str
     budgets: tuple[int, ...]
     until: float
+    sentences: bool = False
 
     @property
     def has_time(self) -> bool:
@@ -52,12 +54,13 @@ def main(words: Sequence[str]) -> int:
     budgets = tuple(int(word) for word in arguments.budgets.split(","))
     folder = arguments.runs / arguments.profile
     folder.mkdir(parents=True, exist_ok=True)
-    plan = _Plan(folder, arguments.profile, budgets, time.monotonic() + arguments.seconds)
+    plan = _Plan(folder, arguments.profile, budgets, time.monotonic() + arguments.seconds, arguments.sentences)
     orders = [(source, order_cells(index, budgets)) for index, source in sources]
     fits = [(plan, source, cells[turn]) for turn in range(arguments.passes) for source, cells in orders]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        shares = [each for found in pool.map(_ask, [(plan, source) for _, source in sources]) for each in found]
+        asked = [] if plan.sentences else [(plan, source) for _, source in sources]
+        shares = [each for found in pool.map(_ask, asked) for each in found]
         fitted = [each for each in pool.map(_fit, fits) if each is not None]
     print(summarise([*shares, *fitted]))
     return 0
@@ -80,10 +83,12 @@ def _fit(work: tuple[_Plan, Source, Cell]) -> Judged | None:
     """One session, fitted and judged; None where the file has too few rows or the time is over."""
     plan, source, cell = work
     path = path_of(plan.folder, source, cell)
-    beside = path.with_suffix(".json")
-    if not beside.exists() or beside.stat().st_mtime < path.stat().st_mtime:
-        if not plan.has_time or not make_run(source, cell, find_profile(plan.profile), plan.folder):
-            return None
+    if not path.exists() and (not plan.has_time or not make_run(source, cell, find_profile(plan.profile), plan.folder)):
+        return None
+    if plan.sentences:
+        return Judged(source, cell, judge_sentences(read_run(path), seed=round(1000 * cell.share) + cell.budget))
+    beside = path.with_suffix(f".judged-{JUDGED}.json")
+    if not beside.exists():
         beside.write_text(json.dumps([asdict(each) for each in judge(read_run(path))]))
     return Judged(source, cell, _read(json.loads(beside.read_text())))
 
@@ -114,10 +119,10 @@ def _overview(judged: Sequence[Judged]) -> str:
             by_table[each.source.name].append(kept)
         means = np.array([np.mean([kept.realised for kept in of_one]) for of_one in by_table.values()])
         width = np.mean([kept.width for of_one in by_table.values() for kept in of_one])
-        bound = _bound(promise)
-        within = "" if bound is None else f"{np.mean(means <= bound):.0%}"
+        first = next(iter(by_table.values()))[0]
+        within = "" if first.most is None else f"{np.mean(means <= first.most):.0%}"
         n = f"{sum(map(len, by_table.values())):,}"
-        rows.append([promise, _nominal(promise), f"{_mean(judged, promise):.1%}", within, f"{width:.3f}", n])
+        rows.append([promise, first.nominal, f"{_mean(judged, promise):.1%}", within, f"{width:.3f}", n])
     return format_table(["promise", "nominal", "realised", "tables within", "mean width or length", "cases"], rows)
 
 
@@ -140,18 +145,6 @@ def _mean(judged: Sequence[Judged], promise: str) -> float:
     return float(np.mean(found)) if found else float("nan")
 
 
-def _bound(promise: str) -> float | None:
-    words = promise.split(",")[0].split()
-    return float(words[-1].rstrip("%")) / 100 if words[-1].endswith("%") else None
-
-
-def _nominal(promise: str) -> str:
-    bound = _bound(promise)
-    if bound is not None:
-        return f"<= {bound:.0%}"
-    return "0" if promise.startswith(("calibration", "share, error")) else ">= 80 %"
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks promises", description=__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path(os.environ.get("SOEL_DATA", ".")), metavar="DIR")
@@ -161,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--passes", type=int, default=4, metavar="N", help="fits of each table; 12 for all of them")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="start with this table")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take one table of so many")
+    parser.add_argument("--sentences", action="store_true", help="judge the results page's sentences, as it words them")
     parser.add_argument("--seconds", type=float, default=3600, help="start nothing new after this; call again to go on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     return parser

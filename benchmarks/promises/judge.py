@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import betabinom
 
 from benchmarks.promises.runs import Run
 from soel.contamination.base import wilson
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import parse_threshold
-from soel.quality import Bounds, SpotCheck, draw_check
+from soel.quality import Bounds, SpotCheck, UnsureBand, draw_check
 from soel.quality.alarms import calibration_error, real_alarms
 from soel.quality.conformal import cut_at_rate
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Labels
 
 RATES = (0.01, 0.05)
+JUDGED = 2  # raised when runs are judged otherwise
+LUCK = 0.05  # runs that have more false alarms than allowed by chance alone, though the promise holds
 CHECKS, N_DRAWS = (10, 20), 20
 TRUSTING = (5.0, 1.0)  # a prior of the curve's slope that takes every detector for a good one, as there was before
 
@@ -26,17 +29,20 @@ TRUSTING = (5.0, 1.0)  # a prior of the curve's slope that takes every detector 
 class Kept:
     """One promise on one run. realised: 1 or 0 for an interval that held or not, else a rate or an error.
 
-    width: of an interval, on its own scale; 0 for the others.
+    width: of an interval, on its own scale; 0 for the others. nominal: what was promised, in words. most: a rate that
+    the mean of a table is not to exceed, where there is one.
     """
 
     promise: str
     realised: float
     width: float = 0.0
+    nominal: str = ">= 80 %"
+    most: float | None = None
 
 
 def judge(run: Run) -> list[Kept]:
     """Everything that is said about this pool after a fit."""
-    return [*_false_alarms(run), *_list(run), *_probability(run), *_real(run), *_spot_checks(run)]
+    return [*_false_alarms(run), *_list(run), *_probability(run), *_real(run), *_unsure(run), *_spot_checks(run)]
 
 
 def judge_share(truth: NDArray[np.bool_], labels: Labels, estimate: Estimate) -> list[Kept]:
@@ -47,7 +53,7 @@ def judge_share(truth: NDArray[np.bool_], labels: Labels, estimate: Estimate) ->
     return [
         _held("share, no check", share, Bounds(estimate.value, estimate.low, estimate.high)),
         _held("share, Wilson's interval of the labels", share, rival),
-        Kept("share, error", abs(estimate.value - share)),
+        Kept("share, error", abs(estimate.value - share), nominal="0"),
     ]
 
 
@@ -65,12 +71,24 @@ def _false_alarms(run: Run) -> Iterator[Kept]:
     }
     for rate in RATES:
         for name, reference in references.items():
-            yield Kept(f"false alarms {rate:.0%}{name}", float((new > cut_at_rate(rate, reference)).mean()))
+            n_false, words = int((new > cut_at_rate(rate, reference)).sum()), f"false alarms {rate:.0%}{name}"
+            yield Kept(words, n_false / len(new), nominal=f"<= {rate:.0%}", most=rate)
+            too_many = _chance(n_false, len(new), rate, len(reference)) < LUCK
+            yield Kept(f"{words}: more than chance allows", float(too_many), nominal=f"<= {LUCK:.0%}", most=LUCK)
+
+
+def _chance(n_false: int, n_new: int, rate: float, n_reference: int) -> float:
+    """Of so many false alarms or more, where new normal rows and the reference are exchangeable: a Beta-binomial."""
+    n_above = int(np.floor(rate * (n_reference + 1) + 1e-9))
+    if not n_above:
+        return float(not n_false)
+    return float(betabinom.sf(n_false - 1, n_new, n_above, n_reference + 1 - n_above))
 
 
 def _list(run: Run) -> Iterator[Kept]:
     alarms = run.scores > parse_threshold("fdr=0.1").cut(run.scores, 0.1, run.probabilities)
-    yield Kept("fdr 10%", float((~run.truth[alarms]).mean()) if alarms.any() else 0.0, float(alarms.sum()))
+    false_share = float((~run.truth[alarms]).mean()) if alarms.any() else 0.0
+    yield Kept("fdr 10%", false_share, float(alarms.sum()), "<= 10%", 0.1)
 
 
 def _probability(run: Run) -> Iterator[Kept]:
@@ -79,9 +97,13 @@ def _probability(run: Run) -> Iterator[Kept]:
     truth, scores = run.truth[open_rows], run.scores[open_rows]
     plain = Calibration(1 / run.scores.std(), run.scores.mean())
     before = calibrate(run.scores, run.labels, float(run.estimate[0]), TRUSTING)
-    yield Kept("calibration error", calibration_error(truth, run.probabilities[open_rows]))
-    yield Kept("calibration error, trusting the detector", calibration_error(truth, before.probabilities(scores)))
-    yield Kept("calibration error, score as it is", calibration_error(truth, plain.probabilities(scores)))
+    curves = {
+        "": run.probabilities[open_rows],
+        ", trusting the detector": before.probabilities(scores),
+        ", score as it is": plain.probabilities(scores),
+    }
+    for name, chances in curves.items():
+        yield Kept(f"calibration error{name}", calibration_error(truth, chances), nominal="0")
 
 
 def _real(run: Run) -> Iterator[Kept]:
@@ -92,6 +114,17 @@ def _real(run: Run) -> Iterator[Kept]:
         found = real_alarms(run.probabilities[open_alarms], known)
         kept = _held("real alarms, no check", float(run.truth[alarms].sum()), found)
         yield Kept(kept.promise, kept.realised, kept.width / int(alarms.sum()))
+
+
+def _unsure(run: Run) -> Iterator[Kept]:
+    """How often the side of an unlabelled row is right, where it is sure and where it is not."""
+    unsure = UnsureBand.of(run.scores, run.estimate[1], run.estimate[2]).holds(run.scores)
+    is_open, side = run.labels == UNLABELLED, run.scores > run.cut
+    yield Kept("not sure, of the rows", float(unsure[is_open].mean()), nominal="")
+    for name, rows in (("sure", is_open & ~unsure), ("not sure", is_open & unsure)):
+        for among, of_side in (("", rows), (", alarms", rows & side)):
+            if of_side.any():
+                yield Kept(f"right where {name}{among}", float((side == run.truth)[of_side].mean()), nominal="")
 
 
 def _spot_checks(run: Run) -> Iterator[Kept]:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.promises.command import Judged, summarise
-from benchmarks.promises.judge import Kept, judge, judge_share
+from benchmarks.promises.judge import Kept, _chance, judge, judge_share
 from benchmarks.promises.runs import BUDGETS, Run, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.sentences import judge_sentences
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
 from soel.profiles import PAPER
@@ -92,8 +93,35 @@ def test_a_perfect_detector_keeps_every_promise() -> None:
 def test_the_summary_says_where_a_promise_fails() -> None:
     sources = [Source(Path("tables/a.npz"), "easy"), Source(Path("tables/b.npz"), "hard")]
     judged = [
-        Judged(source, Cell(0.1, 10), [Kept("fdr 10%", rate)]) for source, rate in zip(sources, (0.0, 0.3), strict=True)
+        Judged(source, Cell(0.1, 10), [Kept("fdr 10%", rate, most=0.1)])
+        for source, rate in zip(sources, (0.0, 0.3), strict=True)
     ]
     words = summarise(judged)
     assert "15.0%" in words  # the mean
     assert "50%" in words  # tables within
+
+
+def test_sentences_are_judged_as_the_page_words_them() -> None:
+    rng = np.random.default_rng(2)
+    truth = np.arange(400) < 40
+    scores = rng.normal(size=400) + 8 * truth
+    labels = np.where(np.arange(400) % 20 == 0, truth, UNLABELLED).astype(np.int8)
+    chances, cut = np.where(truth, 0.99, 0.01), float(np.quantile(scores, 0.9))
+    new, never, space = rng.normal(size=200), np.zeros(200, bool), scores[:, None]
+    held: dict[str, list[float]] = {}
+    for low, high in ((0.06, 0.2), (0.2, 0.4)):
+        estimate, reference = np.array([(low + high) / 2, low, high]), scores[labels != 1]
+        run = Run(truth, labels, space, scores, space, scores, chances, cut, estimate, reference, new, never)
+        for kept in judge_sentences(run, seed=0):
+            held.setdefault(kept.promise, []).append(kept.realised)
+    assert held["Roughly ... of ... items look anomalous (... to ...)"] == [1, 0]
+    assert held["... to ... of ... alarms are real (10 checked)"] == [1, 1]
+    assert held["They would be normal if ... , and anomalies if ..."] == [1, 1]
+    assert len(held) >= 12
+
+
+def test_more_false_alarms_than_chance_allows_are_noticed() -> None:
+    # One of 99 reference rows above the cut at 2 %: k = 2, so Beta(2, 98); none of 10 is no surprise, ten of ten are.
+    assert _chance(0, 10, 0.02, 99) == 1
+    assert _chance(10, 10, 0.02, 99) < 1e-9
+    assert _chance(1, 10, 0.001, 99) == 0  # no alarm could be raised at all

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.quality import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check
+from soel.quality import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check, foresee
 
 
 def test_figures_by_hand() -> None:
@@ -89,3 +89,29 @@ def test_strata_from_arrays() -> None:
     labels = np.array([1, 1, 0, -1, 0, 1, 1, -1, -1, -1], np.int8)
     check = SpotCheck.of(is_alarm, before, np.array([1, 2, 6, 7]), labels)  # row 7 was drawn and not answered
     assert check == SpotCheck(Stratum(4, 1, 1, 2, 1), Stratum(6, 2, 1, 1, 1))
+
+
+def test_how_wide_a_check_can_be_by_hand() -> None:
+    # 4 open alarms, 2 of them checked, at a risk of a tenth. None found: two of four are still likely (1 of 6 draws),
+    # three are not: 0 to 2. One found: 1 to 3. Two found: 2 to 4. So the range of real alarms is 2 of 5 wide at most,
+    # the fifth is known. The others are all known: the share hangs on the alarms alone, and they get all the risk.
+    share, precision = foresee(2, Stratum(5, 1, 1), Stratum(15, 15, 0))
+    assert precision == pytest.approx(2 / 5)
+    assert share == pytest.approx(2 / 20)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 20), st.integers(0, 20), st.integers(0, 60), st.integers(0, 2**32 - 1))
+def test_no_check_is_wider_than_was_foreseen(n: int, n_alarms: int, n_others: int, seed: int) -> None:
+    n = min(n, n_alarms + n_others)
+    rng = np.random.default_rng(seed)
+    truth = rng.random(n_alarms + n_others) < rng.random()
+    is_alarm, before = np.arange(len(truth)) < n_alarms, np.full(len(truth), -1, np.int8)
+    if not len(truth):
+        return
+    share, precision = foresee(n, Stratum(n_alarms), Stratum(n_others))
+    rows = draw_check(is_alarm, np.arange(len(truth)), n, rng).rows[:n]
+    quality = SpotCheck.of(is_alarm, before, rows, truth.astype(np.int8)).quality()
+    assert quality.share.high - quality.share.low <= share + 1e-9
+    if quality.precision is not None:
+        assert quality.precision.high - quality.precision.low <= precision + 1e-9

@@ -28,7 +28,7 @@ def test_a_check_from_the_button_to_the_ranges(browser: Browser, trained: Live) 
     page.goto(f"{trained.address}/results")
     expect(page.locator("#check")).to_contain_text("The numbers above are rough")
     page.locator("summary", has_text="How many labels").click()
-    expect(page.locator("#check-advice li").first).to_contain_text("a check of 10 items")
+    expect(page.locator("#check-advice li").first).to_contain_text("A check of 10 items")
     assert violations(page) == []
     page.get_by_role("button", name="Check the result with 10 items").click()
     expect(page.locator("#check-notice")).to_be_visible()

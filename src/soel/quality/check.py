@@ -130,17 +130,22 @@ class Quality:
         return cls(**read)
 
 
-def foresee(n: int, alarms: Stratum, others: Stratum, rates: tuple[float, float]) -> Quality:
-    """What a check of `n` would say if the open rows of the two sides held anomalies at these rates.
+def foresee(n: int, alarms: Stratum, others: Stratum, coverage: float = COVERAGE) -> tuple[float, float]:
+    """How wide a check of `n` can leave the interval of the share, and that of the precision, whatever is found.
 
-    alarms, others: without a check so far. How wide its intervals are helps to decide how many rows to check.
+    alarms, others: without a check so far.
     """
     sizes = allocate(n, alarms.n_open, others.n_open)
-    sides = [
-        replace(side, n_checked=size, n_found=round(rate * size))
-        for side, size, rate in zip((alarms, others), sizes, rates, strict=True)
-    ]
-    return SpotCheck(*sides).quality()
+    check = SpotCheck(*(replace(side, n_checked=size) for side, size in zip((alarms, others), sizes, strict=True)))
+    risk, of_alarms = (1 - coverage) / 2, check._part_of_alarms()
+    share = _widest(check.alarms, risk * of_alarms) + _widest(check.others, risk * (1 - of_alarms))
+    precision = _widest(check.alarms, risk) / alarms.n_rows if alarms.n_rows else 0.0
+    return share / (alarms.n_rows + others.n_rows), precision
+
+
+def _widest(side: Stratum, risk: float) -> int:
+    found = (replace(side, n_found=n_found) for n_found in range(side.n_checked + 1))
+    return max(each.high(risk) - each.low(risk) for each in found)
 
 
 def allocate(n: int, n_alarms: int, n_others: int) -> tuple[int, int]:

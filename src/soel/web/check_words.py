@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from soel.quality import Bounds, Quality
+import math
+
+from soel.quality import Quality
+from soel.types import UNLABELLED
 from soel.web.results import FitResults
 from soel.web.texts import Texts
 
@@ -26,12 +29,11 @@ def quality_words(quality: Quality | None, t: Texts) -> list[str]:
 
 
 def check_advice_words(findings: FitResults, t: Texts) -> list[str]:
-    """How narrow the ranges of a check would be, by the number of its items."""
-    found = [(n, findings.foresee(n)) for n in SIZES]
+    """How wide the ranges of a check can be, by the number of its items."""
+    n_open = int((findings.labels == UNLABELLED).sum())
     return [
-        t("check.foreseen", n=n, share=_points(quality.share), alarms=_points(quality.precision))
-        for n, quality in found
-        if quality.n_checked == n and quality.precision is not None
+        t("check.foreseen", n=n, share=_points(share), alarms=_points(alarms))
+        for n, (share, alarms) in ((n, findings.foresee(n)) for n in SIZES if n <= n_open)
     ]
 
 
@@ -44,6 +46,6 @@ def unsure_words(findings: FitResults, t: Texts) -> list[str]:
     return [t("unsure.count", n=n_alarms + n_others, alarms=n_alarms), t("unsure.means", low=low, high=high)]
 
 
-def _points(bounds: Bounds | None) -> int:
-    """The width of a range, in points of a hundred."""
-    return 0 if bounds is None else round(100 * (bounds.high - bounds.low))
+def _points(width: float) -> int:
+    """In points of a hundred; the ends of a range are rounded outwards, which may take one on either side."""
+    return min(100, math.ceil(100 * width - 1e-9) + 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.api.scores import name_items
 from soel.errors import SessionError
-from soel.quality import Quality, Stratum, UnsureBand, foresee
+from soel.quality import Stratum, UnsureBand, foresee
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
@@ -34,15 +34,15 @@ class FitResults:
         """Of every item: (N,) of 1, 0, -1."""
         return label_vector(self.state, self.ids)
 
-    def foresee(self, n: int) -> Quality:
-        """What a spot check of `n` items would say if the probabilities were right."""
-        is_alarm, is_open = self.outcome.scores > self.outcome.threshold, self.labels == UNLABELLED
-        sides, rates = [], []
-        for side in (is_alarm, ~is_alarm):
-            known = self.labels[side & ~is_open]
-            sides.append(Stratum(int(side.sum()), len(known), int((known == ANOMALY).sum())))
-            rates.append(float(self.outcome.probabilities[side & is_open].mean()) if (side & is_open).any() else 0.0)
-        return foresee(n, sides[0], sides[1], (rates[0], rates[1]))
+    def foresee(self, n: int) -> tuple[float, float]:
+        """How wide a spot check of `n` items can leave the ranges of the share and of the share of real alarms."""
+        is_alarm, is_known = self.outcome.scores > self.outcome.threshold, self.labels != UNLABELLED
+
+        def stratum(side: np.ndarray) -> Stratum:
+            known = self.labels[side & is_known]
+            return Stratum(int(side.sum()), len(known), int((known == ANOMALY).sum()))
+
+        return foresee(n, stratum(is_alarm), stratum(~is_alarm))
 
     def count_unsure(self) -> tuple[int, int]:
         """How many items without a label are not sure, among the alarms and among the others."""
