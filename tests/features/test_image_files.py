@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,18 @@ def test_files_that_cannot_be_read_are_named_and_left_out(tmp_path: Path) -> Non
     assert len(source.items) == 6
     with pytest.raises(DataError, match=r"3 of the files .*bomb\.png"):
         open_source(tmp_path, Reading(strict=True))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes there only")
+def test_one_name_that_is_no_text_does_not_stop_a_folder(tmp_path: Path) -> None:
+    make_folder(tmp_path)
+    next(tmp_path.rglob("*.png")).rename(tmp_path / os.fsdecode(b"na\xefve.png"))
+    source = open_source(tmp_path)
+    assert len(source.items) == 5
+    assert [(file.name, file.reason) for file in source.skipped] == [
+        ("na\\udcefve.png", "its name is no UTF-8 text; rename it")
+    ]
+    assert all(item.name.encode() for item in source.items)
 
 
 def test_a_folder_without_pictures_says_what_it_wants(tmp_path: Path) -> None:

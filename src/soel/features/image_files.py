@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soel.errors import DataError
-from soel.features.items import DIGITS, MediaItem, Picture, Skipped, numbered, reason
+from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, numbered, reason
 from soel.features.pictures import SUFFIXES, check_header, load_picture
 
 Scanned = Callable[[int, int], None]
@@ -58,11 +58,12 @@ def _scan(
     digests, skipped = [], []
     for at, found in enumerate(zip(paths, names, _places(paths, rate, every), strict=True)):
         try:
+            check_name(found[1])
             check_header(found[0])
             digests.append(_digest(found[0]))
             kept.append(found)
         except (DataError, OSError) as error:
-            skipped.append(Skipped(found[1], reason(error)))
+            skipped.append(leave_out(found[1], error))
         if scanned is not None:
             scanned(at + 1, len(paths))
     items = [

@@ -83,6 +83,19 @@ def fingerprint(items: Sequence[MediaItem]) -> str:
     return hashlib.sha256("\n".join(item.id for item in items).encode()).hexdigest()
 
 
+def check_name(name: str) -> None:
+    """Refuse a file whose name is no text: it could not be written into any list of items."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise DataError("its name is no UTF-8 text; rename it") from None
+
+
+def leave_out(name: str, error: BaseException) -> Skipped:
+    """A file that is left out, under a name that can be written."""
+    return Skipped(name.encode(errors="backslashreplace").decode(), reason(error))
+
+
 def describe(skipped: Sequence[Skipped]) -> str:
     """The first few of these files, in words."""
     shown = "; ".join(f"{file.name} ({file.reason})" for file in skipped[:N_SHOWN])

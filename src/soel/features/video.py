@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.errors import ConfigError, DataError
 from soel.features.image_files import Scanned
-from soel.features.items import DIGITS, MediaItem, Picture, Skipped, numbered, reason
+from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, numbered, reason
 from soel.features.pictures import MAX_PIXELS
 
 SUFFIXES = frozenset({".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg"})
@@ -59,9 +59,10 @@ def read_clips(place: Path, every: int = 1, scanned: Scanned | None = None) -> V
     for at, path in enumerate(paths):
         name = path.name if place.is_file() else path.relative_to(place).as_posix()
         try:
+            check_name(name)
             clips.append(_scan(path, name))
         except (DataError, OSError) as error:
-            skipped.append(Skipped(name, reason(error)))
+            skipped.append(leave_out(name, error))
         if scanned is not None:
             scanned(at + 1, len(paths))
     frames = tuple((n, frame) for n, clip in enumerate(clips) for frame in range(0, len(clip.ticks), every))
