@@ -105,7 +105,7 @@ def test_a_large_pool_is_summed_up_by_its_quantiles(monkeypatch: pytest.MonkeyPa
     assert few.slope == whole.slope
 
 
-@pytest.mark.parametrize(("n_each", "normal", "anomaly"), [(5, 0.04, 0.65), (20, 0.02, 0.85)])
+@pytest.mark.parametrize(("n_each", "normal", "anomaly"), [(5, 0.045, 0.6), (20, 0.02, 0.85)])
 def test_meeting_the_share_separates_groups(n_each: int, normal: float, anomaly: float) -> None:
     """Ten labels of a perfect detector give odds with caution, forty believe it."""
     rng = np.random.default_rng(0)

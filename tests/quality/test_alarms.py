@@ -13,9 +13,10 @@ from soel.quality.alarms import WORTH, calibration_error, real_alarms
 
 
 def test_real_alarms_by_hand() -> None:
-    # Beta(1, 1): every count from 0 to 9 is as likely as any other, a tenth each: 0 to 8 hold nine tenths.
-    assert real_alarms(np.full(9, 0.5)) == Bounds(4.5, 0, 8)
-    assert real_alarms(np.full(9, 0.5), n_known=3) == Bounds(7.5, 3, 11)
+    # Worth three labels at a third: Beta(1, 2), so 0 to 9 real ones have 10, 9, ... 1 of 55 parts. None: 10 of 55 are
+    # more than a tenth. Up to 6: 49 of 55, less than nine tenths; up to 7: 52, more.
+    assert real_alarms(np.full(9, 1 / 3)) == Bounds(pytest.approx(3), 0, 7)
+    assert real_alarms(np.full(9, 1 / 3), n_known=3) == Bounds(pytest.approx(6), 3, 10)
     assert real_alarms(np.zeros(0), n_known=2) == Bounds(2, 2, 2)
 
 

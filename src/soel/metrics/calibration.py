@@ -10,7 +10,7 @@ from scipy.special import expit
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 SLOPES = np.geomspace(0.2, 20, 25)  # per standard deviation of the pool's scores
-PRIOR = (0.7, 0.5)  # slope and spread, log-normal: most detectors tell less than they seem to (docs/contamination.md)
+PRIOR = (0.5, 0.5)  # slope and spread, log-normal: most detectors tell less than they seem to (docs/contamination.md)
 SUMMARY = 2000  # quantiles that stand for a large pool
 
 

@@ -11,7 +11,7 @@ import { figures, percent, t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
 const SIZE = 20;
-const WORTH = 2; // labels that the mean probability of alarms is worth
+const WORTH = 3; // labels that the mean probability of alarms is worth
 let results, arrays, session;
 let shown = { threshold: null, page: 1 };
 let pause = 0;
