@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from soel.backbones.autoencoder import Autoencoder
-from soel.training import Model, embed, inference, losses, standardise
+from soel.numeric.arrays import standardise
+from soel.training import Model, embed, inference, losses
 from soel.training.inference import rows_per_block
 from soel.training.threads import ROWS_TIMES_PARAMETERS, precision, threads_for
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soel.backbones import without_torch
 from soel.data.encoder import Encoder
 from soel.errors import ModelFileError
 from soel.learner import Fitted, Learner, Warm
@@ -56,26 +57,33 @@ def save_model(folder: Path, saved: SavedModel) -> str:
     return write_model(folder, arrays, content)
 
 
-def load_model(folder: Path, backbone: UserModule | None = None) -> SavedModel:
-    """Read a model's folder. One that was trained with a user's own backbone needs it again."""
+def load_model(folder: Path, backbone: UserModule | None = None, few_rows: bool = False) -> SavedModel:
+    """Read a model's folder. One that was trained with a user's own backbone needs it again.
+
+    few_rows: whether only a few rows will be scored; then torch is not loaded where that can be done without it, and
+    scores agree to about 1e-5.
+    """
     arrays, content = read_model(Path(folder))
     if content.get("own_backbone") and backbone is None:
         raise ModelFileError(
             f"{folder} was trained with your own backbone: pass the same one as backbone=... to load it."
         )
     try:
-        return _rebuild(arrays, content, backbone)
+        return _rebuild(arrays, content, backbone, few_rows)
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
 
 
-def _rebuild(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any], backbone: UserModule | None) -> SavedModel:
+def _rebuild(
+    arrays: Mapping[str, np.ndarray], content: Mapping[str, Any], backbone: UserModule | None, few_rows: bool
+) -> SavedModel:
     width = int(content["n_features"])
     _check_size(arrays, width)
     rule = parse_threshold(content["threshold_rule"])
     profile = Profile.from_json(content["profile"], width)
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
-    model = restore(arrays, content["detector"], lambda: learner.new_model(width))
+    few = without_torch(profile.backbone) if few_rows and backbone is None else None
+    model = restore(arrays, content["detector"], lambda: learner.new_model(width), few)
     return SavedModel(learner, model, Encoder.from_json(content["encoder"]), content["extra"])
 
 

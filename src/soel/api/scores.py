@@ -17,6 +17,7 @@ from soel.data.session_tables import read_encoder
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.errors import ConfigError, SchemaError
+from soel.learner.models import FEW_ROWS
 from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import ThresholdRule, parse_threshold
@@ -66,7 +67,8 @@ def score_file(
         return document | {"promise": _promise(rule, document["drift"])}
     check_suffix(out)
     new = None if data is None else _read_new(session, Path(data), with_columns)
-    _, model = session.fitted(None if rule.kind == "alarms" else threshold)
+    few_rows = new is not None and len(new.ids) <= FEW_ROWS
+    _, model = session.fitted(None if rule.kind == "alarms" else threshold, few_rows)
     if new is None:
         ids, names, scores, drift = session.ids, name_items(session), session.pool_scores(model), None
         cells: Cells = read_source(session, with_cells=True).cells if with_columns else {}

@@ -63,7 +63,6 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
-    from soel.api.maps import write_maps
     from soel.api.scores import score_file
     from soel.report.text import show
 
@@ -73,6 +72,8 @@ def run_score(args: argparse.Namespace) -> Reply:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar, args.with_columns)
         if args.maps is not None:
+            from soel.api.maps import write_maps
+
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
     if document.get("intervals"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector
 from soel.errors import DataError
 from soel.metrics.calibration import Calibration
+from soel.numeric.arrays import standardise, within
 from soel.quality import UnsureBand
 from soel.quality.conformal import p_values
 from soel.quality.figures import RoughFigures
@@ -27,6 +29,8 @@ PATCHES = "patches."
 POOL_SCORES, POOL_LABELS, REFERENCE = "pool_scores", "pool_labels", "reference"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], "Model"]
+FewRows = Callable[[Mapping[str, np.ndarray], Floats], Floats]  # weights, rows (n, d) -> scores (S, n)
+FEW_ROWS = 1000  # at most, where torch is not worth its loading
 
 
 @dataclass(frozen=True)
@@ -50,12 +54,32 @@ class Network:
 
     def combine(self, raw: Floats) -> Floats:
         """The same from the members' scores (S, n)."""
-        return training.standardise(raw, self.centre, self.spread)
+        return standardise(raw, self.centre, self.spread)
 
     def embed(self, x: Floats) -> Floats:
         """The members' embeddings (n, S D), side by side."""
         members = training.embed(self.model, x)  # (S, n, D)
         return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
+
+
+class StoredNetwork(Network):
+    """A network that still lies in the arrays of its file. A few rows are scored from these, without torch.
+
+    load: makes the model, for whatever needs it. few: the members' scores (S, n) of rows (n, d).
+    """
+
+    def __init__(self, load: NewModel, few: Callable[[Floats], Floats], centre: Floats, spread: Floats) -> None:
+        vars(self).update(load=load, few=few, centre=centre, spread=spread)
+
+    @cached_property
+    def model(self) -> Model:  # type: ignore[override]
+        """The members, once somebody asks for them."""
+        made: Model = vars(self)["load"]()
+        return made
+
+    def score(self, x: Floats) -> Floats:
+        """The mean (n,) of the members' standardised scores."""
+        return self.combine(vars(self)["few"](x)) if len(x) <= FEW_ROWS else super().score(x)
 
 
 @dataclass(frozen=True)
@@ -202,32 +226,50 @@ def state_of(model: Warm | Fitted | Blend) -> State:
     return arrays | kept, notes | learnt
 
 
-def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
-    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one."""
+def restore_blend(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Blend:
+    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one.
+
+    few: what scores a few rows by a network's weights; with it the network is not made before it is needed.
+    """
     if "companion" in notes:
         arrays, notes = _from_older(arrays, notes)
     detector = network = None
     if notes["detector"] is not None:
-        detector = DETECTORS.get(notes["detector"]).from_arrays(_within(arrays, DETECTOR))
+        detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
     if notes["network"] is not None:
-        import torch  # here: a blend without a network has no need of it
-
-        kept = notes["network"]
-        model = new_model()
-        tensors = {name: torch.from_numpy(array) for name, array in _within(arrays, NETWORK).items()}
-        model.restore(tensors, kept["model"])
-        network = Network(model, np.asarray(kept["centre"], np.float64), np.asarray(kept["spread"], np.float64))
+        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model, few)
     kept = notes.get("patches")
     patches = None
     if kept is not None:
-        part = DETECTORS.get(kept["detector"]).from_arrays(_within(arrays, PATCHES))
+        part = DETECTORS.get(kept["detector"]).from_arrays(within(arrays, PATCHES))
         patches = PatchPart(part, float(kept["weight"]))
     return Blend(detector, network, notes["deep_weight"], patches)
 
 
-def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Warm | Fitted:
-    """A model back from its state."""
-    blend = restore_blend(arrays, notes, new_model)
+def _restore_network(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None
+) -> Network:
+    def load() -> Model:
+        import torch  # here: a blend without a network, or with a few rows, has no need of it
+
+        model = new_model()
+        model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
+        return model
+
+    centre, spread = (np.asarray(notes[name], np.float64) for name in ("centre", "spread"))
+    if few is None:
+        return Network(load(), centre, spread)
+    weights = within(arrays, "backbone.")
+    return StoredNetwork(load, lambda x: few(weights, x), centre, spread)
+
+
+def restore(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Warm | Fitted:
+    """A model back from its state; the arguments are those of `restore_blend`."""
+    blend = restore_blend(arrays, notes, new_model, few)
     if notes.get("estimate") is None:
         return Warm(blend)
     return Fitted(
@@ -256,10 +298,6 @@ def _blend_state(blend: Blend) -> State:
         arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
         notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
     return arrays, notes
-
-
-def _within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _from_older(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> State:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from soel.training.gradients import gradient_embeddings
-    from soel.training.inference import embed, losses, standardise
+    from soel.training.inference import embed, losses
     from soel.training.loop import fit, warm_up
     from soel.training.model import Model
     from soel.training.stack import join, split
@@ -23,7 +23,6 @@ _HOME_OF = {
     "join": "stack",
     "losses": "inference",
     "split": "stack",
-    "standardise": "inference",
     "warm_up": "loop",
 }
 
@@ -35,7 +34,6 @@ __all__ = [
     "join",
     "losses",
     "split",
-    "standardise",
     "warm_up",
 ]
 

@@ -33,11 +33,6 @@ def embed(model: Model, x: Floats) -> Floats:
     return np.concatenate([part.cpu().numpy() for part in _blocks(model, x, model.backbone.embed)], axis=1)
 
 
-def standardise(scores: Floats, mean: Floats, deviation: Floats) -> Floats:
-    """The ensemble's score (n,): the mean of its members' standardised scores (S, n)."""
-    return np.asarray(((scores - mean[:, None]) / deviation[:, None]).mean(axis=0))
-
-
 def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> list[Result]:
     matrix = torch.from_numpy(np.ascontiguousarray(x, np.float32))
     rows = matrix.expand(model.n_members, *matrix.shape) if matrix.ndim == 2 else matrix

@@ -18,6 +18,7 @@ from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import trust_in_labels
 from soel.detectors.pretrained.views import wide_views
 from soel.detectors.pretrained.weights import VERSION
+from soel.numeric.arrays import within
 from soel.types import UNLABELLED, Floats, Labels
 
 LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
@@ -162,8 +163,8 @@ class Pretrained(Detector):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
         own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
-        with_labels, without = (Neighbours.from_arrays(_within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
-        taught = _within(arrays, STUDENT)
+        with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
+        taught = within(arrays, STUDENT)
         return cls(**own, with_labels=with_labels, without=without, student=Student(**taught) if taught else None)
 
     def _look_closely(self, x: Floats, original: Floats | None = None) -> Floats:
@@ -213,7 +214,3 @@ def _logits(reading: Reading, x: Floats, original: Floats | None) -> Floats:
 
 def _own_fields() -> list[str]:
     return [field.name for field in fields(Pretrained) if field.name not in ("with_labels", "without", "student")]
-
-
-def _within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
