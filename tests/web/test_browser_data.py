@@ -109,3 +109,35 @@ def test_pictures_are_added_several_at_once(browser: Browser, tmp_path: Path, mo
         newest = live.page.view_model.session.ids[-1]
         assert live.page.client.get("/api/image", params={"id": newest}).status_code == 200
         assert live.page.view_model.items.title(newest) == "new-2.png"
+
+
+def test_columns_labels_of_others_and_items_that_leave(browser: Browser, trained: Live, tmp_path: Path) -> None:
+    session = trained.page.view_model.session
+    free = [item for item in session.ids if item not in session.state.labels]
+    (tmp_path / "labels.csv").write_text(f"item_id,label,note,who\n{free[0]},anomaly,,Bo\nelsewhere,normal,,Bo\n")
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/data")
+    page.get_by_text("How the columns were read").click()
+    expect(page.locator("#columns-body tr").first).to_contain_text("bearing temperature")
+    page.locator("#take-file").set_input_files(tmp_path / "labels.csv")
+    page.get_by_role("button", name="Take them in").click()
+    expect(page.locator("#taken")).to_have_text("1 answer was taken in. 1 is about an item that is not here.")
+    page.get_by_label("Their ids, one a line").fill(f"{free[1]}\n{free[2]}\n")
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator("#removed")).to_have_text(f"2 items were removed; {N_ITEMS - 2} are left.")
+    expect(page.locator("#changes tr")).to_have_count(2)
+    page.get_by_label("Their ids, one a line").fill("nobody")
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator("#removed")).to_contain_text("no item 'nobody'")
+    assert violations(page) == []
+
+
+def test_on_a_phone_the_first_hint_stands_below_the_item(browser: Browser, tmp_path: Path) -> None:
+    with serving(build_page(tmp_path)) as live:
+        page = live.open(browser, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+        expect(page.locator("#hint")).to_be_visible()
+        hint, item = page.locator("#hint").bounding_box(), page.locator(".panel.item").bounding_box()
+        assert hint is not None
+        assert item is not None
+        assert item["y"] + item["height"] <= hint["y"]
+        assert item["y"] < 400, "the item is seen without scrolling"

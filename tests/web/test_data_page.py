@@ -169,3 +169,36 @@ def test_annotators_see_the_data_page_without_its_forms(page: Page) -> None:
     assert 'id="questions"' in mine
     assert 'id="add"' not in theirs
     assert 'id="questions"' not in theirs
+
+
+def test_items_leave_and_every_page_knows_it(make_page: MakePage) -> None:
+    page = make_page()
+    page.label_all()
+    leaving = [item for item in page.view_model.session.ids if item not in page.view_model.session.state.labels][:3]
+    data = page.post("/api/removals", items=leaving)
+    assert (data["n_items"], data["changes"][-1]["n_removed"]) == (N_ITEMS - 3, 3)
+    assert page.work.steps[-1] == "look", "results are of what is left"
+    assert page.get("/api/results")["n_items"] == N_ITEMS - 3
+    assert page.client.get("/api/item", params={"id": leaving[0]}).status_code == 404
+    refused = page.client.post("/api/removals", json={"items": [leaving[0]]})
+    assert refused.status_code == 404
+    assert page.user("Ann").post("/api/removals", json={"items": leaving}).status_code == 403
+
+
+def test_labels_of_another_session_are_taken_in(make_page: MakePage) -> None:
+    page = make_page()
+    ids = page.view_model.session.ids
+    rows = [f"{ids[0]},anomaly,,Bo", f"{ids[1]},normal,odd,Bo", "elsewhere,normal,,Bo"]
+    send(page, "\n".join(["item_id,label,note,who", *rows]).encode(), "labels.csv")
+    taken = page.post("/api/labels", upload=UPLOAD)
+    assert (taken["n_stored"], taken["n_left_out"], taken["by"]) == (2, 1, "id")
+    assert page.view_model.session.state.answers[ids[0]].votes[0].who == "Bo"
+    assert page.client.post("/api/labels", json={"upload": UPLOAD}).status_code == 409, "it is gone"
+    send(page, b"nothing,here\n1,2\n", "labels.csv")
+    assert "lacks the column" in page.client.post("/api/labels", json={"upload": UPLOAD}).json()["error"]
+
+
+def test_how_columns_were_read_is_listed_also_when_all_are_sure(page: Page) -> None:
+    columns = {column["name"]: column for column in page.get("/api/columns")}
+    assert (columns["site"]["kind"], columns["running hours"]["kind"]) == ("category", "number")
+    assert all(column["examples"] for column in columns.values())

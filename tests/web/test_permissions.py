@@ -22,6 +22,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/notes": {"note": "hm"},
     "/api/decisions": {"verdict": "normal"},
     "/api/assignments": {"to": []},
+    "/api/removals": {"items": ["nobody"]},
+    "/api/labels": {"upload": "0" * 16},
     "/api/guideline": {"text": "Be fair."},
     "/api/invitations": {"name": "Cy"},
     "/api/revocations": {"name": "Nobody"},
@@ -58,7 +60,7 @@ def ask(client: TestClient, page: Page, method: str, path: str) -> int:
     item = page.view_model.session.ids[0]
     body = BODIES.get(path, {}) | ({"item": item} if path in WITH_ITEM else {})
     given: dict[str, Any] = {"params": {"id": item, "row": 0}} if method == "GET" else {"json": body}
-    return int(client.request(method, path, **given).status_code)
+    return int(client.request(method, path.replace("{form}", "csv"), **given).status_code)
 
 
 @pytest.fixture

@@ -110,3 +110,22 @@ def test_an_invitation_lets_one_person_in_once(page: Page) -> None:
     assert guest.post("/api/invitations", json={"name": "Cy"}).status_code == 403
     guest.cookies.clear()
     assert guest.post("/enter", data={"key": key}).status_code == 403
+
+
+def test_scores_and_labels_come_in_every_form(still: Page, tmp_path: Path) -> None:
+    from openpyxl import load_workbook
+
+    entries = still.client.get("/api/scores.json").json()
+    assert [entry["rank"] for entry in entries] == list(range(1, len(entries) + 1))
+    (tmp_path / "scores.xlsx").write_bytes(still.client.get("/api/scores.xlsx").content)
+    sheet = load_workbook(tmp_path / "scores.xlsx", read_only=True).active
+    rows = list(sheet.iter_rows(values_only=True))
+    assert len(rows) == len(entries) + 1
+    assert rows[1][0] == entries[0]["pump"]
+    labels = still.client.get("/api/labels.json").json()["labels"]
+    assert len(labels) == len(still.view_model.session.state.labels)
+    assert still.client.get("/api/scores.html").status_code == 422
+    assert still.client.get("/api/labels.xlsx").status_code == 422
+    chosen = still.client.get("/api/items.json", params={"label": "labelled"}).json()
+    assert {entry["label"] for entry in chosen} <= {"anomaly", "normal"}
+    assert len(chosen) == len(labels)

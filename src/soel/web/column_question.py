@@ -42,7 +42,7 @@ class ColumnQuestion:
     def rows(self) -> list[dict[str, object]]:
         """One entry a column, those that could be meant otherwise first."""
         ordered = sorted(self.reading.columns, key=lambda each: each.is_sure)
-        return [_row(each, self.reading.n_rows) for each in ordered]
+        return [describe_column(each, self.reading.n_rows) for each in ordered]
 
     @property
     def decimals(self) -> tuple[str, ...]:
@@ -87,7 +87,8 @@ def _only(choices: Mapping[str, str], what: str) -> str | None:
     return names[0] if names else None
 
 
-def _row(reading: Reading, n_rows: int) -> dict[str, object]:
+def describe_column(reading: Reading, n_rows: int) -> dict[str, object]:
+    """How a column is read, for a page."""
     seen = reading.seen
     return {
         "name": reading.name,

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from starlette.responses import Response
 
-from soel.data.csv_cells import write_rows
+Form = Literal["csv", "json", "xlsx"]
+TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 
-CSV = "text/csv"
 
-
-def as_download(name: str, media_type: str, content: bytes) -> Response:
-    """Bytes as a file that the browser stores."""
+def as_download(name: str, content: bytes) -> Response:
+    """Bytes as a file that the browser stores; its suffix says what it is."""
+    media_type = TYPES[name.rpartition(".")[2]]
     return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
-
-
-def csv_file(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Response:
-    """A table as a CSV file that a spreadsheet opens without running anything."""
-    return as_download(name, CSV, written(".csv", lambda path: write_rows(path, header, rows)))
 
 
 def written(suffix: str, write: Callable[[Path], object]) -> bytes:

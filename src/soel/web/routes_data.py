@@ -1,4 +1,4 @@
-"""The API behind the data page: what the session holds, what it is called, and more data for it."""
+"""The API behind the data page: what the session holds and how it was read, more data, fewer items, others' labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
+from soel.data.session_tables import read_encoder
 from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
+from soel.web.column_question import describe_column
 from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
-from soel.web.schemas import AddIn, ChangeOut, DataOut, DescriptionIn, UploadOut, WorkOut
+from soel.web.schemas import (
+    AddIn,
+    ChangeOut,
+    ColumnOut,
+    DataOut,
+    DescriptionIn,
+    RemoveIn,
+    TakeIn,
+    TakenOut,
+    UploadOut,
+    WorkOut,
+)
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
@@ -41,6 +54,28 @@ def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep) -> DataO
     """Take what was sent into the session, in the background."""
     view_model.add(owner, message.upload, message.replace)
     return _data_out(view_model)
+
+
+@router.get("/columns")
+def read_columns(view_model: ViewModelDep, _user: UserDep) -> list[ColumnOut]:
+    """How each column was read when the session was made; empty for pictures."""
+    reading = read_encoder(view_model.session.folder).reading
+    if reading is None:
+        return []
+    return [ColumnOut.model_validate(describe_column(each, reading.n_rows)) for each in reading.columns]
+
+
+@router.post("/removals")
+def remove(message: RemoveIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+    """Take items out of the session; what was said of them counts no more."""
+    view_model.remove(owner, message.items)
+    return _data_out(view_model)
+
+
+@router.post("/labels")
+def take_labels(message: TakeIn, view_model: ViewModelDep, _owner: OwnerDep) -> TakenOut:
+    """Take in the labels of a file that was sent, such as those of another session of the same data."""
+    return TakenOut.model_validate(vars(view_model.take_labels(message.upload)))
 
 
 @router.put("/description")

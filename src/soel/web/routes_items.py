@@ -8,15 +8,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Response
 
 from soel.report.outcome import Outcome
+from soel.scoring.score_files import write_table
 from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
-from soel.web.downloads import csv_file
+from soel.web.downloads import TYPES, Form, as_download, written
 from soel.web.item_list import LabelFilter, Op, Selection, Sort
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
 from soel.web.texts import Texts
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
-CSV: Documented = {200: {"content": {"text/csv": {}}}}
+FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}
 N_FIELDS, MOST_COLUMNS = 3, 5000
 Text = Annotated[str, Query(max_length=200)]
 Number = Annotated[float | None, Query(allow_inf_nan=False)]
@@ -70,8 +71,8 @@ def read_items(
     )
 
 
-@router.get("/items.csv", response_class=Response, responses=CSV)
-def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep) -> Response:
+@router.get("/items.{form}", response_class=Response, responses=FILES)
+def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep, form: Form) -> Response:
     """All items that fit, with their scores, labels and own columns; harmless to a spreadsheet."""
     seen, outcome = context.view_model.seen_by(owner), context.results.latest()
     rows = context.items.rows(wanted, seen, outcome)
@@ -82,7 +83,7 @@ def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep) -
     own = list(columns.values())
     facts = (_facts(context, seen, outcome, ranks, wanted, ids[row], int(row)) for row in rows)
     body = ([*known, *(column[row] for column in own)] for known, row in zip(facts, rows, strict=True))
-    return csv_file("items.csv", head, body)
+    return as_download(f"items.{form}", written(f".{form}", lambda path: write_table(path, head, body)))
 
 
 def _facts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Response
 
@@ -11,16 +11,15 @@ from soel.exchange.label_files import export_labels
 from soel.types import Verdict
 from soel.web.check_words import check_advice_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
-from soel.web.downloads import CSV, as_download, written
+from soel.web.downloads import TYPES, Form, as_download, written
 from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
 from soel.web.words import advice_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
 Cut = Annotated[float | None, Query(allow_inf_nan=False, description="Alarms lie above it; without, the model's own")]
 BYTES: Documented = {200: {"content": {"application/octet-stream": {}}}}
-PARQUET = "application/vnd.apache.parquet"
-TEXT: Documented = {200: {"content": {CSV: {}}}}
-COLUMNS: Documented = {200: {"content": {PARQUET: {}}}}
+FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}
+Parquet = Literal["parquet"]
 
 
 @router.get("/results")
@@ -58,20 +57,14 @@ def read_row(view_model: ViewModelDep, _user: UserDep, row: Annotated[int, Query
     return RowOut(item=view_model.session.ids[row])
 
 
-@router.get("/scores.csv", response_class=Response, responses=TEXT)
-def download_csv(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
-    """Scores, ranks and alarms as CSV; cells that a spreadsheet would run are made harmless."""
-    return as_download("scores.csv", CSV, results.file(".csv", threshold))
+@router.get("/scores.{form}", response_class=Response, responses=FILES)
+def download_scores(results: ResultsDep, _owner: OwnerDep, form: Form | Parquet, threshold: Cut = None) -> Response:
+    """Scores, ranks and alarms; cells that a spreadsheet would run are made harmless."""
+    return as_download(f"scores.{form}", results.file(f".{form}", threshold))
 
 
-@router.get("/scores.parquet", response_class=Response, responses=COLUMNS)
-def download_parquet(results: ResultsDep, _owner: OwnerDep, threshold: Cut = None) -> Response:
-    """Scores, ranks and alarms as Parquet."""
-    return as_download("scores.parquet", PARQUET, results.file(".parquet", threshold))
-
-
-@router.get("/labels.csv", response_class=Response, responses=TEXT)
-def download_labels(view_model: ViewModelDep, _owner: OwnerDep) -> Response:
-    """Every answer that stands, with notes, names and times, as CSV."""
+@router.get("/labels.{form}", response_class=Response, responses=FILES)
+def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Literal["csv", "json"]) -> Response:
+    """Every answer that stands, with notes, names and times."""
     session = view_model.session
-    return as_download("labels.csv", CSV, written(".csv", lambda path: export_labels(session, "csv", path)))
+    return as_download(f"labels.{form}", written(f".{form}", lambda path: export_labels(session, form, path)))

@@ -88,6 +88,18 @@ class AddIn(Message):
     replace: bool = False
 
 
+class RemoveIn(Message):
+    """Items to be taken out."""
+
+    items: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)]
+
+
+class TakeIn(Message):
+    """A file of labels, by the digits it was sent under."""
+
+    upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+
+
 class DescriptionIn(Message):
     """What the session is called, and what it is about."""
 
@@ -165,6 +177,28 @@ class DataOut(BaseModel):
     budget: int
     changes: list[ChangeOut]
     work: WorkOut | None
+
+
+class ColumnOut(BaseModel):
+    """How a column was read. missing: a share. odd, doubt: what looks odd, and why another reading was possible."""
+
+    name: str
+    kind: str
+    read_as: str
+    picture: str
+    examples: list[str]
+    missing: float
+    odd: list[str]
+    doubt: str
+
+
+class TakenOut(BaseModel):
+    """Answers stored, known before, and about items that are not here. by: how items were matched."""
+
+    n_stored: int
+    n_known: int
+    n_left_out: int
+    by: str
 
 
 class ColumnChoicesIn(Message):

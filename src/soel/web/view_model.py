@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
+from soel.api.labels import take_labels
 from soel.errors import SessionError, SoelError, UnknownItemError
+from soel.exchange.twins import TakenLabels
 from soel.jobs.background import JobStatus
 from soel.jobs.uploads import Uploads
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
+from soel.session.growth import remove_items
 from soel.session.leases import turn_of
 from soel.session.spot_check import STRATEGY as CHECK
 from soel.types import Verdict
@@ -215,6 +219,19 @@ class ViewModel:
             self._check_idle()
             self.uploads.data(upload)  # says first that nothing was sent
             self._work.add(upload, replace, owner.name)
+
+    def remove(self, owner: User, items: Sequence[str]) -> None:
+        """Take items out of the session, and look at what is left with the last model."""
+        with self._starting:
+            self._check_idle()
+            remove_items(self.session, [self.check(item) for item in items], owner.name)
+        self.look()
+
+    def take_labels(self, upload: str) -> TakenLabels:
+        """Take in the labels of a file that was sent."""
+        taken = take_labels(self.session, self.uploads.data(upload))
+        self.uploads.remove(upload)
+        return taken
 
     def _check_idle(self) -> None:
         progress = self._work.progress()

@@ -1,10 +1,11 @@
 // What the session is called, what it holds, more data for it, and more questions.
 
-import { get, persist, post, send, wait } from "./api.js";
+import { get, persist, post, wait } from "./api.js";
+import { listenToForms } from "./data_more.js";
 import { apart, find, make, retrying, say, status, tell } from "./dom.js";
 import { language, number, percent, t } from "./text.js";
+import { newUpload, sendFile } from "./upload.js";
 
-const PIECE = 192 * 1024; // below the limit of a request
 const isOwner = find("add") !== null;
 const typed = new Set(); // fields that the owner has begun to fill in: what is read meanwhile does not touch them
 const COUNTS = { n_added: "data.n_added", n_replaced: "data.n_replaced", n_removed: "data.n_removed", n_displaced: "data.n_displaced" };
@@ -45,16 +46,6 @@ function endProgress(words) {
   find("adding").textContent = words;
 }
 
-async function sendFile(upload, file) {
-  for (let at = 0; at === 0 || at < file.size; at += PIECE) {
-    const query = new URLSearchParams({ upload, name: file.name, at });
-    const headers = { "content-type": "application/octet-stream" };
-    await send(`/api/uploads?${query}`, { method: "POST", headers, body: file.slice(at, at + PIECE) });
-    const done = Math.min(at + PIECE, file.size);
-    showProgress(t("data.sending", { name: file.name, share: percent(file.size ? done / file.size : 1) }), { done, total: file.size });
-  }
-}
-
 // Watches work that runs until it ends; says what came of it.
 async function watch() {
   for (;;) {
@@ -66,8 +57,11 @@ async function watch() {
 }
 
 async function add() {
-  const upload = Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.toString(16).padStart(2, "0")).join("");
-  for (const file of find("files").files) await sendFile(upload, file);
+  const upload = newUpload();
+  for (const file of find("files").files) {
+    const words = (share) => t("data.sending", { name: file.name, share: percent(share) });
+    await sendFile(upload, file, (done, total) => showProgress(words(total ? done / total : 1), { done, total }));
+  }
   await post("/api/data", { upload, replace: find("replace").checked });
   const data = await watch();
   const words = data.work?.error || t("data.added", { n: data.n_items });
@@ -103,6 +97,7 @@ act("about", async () => {
   status(t("data.saved"), "saved");
   say(t("data.saved"));
 });
+listenToForms(async () => show(await get("/api/data"), false));
 act("questions", async () => {
   await post("/api/more", { n: Number(find("n").value) });
   location.assign("/");

@@ -39,7 +39,7 @@ async function show(query) {
     find("total").textContent = t("items.total", { n: found.total });
     find("none").hidden = found.total > 0;
     const { page, ...selection } = query;
-    if (find("export")) find("export").href = `/api/items.csv?${new URLSearchParams(selection)}`;
+    for (const link of document.querySelectorAll("[data-form]")) link.href = `/api/items.${link.dataset.form}?${new URLSearchParams(selection)}`;
   } catch (error) {
     tell(error);
   }

@@ -65,7 +65,7 @@ function showThreshold(threshold) {
   find("alarms").value = n;
   const real = n === 0 ? "" : ` ${t("results.expected", realAlarms(threshold))}`;
   find("threshold-words").textContent = t("results.threshold", { n, threshold: figures(threshold) }) + real;
-  for (const kind of find("download-csv") ? ["csv", "parquet"] : []) {
+  for (const kind of find("download-csv") ? ["csv", "parquet", "xlsx", "json"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
   }
   find("browse").href = `/items?${new URLSearchParams(query(threshold))}`;

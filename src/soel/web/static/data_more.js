@@ -1,0 +1,60 @@
+// The data page's quieter parts: how columns were read, labels of another session, items that leave.
+
+import { get, post } from "./api.js";
+import { apart, find, make, tell } from "./dom.js";
+import { newUpload, sendFile } from "./upload.js";
+import { percent, t } from "./text.js";
+
+function column({ name, kind, picture, examples, missing, odd, doubt }) {
+  const notes = [doubt, ...odd].filter(Boolean).map((words) => make("p", { class: "muted small", lang: "en" }, words));
+  const empty = missing > 0 ? [make("p", { class: "muted small" }, t("columns.missing", { share: percent(missing) }))] : [];
+  const cells = examples.flatMap((cell, at) => [...(at ? [", "] : []), apart(cell, { class: "cell" })]);
+  const values = [make("span", { class: "bars", "aria-hidden": "true" }, picture), " ", ...cells, ...empty];
+  return make("tr", {}, make("th", { scope: "row" }, apart(name)), make("td", {}, t(`columns.kind_${kind}`), ...notes), make("td", {}, ...values));
+}
+
+find("columns-seen")?.addEventListener("toggle", async () => {
+  if (find("columns-body").childElementCount > 0) return;
+  try {
+    find("columns-body").replaceChildren(...(await get("/api/columns")).map(column));
+  } catch (error) {
+    tell(error);
+  }
+});
+
+// Sends a form; says below it what came of it. onDone: hears of it, too
+function act(form, place, task, onDone) {
+  find(form)?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const button = find(form).querySelector("button");
+    button.disabled = true;
+    try {
+      find(place).textContent = await task();
+      find(form).reset();
+      await onDone();
+    } catch (error) {
+      find(place).textContent = error.message;
+      if (error.status === 401) tell(error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+async function take() {
+  const upload = newUpload();
+  await sendFile(upload, find("take-file").files[0]);
+  const { n_stored: n, n_known: known, n_left_out: left } = await post("/api/labels", { upload });
+  return [t("data.taken", { n }), known ? t("data.taken_known", { n: known }) : "", left ? t("data.taken_left", { n: left }) : ""].filter(Boolean).join(" ");
+}
+
+async function remove() {
+  const items = [...new Set(find("remove-ids").value.split("\n").map((id) => id.trim()).filter(Boolean))];
+  const data = await post("/api/removals", { items });
+  return t("data.removed_now", { n: items.length, left: data.n_items });
+}
+
+export function listenToForms(onDone) {
+  act("take", "taken", take, onDone);
+  act("remove", "removed", remove, onDone);
+}
