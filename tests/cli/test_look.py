@@ -103,6 +103,7 @@ def test_labels_that_are_there_are_taken_in(table: Path, tmp_path: Path, capsys:
     document = json.loads(capsys.readouterr().out)
     assert document["n_labels"] == 60
     assert document["n_anomalies"] == 7
+    assert (document["budget"], document["n_items"]) == (60, 60), "no more than there are items"
 
 
 def test_settings_in_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from soel.errors import SchemaError
+from soel.errors import ConfigError, LabelError, SchemaError
 from soel.jobs.creation import Creation, Request
 from soel.session import SessionOptions
 from soel.web.app import create_preparing_app
@@ -64,7 +65,7 @@ def test_others_are_told_and_cannot_choose(asking: Asking) -> None:
 
 
 def test_choices_are_taken_in_and_it_begins(asking: Asking) -> None:
-    said = {"choices": {"code": "ignore", "pump": "id"}, "dates": "mdy", "drop_duplicates": True}
+    said = {"choices": {"code": "ignore", "pump": "id"}, "dates": "mdy", "drop_duplicates": True, "labels_by": None}
     answer = asking.owner.post("/api/preparation/columns", json=said)
     assert answer.status_code == 200, answer.text
     (request,) = asking.starts
@@ -110,3 +111,25 @@ def test_a_refused_choice_changes_nothing(tmp_path: Path) -> None:
         creation.choose(before, None, "nothing")
     assert creation.columns == before
     assert creation._request.options.label_column is None
+
+
+def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from soel.api.sessions import open_session
+    from soel.jobs import creation_task
+
+    table = tmp_path / "known.csv"
+    rows = [f"{row % 7}.5,{row % 5},{'anomaly' if row < 3 else 'normal' if row < 30 else ''}" for row in range(60)]
+    table.write_text("\n".join(["flow,heat,verdict", *rows]), encoding="utf-8")
+    creation = Creation(table)
+    before = creation.columns
+    with pytest.raises(ConfigError, match="no column of labels for 'Bo'"):
+        creation.choose(before, None, None, "Bo")
+    with pytest.raises(LabelError):
+        creation.choose(before, None, "flow", "Bo")
+    creation.choose(before, None, "verdict", "Bo")
+    place = creation.make_place()
+    assert creation_task.main([str(place), creation._request.to_text(), ""]) == 0
+    with closing(open_session(creation.folder)) as session:
+        status = session.status()
+    assert (status.n_labels, status.n_anomalies, status.n_left) == (30, 3, 20), "the budget is for new questions"
+    assert [(person.name, person.n_answers) for person in status.people] == [("Bo", 30)]

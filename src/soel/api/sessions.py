@@ -23,15 +23,14 @@ from soel.data.tables import Table
 from soel.data.thinning import write_sample
 from soel.durable import building, copy_whole, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
-from soel.errors import ConfigError, SessionError
+from soel.errors import SessionError
 from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
-from soel.session import Answer, Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
+from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import write_patches
 from soel.stores.event_stores import new_store, open_store, stored_address
-from soel.types import UNLABELLED, Floats, Kind, Label, Verdict
-from soel.validation import check_labels
+from soel.types import Floats, Kind
 
 
 def create_session(
@@ -134,19 +133,6 @@ def read_source(session: Session, with_cells: bool = False) -> Table:
     with_cells: with all columns as they are written.
     """
     return read_items(session.folder, with_cells)
-
-
-def take_known_labels(session: Session, who: str) -> int:
-    """Take the labels of the session's label column in as answers of `who`; returns how many there were."""
-    if session.config.label_column is None:
-        raise ConfigError(f"There is no column whose labels could be taken in as answers of {who!r}. Name one.")
-    place = session.folder
-    cells = read_items(place).excluded[session.config.label_column]
-    codes = check_labels(cells, len(cells))
-    labelled = np.flatnonzero(codes != UNLABELLED)
-    answers = [(who, Answer(place.ids[row], Verdict(Label(codes[row]).word))) for row in labelled]
-    session.take_in(answers, [], [])
-    return len(answers)
 
 
 def read_rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:

@@ -52,4 +52,4 @@ def _contrast(z: np.ndarray) -> Floats:
     n_views = between.shape[-1]
     between[..., np.arange(n_views), np.arange(n_views)] = -np.inf
     others = np.logaddexp.reduce(between, axis=-1)
-    return np.logaddexp(0, others - similarity[..., 1:, 0]).mean(-1) / math.log(n_views)
+    return np.asarray(np.logaddexp(0, others - similarity[..., 1:, 0]).mean(-1) / math.log(n_views))

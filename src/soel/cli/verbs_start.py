@@ -72,9 +72,10 @@ DATA_HELP = (
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
-    from soel.api.sessions import create_session, take_known_labels
+    from soel.api.sessions import create_session
     from soel.data.reading.describe import document_of, warnings_of
     from soel.data.session_tables import read_encoder
+    from soel.exchange.label_column import take_label_column
 
     columns = _settled_columns(args)
     if args.labels is not None and not args.labels.exists():
@@ -91,7 +92,7 @@ def run_init(args: argparse.Namespace) -> Reply:
         )
     with closing(session):
         if args.labels_by is not None:
-            take_known_labels(session, args.labels_by)
+            take_label_column(session, args.labels_by)
         taken = None if args.labels is None else _take_labels(session, args.labels)
         if args.name is not None or args.description is not None:
             session.describe(args.name, args.description)

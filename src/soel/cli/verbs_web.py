@@ -36,6 +36,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
     label.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance first, to check the result")
+    label.add_argument("--labels-by", metavar="NAME", help="take the labels of --label-column in as answers of NAME")
     add_session_options(label)
     add_column_options(label)
     add_media_options(label)
@@ -56,7 +57,8 @@ def run_label(args: argparse.Namespace) -> Reply:
     who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
     _check_folder(args.data)
     media, columns = read_media_options(args, None), read_column_options(args)
-    creation = Creation(args.data, read_session_options(args), args.store, media, columns)
+    labels_by = None if args.labels_by is None else clean_name(args.labels_by)
+    creation = Creation(args.data, read_session_options(args), args.store, media, columns, labels_by)
     creation.check()
     asks_here = may_ask(args) and _settle(creation)
     if creation.is_done and given_options(args):

@@ -58,6 +58,14 @@ def store_entries(session: Session, entries: Sequence[Entry], who: str | None = 
     return session.take_in(answers, decisions, notes)
 
 
+def grow_budget(session: Session, before: SessionState) -> None:
+    """Let the budget grow by what was labelled since, elsewhere and before: it is for new questions."""
+    now = session.state
+    more = min(now.n_spent - before.n_spent, session.folder.n_items - now.budget)
+    if more > 0:
+        session.extend(more)
+
+
 def read_kind(word: str) -> EntryKind:
     """The kind that a word stands for; nothing means an answer."""
     plain = word.strip().lower() or EntryKind.ANSWER

@@ -9,7 +9,7 @@ from soel.data.frame import Frame
 from soel.data.row_ids import content_ids
 from soel.data.tables import Table
 from soel.errors import LabelError, SchemaError
-from soel.exchange.entries import Entry, EntryKind, store_entries
+from soel.exchange.entries import Entry, EntryKind, grow_budget, store_entries
 from soel.session import Session, SessionState
 
 N_SHOWN = 5
@@ -58,10 +58,7 @@ def store_for_twins(
     before = session.state
     fresh = [entry for entry in found if not _is_outdated(before, entry)]
     stored = store_entries(session, fresh)
-    more = session.state.n_spent - before.n_spent
-    room = session.folder.n_items - session.state.budget
-    if min(more, room) > 0:
-        session.extend(min(more, room))
+    grow_budget(session, before)
     n_known = stored.n_repeated + len(found) - len(fresh)
     return TakenLabels(stored.n_stored, n_known, len(entries) - len(found), by)
 

@@ -39,19 +39,23 @@ def _whole(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Request:
-    """A session that is asked for, as one line of text that a command can carry."""
+    """A session that is asked for, as one line of text that a command can carry.
+
+    labels_by: whose answers the labels of the label column are; None where they are only kept out of the features.
+    """
 
     folder: Path
     data: Path
     options: SessionOptions = field(default_factory=SessionOptions)
     media: MediaOptions = field(default_factory=MediaOptions)
     columns: ReadOptions = DEFAULT
+    labels_by: str | None = None
 
     def to_text(self) -> str:
         """As JSON; who is shown the progress is no part of it."""
         media = asdict(replace(self.media, progress=None, scanned=None))
         content = {"folder": self.folder, "data": self.data, "options": self.options.as_json(), "media": media}
-        content |= {"columns": self.columns.to_dict()}
+        content |= {"columns": self.columns.to_dict(), "labels_by": self.labels_by}
         return json.dumps(content, default=str)  # paths
 
     @classmethod
@@ -62,9 +66,8 @@ class Request:
         labels = None if media["labels"] is None else Path(media["labels"])
         chosen = MediaOptions(**media | {"reading": Reading(**media["reading"]), "labels": labels})
         columns = ReadOptions.from_dict(content["columns"])
-        return cls(
-            Path(content["folder"]), Path(content["data"]), SessionOptions(**content["options"]), chosen, columns
-        )
+        options, who = SessionOptions(**content["options"]), content["labels_by"]
+        return cls(Path(content["folder"]), Path(content["data"]), options, chosen, columns, who)
 
 
 class Creation:
@@ -77,9 +80,12 @@ class Creation:
         store: str | None = None,
         media: MediaOptions | None = None,
         columns: ReadOptions = DEFAULT,
+        labels_by: str | None = None,
     ) -> None:
         self.data, self.folder = _whole(data), session_folder(data)
-        self._request = Request(self.folder, self.data, options or SessionOptions(), media or MediaOptions(), columns)
+        self._request = Request(
+            self.folder, self.data, options or SessionOptions(), media or MediaOptions(), columns, labels_by
+        )
         self._store, self._process = store, 0
         if not self.is_done and not self.data.exists():
             raise DataError(f"{data} does not exist. Give a table, a folder of pictures or a clip.")
@@ -102,12 +108,21 @@ class Creation:
 
         return None if self.is_done else look_at_request(self._request)
 
-    def choose(self, columns: ReadOptions, id_column: str | None, label_column: str | None) -> TableReading | None:
-        """Say how columns are read, and which of them name or label the items; refuses what cannot be."""
+    def choose(
+        self,
+        columns: ReadOptions,
+        id_column: str | None,
+        label_column: str | None,
+        labels_by: str | None = None,
+    ) -> TableReading | None:
+        """Say how columns are read, which of them name or label the items, and whose labels these are.
+
+        Refuses what cannot be.
+        """
         before = self._request
         named = id_column or before.options.id_column, label_column or before.options.label_column
         options = replace(before.options, id_column=named[0], label_column=named[1])
-        self._request = replace(before, options=options, columns=columns)
+        self._request = replace(before, options=options, columns=columns, labels_by=labels_by or before.labels_by)
         try:
             self.check()
             return self.look()

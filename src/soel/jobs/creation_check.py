@@ -7,8 +7,8 @@ from pathlib import Path
 
 from soel.data.look import look_at
 from soel.data.reading.kinds import TableReading
-from soel.data.tables import SUFFIXES, column_names, has_table_suffix, read_table
-from soel.errors import DataError, SchemaError, SessionError
+from soel.data.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
+from soel.errors import ConfigError, DataError, SchemaError, SessionError, naming
 from soel.features import pictures, video
 from soel.features.extractors import DEFAULT, REMOTE, onnx_file
 from soel.features.image_arrays import is_idx
@@ -17,6 +17,7 @@ from soel.jobs.creation import Request
 from soel.media.extractors import open_extractor
 from soel.profiles import find_profile
 from soel.stores.event_stores import stored_address
+from soel.validation import check_labels
 
 QUICK = 64 * 2**20  # bytes whose columns are looked at before anything is computed
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
@@ -44,6 +45,17 @@ def _check_rows(request: Request) -> None:
     exclude = [label_column] if label_column else []
     table = read_table(request.data, request.options.id_column, exclude, request.columns)
     request.options.check_size(len(table.ids))
+    if request.labels_by is not None:
+        _check_known_labels(request, table)
+
+
+def _check_known_labels(request: Request, table: Table) -> None:
+    """What is to be taken in as answers must be labels: said now, not after the session is there."""
+    column = request.options.label_column
+    if column is None:
+        raise ConfigError(f"There is no column of labels for {request.labels_by!r}; choose one, or leave the name out.")
+    with naming(f"Column {column!r}"):
+        check_labels(table.excluded[column], len(table.ids))
 
 
 def look_at_request(request: Request) -> TableReading | None:

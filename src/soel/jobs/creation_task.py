@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from soel.api.sessions import create_session
 from soel.durable import remove_leftovers
+from soel.exchange.label_column import take_label_column
 from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.background_task import Reporter, in_words
 from soel.jobs.creation import Request
@@ -46,7 +48,9 @@ def _attempt(place: SessionFolder, asked: Request, store: str | None) -> str:
     try:
         remove_leftovers(asked.folder)
         made = create_session(asked.folder, asked.data, asked.options, store=store, media=media, columns=asked.columns)
-        made.close()
+        with closing(made):
+            if asked.labels_by is not None:
+                take_label_column(made, asked.labels_by)
     except Exception as error:
         return in_words(error)
     return ""

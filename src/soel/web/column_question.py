@@ -28,8 +28,10 @@ class Chooser(Protocol):
     def look(self) -> TableReading | None:
         """How the table would be read; None for what is no table, or too large for a quick look."""
 
-    def choose(self, columns: ReadOptions, id_column: str | None, label_column: str | None) -> TableReading | None:
-        """Say how columns are read, and which of them name or label the items; refuses what cannot be."""
+    def choose(
+        self, columns: ReadOptions, id_column: str | None, label_column: str | None, labels_by: str | None = None
+    ) -> TableReading | None:
+        """Say how columns are read, which of them name or label the items, and whose labels these are."""
 
 
 class ColumnQuestion:
@@ -55,7 +57,12 @@ class ColumnQuestion:
         return DATE_ORDERS if any("--dates" in each.doubt for each in self.reading.doubtful) else ()
 
     def answer(
-        self, choices: Mapping[str, Choice], decimal: str | None, dates: str | None, drop_duplicates: bool
+        self,
+        choices: Mapping[str, Choice],
+        decimal: str | None,
+        dates: str | None,
+        drop_duplicates: bool,
+        labels_by: str | None = None,
     ) -> None:
         """Take the choices by column in; what cannot be is an error, and the question stays open."""
         said = {name: choice for name, choice in choices.items() if choice}
@@ -65,7 +72,8 @@ class ColumnQuestion:
                 columns[choice] = (*columns[choice], name)
         columns |= {"drop_duplicates": drop_duplicates or columns["drop_duplicates"]}
         columns |= {key: value for key, value in (("decimal", decimal), ("dates", dates)) if value}
-        found = self._chooser.choose(ReadOptions.from_dict(columns), _only(said, "id"), _only(said, "label"))
+        named = _only(said, "id"), _only(said, "label")
+        found = self._chooser.choose(ReadOptions.from_dict(columns), *named, labels_by)
         self.reading = found or self.reading
         self.is_open = False
 

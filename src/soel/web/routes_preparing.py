@@ -58,7 +58,7 @@ def choose_columns(preparation: PreparationDep, said: ColumnChoicesIn, _owner: O
     """Say how columns are read, and begin."""
     if preparation.question is None or not preparation.is_asking:
         raise SessionError("How columns are read is settled already; wait until the session is there.")
-    preparation.question.answer(said.choices, said.decimal, said.dates, said.drop_duplicates)
+    preparation.question.answer(said.choices, said.decimal, said.dates, said.drop_duplicates, said.labels_by)
     preparation.begin()
     return _out(preparation)
 

@@ -202,12 +202,16 @@ class TakenOut(BaseModel):
 
 
 class ColumnChoicesIn(Message):
-    """How columns are to be read, by name; what is not named is read as it was found."""
+    """How columns are to be read, by name; what is not named is read as it was found.
+
+    labels_by: whose answers the labels of the column of labels are.
+    """
 
     choices: dict[str, Choice] = Field(default_factory=dict, max_length=10_000)
     decimal: Literal[".", ","] | None = None
     dates: Literal["dmy", "mdy", "ymd"] | None = None
     drop_duplicates: bool = False
+    labels_by: Name | None = None
 
 
 class PreparationOut(BaseModel):

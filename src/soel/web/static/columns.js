@@ -3,7 +3,14 @@
 import { post } from "./api.js";
 import { find } from "./dom.js";
 
+// Whose labels they are is asked once a column of labels is chosen.
+function showLabelsBy() {
+  const chosen = [...document.querySelectorAll("select[name=choice]")].some(({ value }) => value === "label");
+  find("labels-by").hidden = find("labels-by-words").hidden = !chosen;
+}
+
 export function listen(onBegun) {
+  find("columns-form")?.addEventListener("change", showLabelsBy);
   find("columns-form")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const form = event.target;
@@ -31,5 +38,6 @@ function choicesOf(form) {
     decimal: form.elements.decimal?.value || null,
     dates: form.elements.dates?.value || null,
     drop_duplicates: form.elements.drop_duplicates?.checked ?? false,
+    labels_by: (!find("labels-by").hidden && form.elements.labels_by.value.trim()) || null,
   };
 }
