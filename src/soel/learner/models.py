@@ -72,7 +72,7 @@ class StoredNetwork(Network):
         vars(self).update(load=load, few=few, centre=centre, spread=spread)
 
     @cached_property
-    def model(self) -> Model:  # type: ignore[override]
+    def model(self) -> Model:
         """The members, once somebody asks for them."""
         made: Model = vars(self)["load"]()
         return made
