@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from soel.detectors import DETECTORS
-from soel.detectors.neighbours import CLIP, Neighbours, NeighboursOptions, around_anomalies
+from soel.detectors.neighbours import (
+    CLIP,
+    Neighbours,
+    NeighboursOptions,
+    _neighbours,
+    _positions,
+    _sample,
+    around_anomalies,
+)
 from soel.errors import ConfigError
 from soel.metrics import auroc
 from tests.conftest import Sample
@@ -21,6 +29,41 @@ def test_rows_around_labelled_anomalies_by_hand() -> None:
     suspects = around_anomalies(x, labels, NeighboursOptions.grown_share)
     assert suspects[40]
     assert suspects[40:].sum() == suspects.sum() == 4  # 5 % of the pool, all of the anomaly's own cluster
+
+
+def test_rows_nearer_to_a_normal_row_are_not_grown_over() -> None:
+    x = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
+    labels = np.array([1, -1, -1, 0, -1, -1], np.int8)
+    assert np.flatnonzero(around_anomalies(x, labels, 0.9)).tolist() == [0, 1], "2 lies nearer to 3"
+    labels[3] = -1
+    assert np.flatnonzero(around_anomalies(x, labels, 0.9)).tolist() == [0, 1, 2, 3, 4], "nine tenths of six"
+    assert np.flatnonzero(around_anomalies(x, labels, 0.0)).tolist() == [0]
+
+
+def test_each_anomaly_grows_over_its_part_of_the_share() -> None:
+    x = np.concatenate([np.arange(10.0), 100 + np.arange(10.0)])[:, None]
+    labels = np.full(20, -1, np.int8)
+    labels[[0, 19]] = 1
+    assert np.flatnonzero(around_anomalies(x, labels, 0.3)).tolist() == [0, 1, 2, 17, 18, 19], "three each"
+    labels[1] = 0
+    assert np.flatnonzero(around_anomalies(x, labels, 0.3)).tolist() == [0, 17, 18, 19], "a normal label stays one"
+
+
+@pytest.mark.parametrize(("n_rows", "wanted"), [(1, 5), (166, 5), (167, 6), (200, 6), (4000, 120)])
+def test_three_in_a_hundred_are_neighbours_and_never_fewer_than_five(n_rows: int, wanted: int) -> None:
+    assert _neighbours(n_rows) == wanted
+
+
+def test_a_sample_is_in_order_without_repetition_and_knows_its_places() -> None:
+    rows = np.arange(10, 40)
+    assert _sample(rows, np.random.default_rng(0), 30) is rows
+    drawn = _sample(rows, np.random.default_rng(0), 8)
+    assert len(drawn) == len(set(drawn.tolist())) == 8
+    assert (np.diff(drawn) > 0).all()
+    assert set(drawn.tolist()) <= set(rows.tolist())
+    positions = _positions(40, drawn)
+    assert positions[drawn].tolist() == list(range(8))
+    assert (positions == -1).sum() == 32
 
 
 def test_labels_help(toy: Sample) -> None:

@@ -1,0 +1,134 @@
+"""A context that was read: how views count together, whose scores are known already, and rows with values changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from soel.detectors.pretrained import reading, weights
+from soel.detectors.pretrained.reading import Context, Reading
+from soel.detectors.pretrained.reference import CLIP
+from soel.detectors.pretrained.views import MOST_COLUMNS, wide_views
+from soel.types import Floats
+
+NO_VIEWS = np.zeros((0, 0, 0), np.float32)
+
+
+def table(n_rows: int = 40, width: int = 3, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).normal(size=(n_rows, width)).astype(np.float32)
+
+
+def free(n_rows: int = 40) -> np.ndarray:
+    return np.full(n_rows, -1, np.int8)
+
+
+def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS) -> Reading:
+    return Reading(Context(x, views, 0, weights.VERSION), free(len(x)) if labels is None else labels)
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Reading:
+    labels = free()
+    labels[:4] = [1, 0, 0, 0]
+    return read(table(), labels)
+
+
+@pytest.fixture(scope="module")
+def wide() -> Reading:
+    x = table(40, 2 * MOST_COLUMNS + 1)
+    return read(x, None, wide_views(x, 0))
+
+
+def test_one_view_counts_alone_and_the_first_of_several_counts_half(narrow: Reading, wide: Reading) -> None:
+    assert narrow.weights.tolist() == [1]
+    assert len(wide.views) == 4, "the axes, and three groups of columns"
+    np.testing.assert_allclose(wide.weights, [1 / 2, 1 / 6, 1 / 6, 1 / 6])
+
+
+def test_what_several_views_say_is_their_weighted_mean(wide: Reading) -> None:
+    new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
+    each = [view.logits(view.read(new)) for view in wide.views]
+    np.testing.assert_allclose(wide.logits(new), 0.5 * each[0] + (each[1] + each[2] + each[3]) / 6, atol=1e-5)
+    own = [view.logits(view.said) for view in wide.views]
+    np.testing.assert_allclose(wide.context_logits(), 0.5 * own[0] + (own[1] + own[2] + own[3]) / 6, atol=1e-5)
+
+
+def test_each_group_of_columns_is_looked_at_as_it_is(wide: Reading) -> None:
+    x = table(5, 2 * MOST_COLUMNS + 1, seed=2)
+    seen = np.concatenate([view.narrow(x) for view in wide.views[1:]], axis=1)
+    assert seen.shape == x.shape, "no column is seen twice"
+    assert sorted(seen[0].tolist()) == sorted(x[0].tolist())
+    assert all(view.narrow(x).shape[1] <= MOST_COLUMNS for view in wide.views)
+
+
+def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were read with their labels, and are not read again."""
+    monkeypatch.setattr(reading.View, "read", lambda *_: pytest.fail("it was read again"))
+    order = [7, 0, 39, 7]
+    np.testing.assert_allclose(narrow.logits(table()[order]), narrow.context_logits()[order], atol=1e-6)
+    assert narrow.states(table()[order]).shape[0] == 4
+    np.testing.assert_array_equal(narrow.states(table()[[7]]), narrow.states(table()[order])[[0]])
+
+
+def test_known_and_new_rows_can_come_mixed(narrow: Reading) -> None:
+    new = table(3, seed=1)
+    mixed = np.stack([new[0], table()[5], new[1], table()[6], new[2]])
+    found = narrow.logits(mixed)
+    np.testing.assert_allclose(found[[0, 2, 4]], narrow.logits(new), atol=1e-4)
+    np.testing.assert_allclose(found[[1, 3]], narrow.context_logits()[[5, 6]], atol=1e-6)
+
+
+def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
+    x, labels = table(), free()
+    x[:5] += 3  # a small group of its own
+    untold = read(x, labels)
+    labels[[0, 10, 11]] = [1, 0, 0]
+    told = read(x, labels)
+    assert told.context_logits()[1:5].mean() > untold.context_logits()[1:5].mean() + 0.5
+    assert told.log_odds(x)[1:5].mean() > untold.log_odds(x)[1:5].mean() + 0.5
+
+
+def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Reading) -> None:
+    for each in (narrow, wide):
+        assert each.shares().sum() == pytest.approx(1, abs=1e-5)
+        assert each.shares().min() >= 0
+    spread = [view.said.shares[0].softmax(-1).numpy() for view in wide.views if view.said.shares is not None]
+    np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
+
+
+def test_points_are_standardised_and_clipped(narrow: Reading) -> None:
+    x = table()
+    np.testing.assert_allclose(narrow.points(x), (x - x.mean(axis=0)) / x.std(axis=0, ddof=1), atol=1e-3)
+    wild = x[:1] + 1e4
+    assert narrow.points(wild).tolist() == [[CLIP] * 3]
+
+
+def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Reading) -> None:
+    new = table(4, seed=1)
+    np.testing.assert_allclose(narrow.changed_logits(new, new + 1), narrow.logits(new), atol=1e-4)
+
+
+def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, origin = table(7, seed=3), table()[:7]
+    whole = narrow.changed_logits(x, origin)
+    monkeypatch.setattr(reading, "BLOCK_ROWS", 3)
+    np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
+
+
+def test_where_a_row_is_the_whole_context_it_is_not_taken_away() -> None:
+    alone = read(np.ones((12, 2), np.float32))
+    x = np.full((1, 2), 1.5, np.float32)
+    np.testing.assert_allclose(alone.changed_logits(x, np.ones((1, 2), np.float32)), alone.logits(x), atol=1e-4)
+
+
+def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
+    x, labels = table(), free()
+    labels[: 40 - reading.FEWEST_FREE] = 0
+    labels[0] = 1
+    free_rows = read(x, labels).context_logits()[labels < 0]
+    assert free_rows.mean() == pytest.approx(0, abs=1e-4)
+    assert free_rows.std() == pytest.approx(1, abs=1e-3)
+    labels[40 - reading.FEWEST_FREE] = 0  # one fewer: now all rows do
+    scores = read(x, labels).context_logits()
+    assert scores.mean() == pytest.approx(0, abs=1e-4)
+    assert scores.std() == pytest.approx(1, abs=1e-3)

@@ -1,0 +1,136 @@
+"""How far labels are trusted: which are withheld from whom, and the formula by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soel.detectors.pretrained import trust
+from soel.detectors.pretrained.reading import Context
+from soel.detectors.pretrained.trust import BELIEF, FOLDS, MIDDLE, SLOPE, trust_in_labels
+from soel.types import Floats
+
+NO_VIEWS = np.zeros((0, 0, 0), np.float32)
+
+
+def context(n_rows: int, seed: int = 0) -> Context:
+    """Rows that are known by their first value."""
+    values = np.column_stack([np.arange(n_rows), np.ones(n_rows)]).astype(np.float32)
+    return Context(values, NO_VIEWS, seed, 1)
+
+
+class Readings:
+    """In the network's place: remembers what labels it was shown, and says what it is told to say."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, with_labels: Any, without: Any) -> None:
+        self.shown: list[dict[int, int]] = []
+        self.rows: list[int] = []
+
+        def foretold(rows: Context, labels: np.ndarray) -> Floats:
+            numbers = rows.values[:, 0].astype(int)
+            self.shown.append({n: int(label) for n, label in zip(numbers, labels, strict=True) if label >= 0})
+            self.rows.append(len(numbers))
+            return np.asarray((with_labels if self.shown[-1] else without)(numbers), np.float64)
+
+        monkeypatch.setattr(trust, "_foretold", foretold)
+
+
+def labelled(n_rows: int, known: dict[int, int]) -> np.ndarray:
+    labels = np.full(n_rows, -1, np.int8)
+    for row, label in known.items():
+        labels[row] = label
+    return labels
+
+
+@pytest.mark.parametrize("known", [{}, {3: 1}, {3: 0}])
+def test_fewer_than_two_labels_are_believed_unread(monkeypatch: pytest.MonkeyPatch, known: dict[int, int]) -> None:
+    readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
+    assert trust_in_labels(context(20), labelled(20, known)) == 1.0
+    assert readings.shown == []
+
+
+@pytest.mark.parametrize("n_labels", [2, 4, 5, 7, 12])
+def test_each_label_is_withheld_once_and_shown_to_all_other_folds(
+    monkeypatch: pytest.MonkeyPatch, n_labels: int
+) -> None:
+    known = {3 * n: n % 2 for n in range(n_labels)}
+    readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
+    trust_in_labels(context(50), labelled(50, known))
+    *folds, nobody = readings.shown
+    assert nobody == {}
+    assert len(folds) == min(FOLDS, n_labels)
+    withheld = [row for shown in folds for row in known if row not in shown]
+    assert sorted(withheld) == sorted(known)
+    assert all(shown[row] == known[row] for shown in folds for row in shown)
+
+
+def test_what_a_label_says_of_itself_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network that repeats the labels it was shown, and knows nothing else, gains nothing."""
+    known = {2: 1, 9: 0, 17: 1, 30: 0}
+    shown: list[np.ndarray] = []
+
+    def foretold(rows: Context, labels: np.ndarray) -> Floats:
+        shown.append(labels)
+        return np.where(labels == 1, 9.0, np.where(labels == 0, -9.0, MIDDLE))
+
+    monkeypatch.setattr(trust, "_foretold", foretold)
+    assert trust_in_labels(context(40), labelled(40, known)) == pytest.approx(1 / (1 + np.exp(-4 * BELIEF)))
+    assert len(shown) == 5
+
+
+def log_likelihood(score: float, label: int) -> float:
+    chance = 1 / (1 + np.exp(-(score - MIDDLE)))
+    return float(np.log(chance if label else 1 - chance))
+
+
+def test_the_gain_in_log_likelihood_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {1: 1, 5: 0, 8: 1}
+    told, alone = {1: 2.5, 5: -0.5, 8: 0.7}, {1: 0.1, 5: 1.9, 8: 3.0}
+    Readings(
+        monkeypatch,
+        lambda numbers: [told.get(n, 0.0) for n in numbers],
+        lambda numbers: [alone.get(n, 0.0) for n in numbers],
+    )
+    gain = sum(log_likelihood(told[n], label) - log_likelihood(alone[n], label) for n, label in known.items())
+    wanted = 1 / (1 + np.exp(-(3 * BELIEF + SLOPE * gain)))
+    assert trust_in_labels(context(12), labelled(12, known)) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_labels_that_mislead_are_doubted_more_the_more_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for n_labels in (4, 8, 16):
+        known = {n: int(n % 4 == 0) for n in range(n_labels)}
+        Readings(
+            monkeypatch,
+            lambda numbers: [MIDDLE - 3 if n % 4 == 0 else MIDDLE + 3 for n in numbers],
+            lambda numbers: [MIDDLE + 3 if n % 4 == 0 else MIDDLE - 3 for n in numbers],
+        )
+        found.append(trust_in_labels(context(60), labelled(60, known)))
+    assert 0.1 > found[0] > found[1] > found[2] > 0
+
+
+def test_a_large_context_is_read_in_a_part_that_holds_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {n: n % 2 for n in range(0, 900, 90)}
+    readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
+    trust_in_labels(context(1000), labelled(1000, known))
+    assert set(readings.rows) == {trust.MOST_ROWS}
+    seen = {row for shown in readings.shown for row in shown}
+    assert seen == set(known)
+
+
+def test_scores_are_in_deviations_over_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = np.array([1.0, 2.0, 3.0, 6.0])
+
+    class Fixed:
+        def __init__(self, rows: Context, labels: np.ndarray) -> None: ...
+
+        def context_logits(self) -> Floats:
+            return said
+
+    monkeypatch.setattr(trust, "Reading", Fixed)
+    found = trust._foretold(context(4), labelled(4, {}))
+    np.testing.assert_allclose(found, (said - 3) / np.sqrt(14 / 4))
+    said = np.full(4, 5.0)
+    np.testing.assert_array_equal(trust._foretold(context(4), labelled(4, {})), np.zeros(4))
