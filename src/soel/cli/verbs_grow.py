@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import socket
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +54,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     describe.set_defaults(handler=run_describe)
     listing = verbs.add_parser("sessions", parents=[common], help="list the sessions in a folder")
     listing.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", default=Path(), help="default: this one")
+    listing.add_argument("--page", metavar="FILE.html", type=Path, help="write the list as a page, too, with links")
     listing.set_defaults(handler=run_sessions)
 
 
@@ -133,7 +137,37 @@ def run_sessions(args: argparse.Namespace) -> Reply:
         header = ["folder", "name", "items", "labels", "anomalies", "next", "changed"]
         text = format_table(header, [_row(entry) for entry in found])
         text += "".join(f"\n{entry.folder}: {entry.error}" for entry in found if entry.error)
-    return Reply({"sessions": document}, text)
+    if args.page is None:
+        return Reply({"sessions": document}, text)
+    out = _write_page(args.folder, found, args.page)
+    return Reply({"sessions": document, "out": str(out)}, f"{text}\nThe page is in {out}.")
+
+
+def _write_page(folder: Path, found: Sequence[SessionEntry], out: Path) -> Path:
+    from soel.report.session_list import ListedSession, write_session_list
+
+    sessions = [
+        ListedSession(entry.folder.resolve(), entry.status, entry.changed, entry.error, _served_at(entry.folder))
+        for entry in found
+    ]
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return write_session_list(folder.resolve(), sessions, when, out)
+
+
+def _served_at(folder: Path) -> str:
+    """The address of a session's page on this machine, where one is served there now; else empty."""
+    try:
+        from soel.web.auth import FILE, Auth
+    except ImportError:  # without soel[web] nothing is served
+        return ""
+    port = Auth(folder).port if (folder / FILE).is_file() else 0
+    if not port:
+        return ""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=0.2).close()
+    except OSError:
+        return ""
+    return f"http://127.0.0.1:{port}/"
 
 
 def _row(entry: SessionEntry) -> list[str]:

@@ -79,7 +79,9 @@ def _check_folder(data: Path) -> None:
     found = [path for path in inside if (path / "config.json").is_file()]
     if found and not any(is_media(path) for path in inside if path not in found):
         shown = ", ".join(map(str, sorted(found)[:5])) + (" and more" if len(found) > 5 else "")
-        raise ConfigError(f"{data} holds sessions: {shown}. Name one of them; see `soel sessions {data}`.")
+        raise ConfigError(
+            f"{data} holds sessions: {shown}. Name one of them; `soel sessions {data} --page sessions.html` lists them."
+        )
 
 
 def _draw_check(creation: Creation, n: int, store: str | None, who: str) -> None:
