@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import fsspec
@@ -44,7 +48,22 @@ def as_csv(place: Path) -> Path:
     return place / "t.csv"
 
 
+def as_packed(place: Path) -> Path:
+    with gzip.open(place / "t.csv.gz", "wb") as file:
+        pyarrow.csv.write_csv(table(), file)
+    return place / "t.csv.gz"
+
+
+def as_database(place: Path) -> Path:
+    with closing(sqlite3.connect(place / "t.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (key TEXT, a REAL, b REAL, c REAL, side TEXT, truth INTEGER)")
+        rows = zip(*table().to_pydict().values(), strict=True)
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return place / "t.sqlite"
+
+
 FORMS: dict[str, Callable[[Path], Path]] = {"parquet": as_parquet, "folder": as_folder, "csv": as_csv}
+COPIED = {"packed": as_packed, "database": as_database}
 OPTIONS = ("--id-column", "key", "--label-column", "truth", "--pool-rows", N_POOL)
 
 
@@ -182,3 +201,22 @@ def test_a_pool_of_nothing_is_refused(run: Run, tmp_path: Path) -> None:
     said = run("init", tmp_path / "session", "--data", as_parquet(tmp_path), "--pool-rows", 0)
     assert said.code == 2
     assert "--pool-rows 0" in said.err
+
+
+@pytest.mark.parametrize("form", COPIED)
+def test_what_cannot_be_read_in_parts_is_kept_in_the_session(run: Run, tmp_path: Path, form: str) -> None:
+    place, moved = tmp_path / "session", tmp_path / "elsewhere"
+    said = run("init", place, "--data", COPIED[form](tmp_path), *OPTIONS)
+    assert said.code == 0, said.err
+    shutil.move(place, moved)  # a copy of the folder is the session
+    assert run("ask", moved, "-n", 8, "--no-cover").code == 0
+    fill(moved / "round-0001.csv", ["anomaly", "normal"])
+    run("tell", moved, moved / "round-0001.csv")
+    assert run("fit", moved).code == 0
+    said = run("score", moved, "--out", tmp_path / "scores.csv")
+    assert said.code == 0, said.err
+    assert len(read_rows(tmp_path / "scores.csv")) == N_ROWS
+    more = tmp_path / "more.parquet"
+    pq.write_table(table().set_column(0, "key", [[f"m{row}" for row in range(N_ROWS)]]), more)
+    assert run("add", moved, "--data", more).code == 0
+    assert f"of {2 * N_ROWS} rows" in run("status", moved).out

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from soel.data.encoder import Encoder
@@ -21,7 +22,7 @@ from soel.features.source import is_media
 from soel.media.picture_pool import MediaOptions, read_picture_pool
 from soel.scoring.streaming import Write, draw_pool, find_stream
 from soel.session.config import POOL_ROWS
-from soel.session.folder import MEDIA, STREAM, as_note
+from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.types import Floats, Kind, Progress
 
 
@@ -30,6 +31,7 @@ class PoolSource:
     """What a session starts from. path: the table to copy. features: None where the table itself is encoded.
 
     beside: files to be written beside it. patches: (N, P, D) of pictures, where their places are looked at.
+    whole: a copy of all the data that the pool was drawn from, for the session to keep; None where they lie elsewhere.
     """
 
     path: Path
@@ -39,6 +41,7 @@ class PoolSource:
     features: Floats | None = None
     beside: Mapping[str, bytes] = field(default_factory=dict)
     patches: Floats | None = None
+    whole: Path | None = None
 
     def kind(self, said: str) -> Kind:
         """What the rows are: features of pictures are vectors, whatever else is said of a table."""
@@ -76,7 +79,7 @@ def read_pool(
         with tempfile.TemporaryDirectory(prefix="soel-table-") as folder:
             copy = copy_as_parquet(data, Path(folder), columns)
             with read_pool(copy, id_column, label_column, media, sampling, columns) as pool:
-                yield pool
+                yield _with_whole(pool, copy)
         return
     stream = _stream(data, id_column, label_column, media, sampling, columns)
     if stream is not None:
@@ -105,6 +108,14 @@ def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
         return True
     known = path.is_file() and has_table_suffix(path) and not is_media(path)
     return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
+
+
+def _with_whole(pool: PoolSource, copy: Path) -> PoolSource:
+    """The pool of a copy. Where it is a sample, the session keeps the copy and looks for all the data there."""
+    if STREAM not in pool.beside:
+        return pool
+    note = json.loads(pool.beside[STREAM]) | {"address": f"{KEPT}/{copy.name}"}
+    return replace(pool, beside={**pool.beside, STREAM: as_note([Whole(**note)])}, whole=copy)
 
 
 def _stream(

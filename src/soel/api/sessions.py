@@ -28,7 +28,7 @@ from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.folder import write_patches
+from soel.session.folder import KEPT, write_patches
 from soel.stores.event_stores import new_store, open_store, stored_address
 from soel.types import Floats, Kind
 
@@ -168,6 +168,9 @@ def _build(
             write_whole(partial / name, content)
         if pool.patches is not None:
             write_patches(partial, pool.patches)
+        if pool.whole is not None:
+            (partial / KEPT).mkdir()
+            copy_whole(pool.whole, partial / KEPT / pool.whole.name)
         lay_out(partial, config, pool.table.ids.tolist(), features)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from soel.data.chains import chain
 from soel.data.encoder import Encoder
+from soel.data.places import is_address
 from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
@@ -51,7 +52,7 @@ def draw_pool(
 
 def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:
     """All the data that the session's pool was drawn from; data that changed since are refused."""
-    return chain([_open_same(whole, encoder.how) for whole in place.wholes])
+    return chain([_open_same(place, whole, encoder.how) for whole in place.wholes])
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,12 @@ def _rows_by_pool(place: SessionFolder) -> dict[int, int]:
     return counts
 
 
-def _open_same(whole: Whole, reading: TableReading) -> Stream:
-    stream = _open(whole.address, whole.id_column, whole.label_column, reading)
+def _open_same(place: SessionFolder, whole: Whole, reading: TableReading) -> Stream:
+    address = whole.address if is_address(whole.address) else place.path / whole.address
+    stream = _open(address, whole.id_column, whole.label_column, reading)
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
-            f"{whole.address} was changed after the session started. Bring the old files back, or name the new ones "
+            f"{address} was changed after the session started. Bring the old files back, or name the new ones "
             "with --data."
         )
     return stream

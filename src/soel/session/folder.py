@@ -21,11 +21,13 @@ from soel.types import Floats
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
 MEDIA = "media.json"  # of a pool of pictures: how to find them again
 PATCHES = "patches.npy"
+KEPT = "whole"  # the folder for a copy of data that a sample was drawn from, where they cannot be read in parts
 
 
 @dataclass(frozen=True)
 class Whole:
-    """The data that a session's items were drawn from. address: where they lie. n_rows: how many rows they have.
+    """The data that a session's items were drawn from. address: where they lie; in the session's folder where it is
+    relative. n_rows: how many rows they have.
 
     fingerprint: of their files. id_column, label_column: their own columns, None where there is none.
     """
