@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from soel.detectors import DETECTORS
-from soel.learner import Learner
-from soel.learner.held_out import FOLDS, MOST_ROWS, score_held_out
+from soel.learner import Blend, Learner
+from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, score_held_out
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import DEFAULT
 from soel.types import ANOMALY, UNLABELLED, Floats, Kind, Labels, Pool
@@ -63,3 +65,16 @@ def test_false_alarms_among_new_rows_stay_within_the_rate(rate: float) -> None:
     standard_error = np.std(realised) / np.sqrt(len(realised))
     assert np.mean(realised) <= rate + 2 * standard_error
     assert np.mean(realised) < np.mean(by_own_scores)
+
+
+def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    labels = np.full(60, UNLABELLED, np.int8)
+    labels[:4] = [1, 0, 0, 0]
+    quick = replace(DEFAULT, n_members=1, tables=replace(DEFAULT.tables, epochs=1)).settle(Kind.TABLE, 3)
+    learner, pool = Learner(quick, 0), Pool.of(rows, Kind.TABLE)
+    warm = learner.prepare(pool)
+    fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+    assert fitted.blend.heard == quick.schedule.deep_weight
+    deaf = learner._reference(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, fitted.estimate)
+    np.testing.assert_allclose(fitted.reference - deaf, OPTIMISM * quick.schedule.deep_weight)

@@ -17,7 +17,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.held_out import LARGE, score_held_out
+from soel.learner.held_out import LARGE, OPTIMISM, score_held_out
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
@@ -305,9 +305,11 @@ class Learner:
     def _reference(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Floats:
         """Scores (m,) that stand for those of new normal rows: the pool's, without its labelled anomalies.
 
-        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; what a
-        network and patches add is taken as it is.
+        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this. So does
+        a network, which is too dear to be trained again: what it adds is raised by what is usual. Patches are taken as
+        they are.
         """
+        scores = scores + OPTIMISM * blend.heard
         detector = blend.detector
         if detector is None or detector.leaves_out or len(pool) > LARGE:
             return np.asarray(scores[labels != ANOMALY])

@@ -147,6 +147,13 @@ class Blend:
         return self.network is not None and self.deep_weight != 0
 
     @property
+    def heard(self) -> float:
+        """How much the network's score, of spread 1, counts in the sum."""
+        if self.detector is None:
+            return 1.0
+        return self.deep_weight if self.listens else 0.0
+
+    @property
     def trained(self) -> Network:
         """The network of a blend that has one."""
         assert self.network is not None
