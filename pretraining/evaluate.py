@@ -14,7 +14,7 @@ from torch import Tensor
 
 from pretraining import tables
 from pretraining.questions import apart
-from soel.detectors.pretrained.network import Network, Said, Seen
+from soel.detectors.pretrained.network import Network, Outputs, Seen
 from soel.detectors.pretrained.passes import read_pool
 from soel.detectors.pretrained.reference import TINY, Reference
 
@@ -34,7 +34,7 @@ class Case:
         self.seen = network.cells(self.rows.cells, self.reference.columns)
         self.n_pool = pool.shape[1]
 
-    def read(self, labels: Tensor, pool_only: bool = False) -> Said:
+    def read(self, labels: Tensor, pool_only: bool = False) -> Outputs:
         """What the network says with labels (1, N)."""
         rows, seen = self.rows, self.seen
         if pool_only:

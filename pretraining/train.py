@@ -25,7 +25,7 @@ from soel.detectors.pretrained.network import (
     N_SHARE_BINS,
     PLACE_WIDTHS,
     Network,
-    Said,
+    Outputs,
     Seen,
     Shape,
 )
@@ -213,22 +213,22 @@ def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random
         labels = torch.cat([_labels(network, batch, seen, plan, chance) for _ in range(2)])
     both = batch.twice()
     seen = Seen(torch.cat([seen.cells, seen.cells]), torch.cat([seen.rows, seen.rows]))
-    said = read_pool(network, both.reference, both.rows, seen, labels)[1]
-    return loss_of(said, both.is_anomaly, labels)
+    outputs = read_pool(network, both.reference, both.rows, seen, labels)[1]
+    return loss_of(outputs, both.is_anomaly, labels)
 
 
-def loss_of(said: Said, is_anomaly: Tensor, labels: Tensor) -> Tensor:
+def loss_of(outputs: Outputs, is_anomaly: Tensor, labels: Tensor) -> Tensor:
     """For ranking: every task alike, and in it the two kinds of row nearly so. For chances and shares: as they are."""
     truth = is_anomaly.float()
     free = torch.cat([labels < 0, torch.ones_like(is_anomaly[:, labels.shape[1] :])], 1).float()
     odd, usual = truth * free, (1 - truth) * free
-    each = F.binary_cross_entropy_with_logits(said.logits, truth, reduction="none")
+    each = F.binary_cross_entropy_with_logits(outputs.logits, truth, reduction="none")
     ranking = ANOMALY_WEIGHT * (each * odd).sum(1) / odd.sum(1).clamp_min(1)
     ranking = ranking + (1 - ANOMALY_WEIGHT) * (each * usual).sum(1) / usual.sum(1).clamp_min(1)
-    proper = F.binary_cross_entropy_with_logits(said.chances, truth, reduction="none")
+    proper = F.binary_cross_entropy_with_logits(outputs.chances, truth, reduction="none")
     chance = (proper * free).sum(1) / free.sum(1)
-    assert said.shares is not None
-    share = F.cross_entropy(said.shares, share_bin(truth[:, : labels.shape[1]].mean(1)))
+    assert outputs.shares is not None
+    share = F.cross_entropy(outputs.shares, share_bin(truth[:, : labels.shape[1]].mean(1)))
     return ranking.mean() + CHANCE_WEIGHT * chance.mean() + SHARE_WEIGHT * share
 
 

@@ -18,7 +18,7 @@ from soel.detectors.pretrained.network import (
     Block,
     CellBlock,
     Network,
-    Said,
+    Outputs,
     Seen,
     Shape,
     metric,
@@ -49,13 +49,13 @@ LABELS = torch.full((1, N), -1)
 LABELS[0, :2], LABELS[0, 2:6] = 1, 0
 
 
-def read(network: Network, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Said, Said]:
+def read(network: Network, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
     """What is said of a pool, and of other rows beside it."""
     reference, own = Reference.fit(pool, torch.Generator().manual_seed(0))
-    memory, said = read_pool(network, reference, own, network.cells(own.cells, reference.columns), labels)
+    memory, outputs = read_pool(network, reference, own, network.cells(own.cells, reference.columns), labels)
     others = reference.describe(new)
     seen = network.cells(others.cells, reference.columns)
-    return said, read_rows(network, reference, own, labels, memory, others, seen)
+    return outputs, read_rows(network, reference, own, labels, memory, others, seen)
 
 
 def test_two_rows_of_the_pool_are_one_apart_on_average() -> None:
@@ -253,7 +253,7 @@ def test_copies_of_a_row_have_one_score() -> None:
     fitted = Pretrained.fit(x, free(), 0, None, ALONE)
     scores, view = fitted.score(x), fitted._read.views[0]
     assert scores[7] == scores[3]
-    of_context = view.said.logits[0].numpy()
+    of_context = view.outputs.logits[0].numpy()
     at = [row for row in range(60) if (fitted.context[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
     assert scores[3] == pytest.approx((of_context[at].mean() - view.middle) / view.spread, abs=1e-5)

@@ -49,7 +49,7 @@ def test_what_several_views_say_is_their_weighted_mean(wide: Reading) -> None:
     new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
     each = [view.logits(view.read(new)) for view in wide.views]
     np.testing.assert_allclose(wide.logits(new), 0.5 * each[0] + (each[1] + each[2] + each[3]) / 6, atol=1e-5)
-    own = [view.logits(view.said) for view in wide.views]
+    own = [view.logits(view.outputs) for view in wide.views]
     np.testing.assert_allclose(wide.context_logits(), 0.5 * own[0] + (own[1] + own[2] + own[3]) / 6, atol=1e-5)
 
 
@@ -92,7 +92,7 @@ def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Readin
     for each in (narrow, wide):
         assert each.shares().sum() == pytest.approx(1, abs=1e-5)
         assert each.shares().min() >= 0
-    spread = [view.said.shares[0].softmax(-1).numpy() for view in wide.views if view.said.shares is not None]
+    spread = [view.outputs.shares[0].softmax(-1).numpy() for view in wide.views if view.outputs.shares is not None]
     np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
 
 

@@ -30,7 +30,7 @@ from soel.scoring.drift import AlarmCounts, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import Scorer, check_out, score_stream
-from soel.scoring.score_table import build_score_table, name_pictures, name_rows, said_about
+from soel.scoring.score_table import build_score_table, labels_by_item, name_pictures, name_rows
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
 from soel.session.folder import MEDIA
@@ -110,7 +110,7 @@ def make_scorer(session: Session, rule: str | None, is_new: bool = False) -> Sco
         n_alarms,
         scoring_on(session.engine, model),
         lambda scores: _probabilities(model, scores),
-        said_about(session.state),
+        labels_by_item(session.state),
         session.pool_scores(model) if is_new else np.zeros(0),
         p_values=lambda scores: _p_values(model, scores),
         unsure=_unsure(session, model),

@@ -38,7 +38,7 @@ class Scorer:
 
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
-    None. said: label and annotator by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
+    None. answers: label and annotator by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
     it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
     model does not know.
     """
@@ -50,7 +50,7 @@ class Scorer:
     n_alarms: int | None = None
     elsewhere: ScoreParts | None = None
     probabilities: Callable[[Floats], Floats | None] = lambda scores: None
-    said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
     with_columns: bool = False
     p_values: Callable[[Floats], Floats | None] = lambda scores: None
@@ -149,12 +149,12 @@ def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Itera
             arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
             for found in (scorer.probabilities(scores), scorer.p_values(scores))
         ]
-        label, who = _said(scorer.said, ids)
+        label, who = _answers_of(scorer.answers, ids)
         columns = (own, scores, *known, scorer.flag(scores, own), _not_sure(scorer.unsure, scores, label), label, who)
         own_name = parts.stream.id_column
         named = {free_name(own_name or "id", COLUMNS): ids}
-        told = named | dict(zip(COLUMNS, columns, strict=True))
-        yield arrow.table(told | _own_cells(parts.stream, part, told) if scorer.with_columns else told)
+        whole = named | dict(zip(COLUMNS, columns, strict=True))
+        yield arrow.table(whole | _own_cells(parts.stream, part, whole) if scorer.with_columns else whole)
 
 
 def _own_cells(stream: Stream, part: Part, taken: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,11 +174,11 @@ def _not_sure(unsure: UnsureBand | None, scores: Floats, label: Any) -> Any:
     return arrow.array(unsure.holds(scores) & np.asarray(label.is_null()))
 
 
-def _said(said: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:
+def _answers_of(answers: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:
     """Label and annotator of each id, null where nobody said anything."""
     arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    at = compute.index_in(ids, value_set=arrow.array(list(said), arrow.string()))
-    labels, names = ([pair[part] for pair in said.values()] for part in (0, 1))
+    at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
+    labels, names = ([pair[part] for pair in answers.values()] for part in (0, 1))
     return tuple(arrow.array(values, arrow.string()).take(at) for values in (labels, names))
 
 

@@ -69,8 +69,10 @@ def build_score_table(
     anomaly, p_values: (n,) how often a normal item scores as high; None where the model does not know. cells: the
     items' own columns, to be written behind. unsure: scores of items that are not sure, unless they have a label.
     """
-    said = said_about(state)
-    labels, who = zip(*(said.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
+    answers = labels_by_item(state)
+    labels, who = (
+        zip(*(answers.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
+    )
     own = {
         "rank": scored.ranks.tolist(),
         "score": scored.scores.tolist(),
@@ -92,7 +94,7 @@ def _not_sure(unsure: UnsureBand, scores: Floats, labels: Sequence[str | None]) 
     return [bool(within) and label is None for within, label in zip(unsure.holds(scores), labels, strict=True)]
 
 
-def said_about(state: SessionState) -> dict[str, tuple[str, str]]:
+def labels_by_item(state: SessionState) -> dict[str, tuple[str, str]]:
     """The label of each labelled item as a word, and who said so last."""
     return {item: (label.word, state.answers[item].who) for item, label in state.labels.items()}
 

@@ -19,9 +19,9 @@ def evidence(reference: Reference, pool: Described, rows: Described, labels: Ten
     """(B, n, N_EVIDENCE) for described rows, from the pool's labels (B, N) of 1, 0 and -1."""
     is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
     parts = [
-        _to_nearest(pool.distances[space], rows.distances[space], told)
+        _to_nearest(pool.distances[space], rows.distances[space], has_label)
         for space in (0, 1)
-        for told in (is_anomaly > 0, is_normal > 0)
+        for has_label in (is_anomaly > 0, is_normal > 0)
     ]
     parts += [parts[1] - parts[0], parts[3] - parts[2]]
     parts += _together(pool.nodes, rows.nodes, is_anomaly, is_normal)
@@ -39,14 +39,14 @@ def meta(reference: Reference, labels: Tensor) -> Tensor:
     """(B, N_META) about the whole: how large the pool is, how many labels of each kind there are."""
     n_tasks, n_pool, width = reference.z.shape
     n_anomalies, n_normals = (labels == 1).sum(1).float(), (labels == 0).sum(1).float()
-    told = n_anomalies + n_normals
+    n_labelled = n_anomalies + n_normals
     ones = labels.new_ones(n_tasks, dtype=torch.float)
     parts = [
         ones * (math.log(width) / 3),
         ones * (math.log(n_pool) / 3 - 1),
         (1 + n_anomalies).log() / 2,
         (1 + n_normals).log() / 2,
-        n_anomalies / told.clamp_min(1),
+        n_anomalies / n_labelled.clamp_min(1),
         (n_anomalies > 0).float(),
         (n_normals > 0).float(),
         reference.scale.add(TINY).log(),
@@ -54,14 +54,16 @@ def meta(reference: Reference, labels: Tensor) -> Tensor:
     return torch.stack(parts, -1)
 
 
-def _to_nearest(own: Tensor, distances: Tensor, told: Tensor) -> Tensor:
+def _to_nearest(own: Tensor, distances: Tensor, has_label: Tensor) -> Tensor:
     """Log distance (B, n) to the nearest row with that label, standardised over the pool; 0 where there is none."""
-    nearest = [d.masked_fill(~told[:, None], FAR).amin(-1).clamp_max(1e3).add(TINY).log() for d in (own, distances)]
-    free = (~told).float()
+    nearest = [
+        d.masked_fill(~has_label[:, None], FAR).amin(-1).clamp_max(1e3).add(TINY).log() for d in (own, distances)
+    ]
+    free = (~has_label).float()
     n_free = free.sum(1, keepdim=True).clamp_min(1)
     middle = (nearest[0] * free).sum(1, keepdim=True) / n_free
     spread = (((nearest[0] - middle).square() * free).sum(1, keepdim=True) / n_free).sqrt()
-    return torch.where(told.any(1, keepdim=True), (nearest[1] - middle) / (spread + 1e-3), 0.0)
+    return torch.where(has_label.any(1, keepdim=True), (nearest[1] - middle) / (spread + 1e-3), 0.0)
 
 
 def _together(pool: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tensor) -> list[Tensor]:
@@ -70,9 +72,9 @@ def _together(pool: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tensor)
     odds = []
     for depth in DEPTHS:
         counts = []
-        for told in (is_anomaly, is_normal):
+        for has_label in (is_anomaly, is_normal):
             tally = torch.zeros(len(pool), n_trees, n_nodes, device=pool.device)
-            tally.scatter_add_(2, pool[..., depth], told[:, None].expand(-1, n_trees, -1))
+            tally.scatter_add_(2, pool[..., depth], has_label[:, None].expand(-1, n_trees, -1))
             counts.append(tally)
         table = ((counts[0] + PRIOR) / (counts[1] + 1 - PRIOR)).log() - math.log(PRIOR / (1 - PRIOR))
         odds.append(table.gather(2, rows[..., depth]).mean(1))
@@ -93,8 +95,8 @@ def _by_bins(pool: Described, rows: Described, is_anomaly: Tensor, is_normal: Te
     everyone = everyone / everyone.sum(-1, keepdim=True) + 1e-3
     ratio = (anomalies + 4 * everyone) / (n_anomalies + 4) / ((normals + 8 * everyone) / (n_normals + 8))
     ratio = ratio.log()  # (B, d, bins)
-    said = ratio[:, None].expand(-1, theirs.shape[1], -1, -1).gather(3, theirs[..., None])[..., 0]  # (B, n, d)
-    return [2 * said.mean(-1), said.amax(-1) + said.amin(-1)]
+    ratios = ratio[:, None].expand(-1, theirs.shape[1], -1, -1).gather(3, theirs[..., None])[..., 0]  # (B, n, d)
+    return [2 * ratios.mean(-1), ratios.amax(-1) + ratios.amin(-1)]
 
 
 def _along(own: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tensor, precision: Tensor | None) -> Tensor:
@@ -110,8 +112,8 @@ def _along(own: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tensor, pre
 
 def _kernel(own: Tensor, distances: Tensor, is_anomaly: Tensor, is_normal: Tensor) -> Tensor:
     """Log odds (B, n) of labels weighed by nearness, in units of the typical distance to a labelled row."""
-    told = (is_anomaly + is_normal) > 0
-    nearest = own.masked_fill(~told[:, None], FAR).amin(-1)
+    is_labelled = (is_anomaly + is_normal) > 0
+    nearest = own.masked_fill(~is_labelled[:, None], FAR).amin(-1)
     reach = nearest.median(1).values.clamp(TINY, 1e3)[:, None, None]
     weights = torch.exp(-0.5 * (distances / reach).square())
     for_it, against = ((weights * label[:, None]).sum(-1) for label in (is_anomaly, is_normal))

@@ -45,7 +45,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Said:
+class Outputs:
     """What the network says of n rows, and of each pool."""
 
     logits: Tensor  # (B, n) for ranking: the two kinds of row weighed nearly alike
@@ -118,8 +118,8 @@ class Columns(nn.Module):
 
     def forward(self, seen: Seen, columns: Tensor, labels: Tensor, meta: Tensor) -> tuple[Tensor, Tensor]:
         """Gates (B, d, gates, c) and log weights (B, heads, d) from the pool's cells and labels (B, N)."""
-        told = torch.stack([labels == 1, labels == 0, torch.ones_like(labels, dtype=torch.bool)], 1)
-        share = (told / told.sum(-1, keepdim=True).clamp_min(1)).to(seen.cells.dtype)  # (B, 3, N)
+        groups = torch.stack([labels == 1, labels == 0, torch.ones_like(labels, dtype=torch.bool)], 1)
+        share = (groups / groups.sum(-1, keepdim=True).clamp_min(1)).to(seen.cells.dtype)  # (B, 3, N)
         n_tasks, _, n_columns, _ = seen.cells.shape
         means = (share @ seen.cells.flatten(2)).view(n_tasks, 3, n_columns, -1)  # (B, 3, d, c)
         differences = torch.cat([means[:, 0] - means[:, 2], means[:, 1] - means[:, 2], means[:, 2]], -1)
@@ -246,5 +246,5 @@ def seen_places(own: Tensor, labels: Tensor) -> Tensor:
     """
     squares = own.square().sum(-1, keepdim=True)
     rough = squares.to(torch.bfloat16).to(squares.dtype)
-    told = torch.stack([labels >= 0, labels == 1], -1).to(own.dtype)[:, None].expand(-1, own.shape[1], -1, -1)
-    return torch.cat([2 * own, -rough, rough - squares, told], -1)
+    known = torch.stack([labels >= 0, labels == 1], -1).to(own.dtype)[:, None].expand(-1, own.shape[1], -1, -1)
+    return torch.cat([2 * own, -rough, rough - squares, known], -1)

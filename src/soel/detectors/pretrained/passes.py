@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from soel.detectors.pretrained.evidence import evidence, meta
-from soel.detectors.pretrained.network import Network, Said, Seen, metric, seen_places
+from soel.detectors.pretrained.network import Network, Outputs, Seen, metric, seen_places
 from soel.detectors.pretrained.reference import Described, Reference
 
 
@@ -24,7 +24,7 @@ class Memory:
 
 def read_pool(
     network: Network, reference: Reference, rows: Described, seen: Seen, labels: Tensor
-) -> tuple[Memory, Said]:
+) -> tuple[Memory, Outputs]:
     """Read a pool with its labels (B, N) of 1, 0 and -1. The first N rows are the pool; what follows only looks on."""
     n_pool = labels.shape[1]
     pool, about = rows.first(n_pool), meta(reference, labels)
@@ -33,14 +33,14 @@ def read_pool(
     weights = metric(log_weights, reference.z, reference.g)
     own = network.places(rows.z, rows.g, weights)
     places = seen_places(own[:, :, :n_pool], labels)
-    told = F.pad(labels, (0, rows.z.shape[1] - n_pool), value=-1)
-    x = network.enter_rows(seen, gates, rows.scores, evidence(reference, pool, rows, labels), about, told)
+    padded = F.pad(labels, (0, rows.z.shape[1] - n_pool), value=-1)
+    x = network.enter_rows(seen, gates, rows.scores, evidence(reference, pool, rows, labels), about, padded)
     layers = []
     for block in network.layers():
         layers.append(block.remember(x[:, :n_pool], places))
         x = block(x, own, layers[-1])
     logits, chances = network.read(x)
-    return Memory(gates, weights, about, layers), Said(logits, chances, x, network.share_of(x[:, :n_pool], about))
+    return Memory(gates, weights, about, layers), Outputs(logits, chances, x, network.share_of(x[:, :n_pool], about))
 
 
 def read_rows(
@@ -52,12 +52,12 @@ def read_rows(
     rows: Described,
     seen: Seen,
     hidden: Tensor | None = None,
-) -> Said:
+) -> Outputs:
     """Score other rows beside a pool that has been read. hidden: (n, N) which rows of it each does not look at."""
     own = network.places(rows.z, rows.g, memory.weights)
-    told = evidence(reference, pool, rows, labels)
-    x = network.enter_rows(seen, memory.gates, rows.scores, told, memory.meta, None)
+    by_labels = evidence(reference, pool, rows, labels)
+    x = network.enter_rows(seen, memory.gates, rows.scores, by_labels, memory.meta, None)
     for block, layer in zip(network.layers(), memory.layers, strict=True):
         x = block(x, own, layer, hidden)
     logits, chances = network.read(x)
-    return Said(logits, chances, x)
+    return Outputs(logits, chances, x)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from soel.detectors.pretrained.context import keys
-from soel.detectors.pretrained.network import Said, Seen
+from soel.detectors.pretrained.network import Outputs, Seen
 from soel.detectors.pretrained.passes import read_pool, read_rows
 from soel.detectors.pretrained.reference import CLIP, Described, Origin, Reference
 from soel.detectors.pretrained.views import MOST_GROUPS
@@ -41,13 +41,13 @@ class View:
         context = self.narrow(rows.values)
         with torch.no_grad():
             self.reference, self.pool, seen = _before_labels(context.tobytes(), context.shape, rows.seed, rows.weights)
-            self.memory, self.said = read_pool(self.network, self.reference, self.pool, seen, self.labels)
-        logits = self.said.logits[0].numpy()
+            self.memory, self.outputs = read_pool(self.network, self.reference, self.pool, seen, self.labels)
+        logits = self.outputs.logits[0].numpy()
         free = labels == UNLABELLED
         usual = logits[free] if free.sum() >= FEWEST_FREE else logits
         self.middle, self.spread = float(usual.mean()), float(max(usual.std(), 1e-2))
 
-    def read(self, x: Floats, original: Floats | None = None, same: np.ndarray | None = None) -> Said:
+    def read(self, x: Floats, original: Floats | None = None, same: np.ndarray | None = None) -> Outputs:
         """What the network says of rows (n, d). original: what they were made of; same: (n, m) where in the context."""
         origin = None
         if original is not None and same is not None:
@@ -57,9 +57,9 @@ class View:
         seen = self.network.cells(rows.cells, self.reference.columns)
         return read_rows(self.network, self.reference, self.pool, self.labels, self.memory, rows, seen, hidden)
 
-    def logits(self, said: Said) -> Floats:
+    def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
-        return np.asarray((said.logits[0].numpy() - self.middle) / self.spread)
+        return np.asarray((outputs.logits[0].numpy() - self.middle) / self.spread)
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""
@@ -80,7 +80,7 @@ class Reading:
 
     def logits(self, x: Floats) -> Floats:
         """Scores (n,) in units of their spread over the context."""
-        return self._of_each(x, lambda view, said: view.logits(said))
+        return self._of_each(x, lambda view, outputs: view.logits(outputs))
 
     def changed_logits(self, x: Floats, original: Floats) -> Floats:
         """The same of rows that others (n, d) would be if values were changed: the context is read without these."""
@@ -95,20 +95,20 @@ class Reading:
 
     def context_logits(self) -> Floats:
         """The scores (m,) of the context's own rows."""
-        return self._together([view.logits(view.said) for view in self.views])
+        return self._together([view.logits(view.outputs) for view in self.views])
 
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""
-        return self._of_each(x, lambda _, said: np.asarray(said.chances[0].numpy()))
+        return self._of_each(x, lambda _, outputs: np.asarray(outputs.chances[0].numpy()))
 
     def states(self, x: Floats) -> Floats:
         """Last states (n, w)."""
-        return self._of_each(x, lambda _, said: np.asarray(said.states[0].numpy()))
+        return self._of_each(x, lambda _, outputs: np.asarray(outputs.states[0].numpy()))
 
     def shares(self) -> Floats:
         """The probability (b,) of each bin of shares."""
-        said = [view.said.shares for view in self.views]
-        each = [shares[0].softmax(-1).numpy() for shares in said if shares is not None]
+        outputs = [view.outputs.shares for view in self.views]
+        each = [shares[0].softmax(-1).numpy() for shares in outputs if shares is not None]
         return np.asarray(self.weights @ np.stack(each))
 
     def points(self, x: Floats) -> Floats:
@@ -117,10 +117,10 @@ class Reading:
         z = (torch.from_numpy(view.narrow(x)) - view.reference.mean[0]) / view.reference.deviation[0]
         return np.asarray(z.clamp(-CLIP, CLIP).numpy())
 
-    def _of_each(self, x: Floats, of: Callable[[View, Said], Floats]) -> Floats:
+    def _of_each(self, x: Floats, of: Callable[[View, Outputs], Floats]) -> Floats:
         """What is read of rows (n, d), or known of them already where they are of the context."""
         order, first, counts = self._groups
-        context = self._together([of(view, view.said) for view in self.views])
+        context = self._together([of(view, view.outputs) for view in self.views])
         known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
         key = keys(x)
         at = np.minimum(np.searchsorted(self.own, key), len(self.own) - 1)
