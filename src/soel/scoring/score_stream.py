@@ -38,7 +38,7 @@ class Scorer:
 
     alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
-    None. answers: label and annotator by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
+    None. answers: label and name by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
     it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
     model does not know.
     """
