@@ -10,18 +10,8 @@ from soel.data.session_tables import read_encoder
 from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.web.column_question import describe_column
 from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
-from soel.web.schemas import (
-    AddIn,
-    ChangeOut,
-    ColumnOut,
-    DataOut,
-    DescriptionIn,
-    RemoveIn,
-    TakeIn,
-    TakenOut,
-    UploadOut,
-    WorkOut,
-)
+from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
+from soel.web.schemas import ChangeOut, ColumnOut, DataOut, TakenOut, UploadOut, WorkOut
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)

@@ -19,23 +19,17 @@ from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
 from soel.web.markdown import render
+from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MoreIn, NoteIn, TrainIn, TurnIn
 from soel.web.schemas import (
-    AnswerIn,
     DecisionOut,
     FieldsOut,
-    GuidelineIn,
     GuidelineOut,
     InsightOut,
-    ItemId,
     ItemOut,
-    MoreIn,
-    NoteIn,
     NoteOut,
     PointOut,
     PreparationOut,
     StatusOut,
-    TrainIn,
-    TurnIn,
     WorkOut,
 )
 from soel.web.view_model import Overview, ViewModel

@@ -11,9 +11,10 @@ from starlette.responses import HTMLResponse
 from soel.errors import SessionError
 from soel.web.column_question import CHOICES
 from soel.web.dependencies import BaseContextDep, OwnerDep, UserDep
+from soel.web.messages import ColumnChoicesIn
 from soel.web.preparation import Preparation
 from soel.web.routes_pages import PAGES
-from soel.web.schemas import ColumnChoicesIn, PreparationOut
+from soel.web.schemas import PreparationOut
 
 router = APIRouter()
 

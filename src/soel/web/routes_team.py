@@ -13,18 +13,15 @@ from soel.session.people import measure_people
 from soel.validation import check_distinct
 from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
+from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.ports import Card
 from soel.web.schemas import (
-    AssignIn,
-    DecideIn,
     DisagreementOut,
     FieldOut,
-    InvitationIn,
     InvitationOut,
     NoteOut,
     OpenOut,
     PersonOut,
-    RevocationIn,
     SignInOut,
     SignInsOut,
     TeamOut,

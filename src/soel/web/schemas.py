@@ -1,134 +1,13 @@
-"""What travels between the page and the server, as it stands in the API's description."""
+"""What the server answers, as it stands in the API's description."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
 from soel.types import Verdict
-from soel.validation import (
-    LONGEST_GUIDELINES,
-    LONGEST_ID,
-    LONGEST_NAME,
-    LONGEST_NOTE,
-    TEXT_PATTERN,
-    check_text,
-    clean_name,
-)
-from soel.web.column_question import Choice
 from soel.web.ports import Kind
-
-
-def _check_guidelines(text: str) -> str:
-    return check_text(text, LONGEST_GUIDELINES)
-
-
-_Text = Annotated[str, Field(pattern=TEXT_PATTERN)]
-ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]  # looked up in the list of items, never stored
-Note = Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NOTE)]
-Guidelines = Annotated[_Text, AfterValidator(_check_guidelines), Field(max_length=LONGEST_GUIDELINES)]
-Name = Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=LONGEST_NAME)]
-Tab = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9-]*$")]
-
-
-class Message(BaseModel):
-    """Something the page sends; unknown fields are refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-class TurnIn(Message):
-    """Which window of the user asks for its next item."""
-
-    tab: Tab = ""
-
-
-class AnswerIn(Message):
-    """One answer to one item."""
-
-    item: ItemId
-    verdict: Verdict
-    note: Note = ""
-    tab: Tab = ""
-
-
-class NoteIn(Message):
-    """A note on one item."""
-
-    item: ItemId
-    note: Note
-
-
-class DecideIn(Message):
-    """The owner's word on an item; null takes it back."""
-
-    item: ItemId
-    verdict: Literal[Verdict.ANOMALY, Verdict.NORMAL] | None
-
-
-class AssignIn(Message):
-    """To whom; to nobody gives back. items: which; null shares out all open ones in turn."""
-
-    to: Annotated[list[Annotated[str, Field(max_length=LONGEST_NAME)]], Field(max_length=100)]  # looked up
-    items: Annotated[list[ItemId], Field(max_length=1000)] | None = None
-
-
-class MoreIn(Message):
-    """How many further items to ask about, and what for."""
-
-    n: Annotated[int, Field(ge=1, le=1000)] = 10
-    purpose: Literal["learn", "check", "not-sure"] = "learn"
-
-
-class AddIn(Message):
-    """upload: which files, by the digits they were sent under. replace: whether known items take on new content."""
-
-    upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-    replace: bool = False
-
-
-class RemoveIn(Message):
-    """Items to be taken out."""
-
-    items: Annotated[list[ItemId], Field(min_length=1, max_length=10_000)]
-
-
-class TakeIn(Message):
-    """A file of labels, by the digits it was sent under."""
-
-    upload: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
-
-
-class DescriptionIn(Message):
-    """What the session is called, and what it is about."""
-
-    name: Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NAME)]
-    description: Guidelines
-
-
-class TrainIn(Message):
-    """despite_disputes: whether items that people disagree on may be left out."""
-
-    despite_disputes: bool = False
-
-
-class GuidelineIn(Message):
-    """The owner's guideline in Markdown."""
-
-    text: Guidelines
-
-
-class InvitationIn(Message):
-    """Who is invited to label."""
-
-    name: Name
-
-
-class RevocationIn(Message):
-    """Who is to be signed out; null for everybody but this browser."""
-
-    name: Annotated[str, Field(max_length=LONGEST_NAME)] | None  # looked up, never stored
 
 
 class ErrorOut(BaseModel):
@@ -199,19 +78,6 @@ class TakenOut(BaseModel):
     n_known: int
     n_left_out: int
     by: str
-
-
-class ColumnChoicesIn(Message):
-    """How columns are to be read, by name; what is not named is read as it was found.
-
-    labels_by: whose answers the labels of the column of labels are.
-    """
-
-    choices: dict[str, Choice] = Field(default_factory=dict, max_length=10_000)
-    decimal: Literal[".", ","] | None = None
-    dates: Literal["dmy", "mdy", "ymd"] | None = None
-    drop_duplicates: bool = False
-    labels_by: Name | None = None
 
 
 class PreparationOut(BaseModel):
