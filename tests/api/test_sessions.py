@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from contextlib import closing
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from soel.api import sessions
+from soel.data.session_tables import read_encoder
 from soel.errors import DamagedError, ReadOnlyError
 from soel.exchange.label_files import export_labels
-from soel.session import Session
+from soel.session import Session, SessionFolder
 from tests.disks import SmallDisk
 from tests.table_session import Make
 
@@ -26,6 +28,15 @@ def test_the_folder_is_private_whatever_the_umask(make: Make, umask: int) -> Non
         assert session.folder.path.stat().st_mode & 0o777 == 0o700
     finally:
         os.umask(before)
+
+
+def test_an_encoder_that_describes_no_columns_is_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = make()
+    path = session.folder.path / "encoder.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"columns": [{}]}))
+    monkeypatch.setattr(SessionFolder, "checked", lambda place, name: place.path / name)  # its digest was renewed, too
+    with pytest.raises(DamagedError, match=r"encoder\.json cannot be read \(The description of the columns"):
+        read_encoder(session.folder)
 
 
 @pytest.mark.parametrize("name", ["source.csv", "encoder.json"])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.errors import ConfigError, SessionError
+from soel.errors import ConfigError, DamagedError, SessionError
 from soel.session import SessionFolder, SessionOptions, lay_out
 from soel.session.config import _seal, read_config, write_config
 from tests.session.conftest import IDS, make_config, make_points
@@ -52,6 +52,24 @@ def test_another_format_is_refused(path: Path) -> None:
 def test_settings_of_another_kind_are_refused(path: Path, changes: dict[str, Any]) -> None:
     edit(path, seal=True, **changes)
     with pytest.raises(SessionError, match="lacks settings"):
+        read_config(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"contamination": [1]},
+        {"contamination": 0.9},
+        {"budget": -1},
+        {"threshold": "often"},
+        {"settings": {"kind": "table"}},
+        {"settings": {**make_config().settings, "objectWve": "soel"}},
+        {"settings": {**make_config().settings, "kind": "song"}},
+    ],
+)
+def test_settings_that_make_no_sense_are_the_file_s_fault(path: Path, changes: dict[str, Any]) -> None:
+    edit(path, seal=True, **changes)
+    with pytest.raises(DamagedError, match=r"config\.json holds a setting that makes no sense \(.+\); restore it"):
         read_config(path)
 
 

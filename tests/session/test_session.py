@@ -245,7 +245,7 @@ def test_score_ranks_the_pool_and_new_rows(session: Session) -> None:
 
 
 def test_scoring_needs_a_fit_and_whole_arguments(session: Session) -> None:
-    with pytest.raises(SessionError, match="fit before scoring"):
+    with pytest.raises(SessionError, match="has no fitted model yet; fit before scoring"):
         session.score()
     session.fit()
     with pytest.raises(SessionError, match="belong together"):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from soel.errors import SessionError, UnknownItemError
+from soel.errors import DamagedError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
-from soel.session import Session, StoppingAdvice
+from soel.session import Session, SessionFolder, StoppingAdvice
 from soel.session.stopping import HeldBack, advice_body, read_advice
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 from tests.session.fake_engine import FakeEngine
@@ -61,6 +61,16 @@ def test_why_needs_no_engine_and_a_drawn_item(make_session: MakeSession, monkeyp
         session.why(next(item for item in IDS if item not in drawn))
     with pytest.raises(UnknownItemError):
         session.why("nobody")
+
+
+def test_an_item_that_was_asked_about_and_is_gone_is_said(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = make_session().ask(3).items
+    others = tuple("stranger" if item == asked[1] else item for item in IDS)
+    monkeypatch.setattr(SessionFolder, "ids", others)
+    with pytest.raises(DamagedError, match=r"lacks items that it asked about; `soel check` says why"):
+        make_session().why(asked[0])
 
 
 def test_advice_is_measured_at_the_fit_and_read_back(session: Session) -> None:

@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from soel import SOEL, ModelFileError
@@ -120,6 +121,16 @@ def test_a_manifest_that_claims_a_huge_network_costs_no_memory(tmp_path: Path) -
     content = json.loads((tmp_path / "model" / "manifest.json").read_text())["content"]
     edit(tmp_path / "model", content=content | {"n_features": 10**6})
     with pytest.raises(ModelFileError, match="1000000 features"):
+        SOEL.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("part", ["columns", "reading"])
+def test_a_manifest_whose_columns_cannot_be_read_is_named(tmp_path: Path, part: str) -> None:
+    table = pd.DataFrame({"a": np.arange(30.0) % 7, "b": ["x", "y", "z"] * 10})
+    SOEL("paper", random_state=0).fit(table).save(tmp_path / "model")
+    content = json.loads((tmp_path / "model" / "manifest.json").read_text())["content"]
+    edit(tmp_path / "model", content=content | {"encoder": content["encoder"] | {part: [{}]}})
+    with pytest.raises(ModelFileError, match=r"The manifest of .*model cannot be used\. The description of .*columns"):
         SOEL.load(tmp_path / "model")
 
 

@@ -70,6 +70,8 @@ def load_model(folder: Path, backbone: UserModule | None = None, few_rows: bool 
         )
     try:
         return _rebuild(arrays, content, backbone, few_rows)
+    except ModelFileError as error:
+        raise ModelFileError(f"The manifest of {folder} cannot be used. {error}") from error
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
 

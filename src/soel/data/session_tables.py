@@ -15,7 +15,7 @@ from soel.data.frame import Frame
 from soel.data.reading.kinds import TableReading
 from soel.data.tables import Table, read_table
 from soel.durable import explain
-from soel.errors import DamagedError, SchemaError
+from soel.errors import DamagedError, ModelFileError, SchemaError
 from soel.session import SessionConfig, SessionFolder
 from soel.session.folder import MEDIA
 
@@ -28,7 +28,7 @@ def read_encoder(place: SessionFolder) -> Encoder:
         return Encoder.from_json(json.loads(place.checked(place.encoder.name).read_text(encoding="utf-8")))
     except OSError as error:
         raise explain(error, place.encoder, "read") from error
-    except ValueError as error:
+    except (ValueError, ModelFileError) as error:
         raise DamagedError(f"{place.encoder} cannot be read ({error}); restore it from a copy.") from error
 
 

@@ -123,7 +123,11 @@ def read_config(path: Path) -> SessionConfig:
         raise DamagedError(f"{path} was changed after it was written; restore it from a copy, or start a new session.")
     content.pop("format")
     _check(path, content)
-    return SessionConfig(**content)
+    try:
+        Profile.from_json(content["settings"], 0)  # the width matters to those of old releases only, and not here
+        return SessionConfig(**content)
+    except (ConfigError, LookupError, TypeError, ValueError) as error:
+        raise DamagedError(f"{path} holds a setting that makes no sense ({error}); restore it from a copy.") from error
 
 
 def _parse(path: Path) -> dict[str, Any]:

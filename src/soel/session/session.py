@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import ModelFileError, SessionError
+from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
 from soel.quality import Quality
@@ -165,7 +165,7 @@ class Session(Labelling):
         """
         state = self.state
         if state.fit is None:
-            raise SessionError("There is no fitted model yet; fit before scoring.")
+            raise SessionError(f"{self.folder.path} has no fitted model yet; fit before scoring.")
         model: Learnt = self.load_fit(state, few_rows)
         if rule is None:
             return state.fit.model, model
@@ -217,6 +217,8 @@ class Session(Labelling):
         kept = self._landscape
         if kept is None or not kept.is_of(drawn, state):
             ids = self.folder_with(state.pools_of(drawn)).ids
+            if not {each.item for each in drawn.proposed} <= set(ids):
+                raise DamagedError(f"{self.folder.path} lacks items that it asked about; `soel check` says why.")
             kept = self._landscape = Landscape(drawn, state, ids, self.record(drawn, state))
         return kept.explain(item)
 
