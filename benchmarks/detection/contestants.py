@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.detection.tasks import Expert
-from soel import SOEL
+from soel import PROFILES, SOEL
 from soel.types import UNLABELLED, Floats
 from soel_reproduction.peers import fit_peer, missing_package
 
@@ -49,21 +49,23 @@ class Contestant:
         return self.package is not None and find_spec(self.package) is None
 
 
-def soel(pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, profile: str) -> Scores:
-    """Soel with its own questions, all asked at once."""
-    detector = SOEL(profile, random_state=seed)
-    detector.fit(pool, _ask(detector, pool, expert, budget))
+def soel(
+    pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, profile: str, goal: str = "learn"
+) -> Scores:
+    """Soel with its own questions: one at a time where each knows the last answer, else all at once."""
+    detector = SOEL(profile, goal=goal, random_state=seed)
+    detector.fit(pool, _ask(detector, pool, expert, budget, 1 if profile == "default" else budget))
     return Scores(detector.anomaly_score(pool), detector.anomaly_score(test), detector.predict(test) == -1)
 
 
 def peer(
     pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, name: str, all_labels: bool = False
 ) -> Scores:
-    """Another detector on scaled columns, with the answers to soel's questions where it takes labels."""
+    """Another detector on scaled columns, with the answers to the questions of k-center where it takes labels."""
     centre, spread = pool.mean(axis=0), pool.std(axis=0)
     scaled, scaled_test = ((x - centre) / np.where(spread > 0, spread, 1) for x in (pool, test))
-    detector = SOEL(random_state=seed)
-    labels = expert.ask(range(len(pool))) if all_labels else _ask(detector, pool, expert, budget)
+    detector = SOEL("distances", random_state=seed)
+    labels = expert.ask(range(len(pool))) if all_labels else _ask(detector, pool, expert, budget, budget)
     fitted = fit_peer(name, scaled, labels, seed)
     found = _usual_alarms(fitted.pool, fitted.score(scaled_test))
     return replace(found, alarms=found.test > EVEN) if name in CLASSIFIERS else found
@@ -88,10 +90,10 @@ def asking_forest(pool: Floats, test: Floats, expert: Expert, budget: int, seed:
     return _usual_alarms(-forest.score_samples(data), -forest.score_samples(np.ascontiguousarray(test, np.float64)))
 
 
-def _ask(detector: SOEL, pool: Floats, expert: Expert, budget: int) -> NDArray[np.int8]:
+def _ask(detector: SOEL, pool: Floats, expert: Expert, budget: int, at_once: int) -> NDArray[np.int8]:
     labels = np.full(len(pool), UNLABELLED, np.int8)
-    if budget:
-        rows = detector.query(pool, budget)
+    for n_asked in range(0, budget, max(at_once, 1)):
+        rows = detector.query(pool, min(at_once, budget - n_asked), labels)
         labels[rows] = expert.ask(rows)
     return labels
 
@@ -105,7 +107,8 @@ def _peer(name: str, asks: bool = False) -> Contestant:
 
 
 CONTESTANTS: Mapping[str, Contestant] = {
-    **{f"soel {name}": Contestant(partial(soel, profile=name)) for name in ("default", "paper", "authors")},
+    **{f"soel {name}": Contestant(partial(soel, profile=name)) for name in PROFILES},
+    "soel default, find": Contestant(partial(soel, profile="default", goal="find")),
     "isolation forest": _peer("isolation-forest"),
     "kNN": _peer("knn"),
     "LOF": _peer("lof"),

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from soel.api.machine import has_gpu
 from soel.api.models import SavedModel, load_model, save_model
+from soel.backbones import BACKBONES
 from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
@@ -30,9 +31,11 @@ from soel.learner import Fitted, Learner, Warm
 from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
+from soel.objectives import OBJECTIVES
 from soel.profiles import Profile, find_profile
 from soel.quality import Quality, SpotCheck, draw_check
 from soel.quality.conformal import benjamini_hochberg
+from soel.queries import STRATEGIES
 from soel.report.progress import progress_bar
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
@@ -49,7 +52,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    profile : 'default', 'pretrained', 'paper', 'authors' or a Profile
+    profile : 'default', 'distances', 'paper', 'authors' or a Profile
         Every setting that has no parameter of its own.
     backbone : str, callable or None
         A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,
@@ -61,7 +64,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         What questions are for: the best detector for the labels given (the profile's strategy), or as many anomalies
         as possible (which is a strategy of its own, so name none beside it).
     contamination : float, str or None
-        A share you know, in (0, 0.5]; an estimator by name ('kriging', 'kde', 'cover'); None for the profile's.
+        A share you know, in (0, 0.5]; an estimator by name ('pretrained', 'kriging', 'kde', 'cover'); None for the
+        profile's.
     threshold : str
         'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50',
         'false-alarms=0.01', 'fdr=0.1' or 'cost=10:1' (of a miss and a false alarm).
@@ -338,7 +342,14 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             backbone=own,
             contamination=self.contamination if isinstance(self.contamination, str) else None,
         )
-        ESTIMATORS.get(profile.contamination)
+        for registry, name in (
+            (BACKBONES, profile.backbone),
+            (STRATEGIES, profile.strategy),
+            (OBJECTIVES, profile.objective),
+            (ESTIMATORS, profile.contamination),
+        ):
+            if name not in ("auto", "own"):
+                registry.check(name)
         if self.goal == "find" and self.strategy is not None:
             raise ConfigError(f"The goal 'find' is a strategy of its own, got {self.strategy!r} too; give one of them.")
         return profile.with_goal(self.goal)

@@ -32,10 +32,13 @@ class Registry:
         if name in self._parts:
             module, _, attribute = self._parts[name].partition(":")
             return getattr(import_module(module), attribute)
-        for point in self._plug_ins():
-            if point.name == name:
-                return point.load()
-        raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
+        self.check(name)
+        return next(point for point in self._plug_ins() if point.name == name).load()
+
+    def check(self, name: str) -> None:
+        """Refuse a name that no part has; none is imported for it."""
+        if self._former.get(name, name) not in list(self):
+            raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
 
     def module(self, name: str) -> str | None:
         """The module that holds the part called `name`; None where there is none."""

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from soel import PROFILES, SOEL, create_session
+from soel.session import SessionOptions
 from soel.types import Kind
 
 HEAVY = ("torch", "torch._dynamo", "sklearn")
@@ -35,7 +36,7 @@ def rows() -> pd.DataFrame:
 
 def test_the_command_scores_without_torch_where_the_model_has_no_network(tmp_path: Path, rows: pd.DataFrame) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    session = create_session(tmp_path / "work", tmp_path / "rows.csv")
+    session = create_session(tmp_path / "work", tmp_path / "rows.csv", SessionOptions(profile="distances"))
     session.fit()
     session.close()
     rows[:1].to_csv(tmp_path / "one.csv", index=False)
@@ -45,7 +46,7 @@ def test_the_command_scores_without_torch_where_the_model_has_no_network(tmp_pat
 
 
 def test_the_estimator_too_where_the_network_has_no_weight(tmp_path: Path, rows: pd.DataFrame) -> None:
-    silent = replace(PROFILES["default"], tables=replace(PROFILES["default"].tables, deep_weight=0.0))
+    silent = replace(PROFILES["distances"], tables=replace(PROFILES["distances"].tables, deep_weight=0.0))
     y = np.full(60, -1)
     y[:8] = [1, 1, 1, 1, 0, 0, 0, 0]
     SOEL(silent, random_state=0).fit(rows, y).save(tmp_path / "model")
@@ -59,12 +60,13 @@ SOEL.load({str(tmp_path / "model")!r}).anomaly_score(pd.read_pickle({str(tmp_pat
     assert (loaded["torch"], loaded["torch._dynamo"]) == (False, False)
 
 
-def test_a_network_is_scored_without_torchs_compiler(tmp_path: Path, rows: pd.DataFrame) -> None:
+@pytest.mark.parametrize("profile", ["default", "distances"])
+def test_a_network_is_scored_without_torchs_compiler(tmp_path: Path, rows: pd.DataFrame, profile: str) -> None:
     y = np.full(60, -1)
     y[:8] = [1, 1, 1, 1, 0, 0, 0, 0]
-    detector = SOEL(random_state=0).fit(rows, y)
+    detector = SOEL(profile, random_state=0).fit(rows, y)
     assert detector.kind_ == Kind.TABLE
-    assert detector.history_, "a network has a say"
+    assert bool(detector.history_) == (profile == "distances"), "networks are trained there alone"
     detector.save(tmp_path / "model")
     rows.to_pickle(tmp_path / "rows.pkl")
     code = f"""

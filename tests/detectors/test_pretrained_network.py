@@ -27,6 +27,7 @@ from soel.detectors.pretrained.network import (
 from soel.detectors.pretrained.passes import read_pool, read_rows
 from soel.detectors.pretrained.pretrained import Pretrained
 from soel.detectors.pretrained.reference import Reference
+from soel.detectors.pretrained.share import share_bins
 from soel.detectors.pretrained.views import MOST_COLUMNS, _axes
 from soel.types import Floats
 
@@ -276,13 +277,13 @@ def test_chances_are_the_networks_log_odds() -> None:
 
 
 def test_bins_of_the_share_are_equally_wide_in_log_odds() -> None:
-    shares, _ = Pretrained.fit(table(), free(), 0).shares()
+    shares = share_bins()
     odds = np.log(shares / (1 - shares))
     low, high = (math.log(share / (1 - share)) for share in (LOWEST_SHARE, HIGHEST_SHARE))
     width = (high - low) / N_SHARE_BINS
     np.testing.assert_allclose(np.diff(odds), width)
-    assert odds[0] == pytest.approx(low + width / 2)
-    assert odds[-1] == pytest.approx(high - width / 2)
+    assert odds[0] == pytest.approx(low)
+    assert odds[-1] == pytest.approx(high)
 
 
 def test_points_are_standardised_in_the_order_of_the_columns() -> None:

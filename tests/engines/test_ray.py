@@ -27,7 +27,7 @@ from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.compute import RayCompute
 from soel.engines.ray.workers import Workers
 from soel.errors import DataError, SessionError
-from soel.profiles import DEFAULT, Schedule
+from soel.profiles import DISTANCES, Schedule
 from soel.scoring import cluster_drawing, cluster_scoring
 from soel.session import Session, SessionOptions, as_answers
 from soel.training import Model
@@ -46,8 +46,8 @@ from tests.engines.gates import (
 
 N_FILES, FILE_ROWS, N_ANOMALIES, POOL_ROWS, N_ASKED = 4, 6_000, 400, 18_000, 6
 # A small rate: at 1e-3 the last digit of an input changes scores by 0.02 in as many steps, on one machine too.
-SCHEDULE = replace(DEFAULT.tables, epochs=12, warm_up_epochs=12, batch_size=2048, learning_rate=1e-4)
-PROFILE = replace(DEFAULT, name="quick", n_members=2, tables=SCHEDULE)
+SCHEDULE = replace(DISTANCES.tables, epochs=12, warm_up_epochs=12, batch_size=2048, learning_rate=1e-4)
+PROFILE = replace(DISTANCES, name="quick", n_members=2, tables=SCHEDULE)
 pytestmark = [
     pytest.mark.xdist_group("ray"),  # one story is told, by one process
     pytest.mark.filterwarnings(r"ignore::DeprecationWarning:ray\..*"),  # Ray warns of settings of its own

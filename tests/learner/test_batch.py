@@ -12,11 +12,11 @@ import pytest
 from soel import training
 from soel.learner import Learner, learn_together, prepare_together
 from soel.learner.batch import _Stack
-from soel.profiles import DEFAULT, PAPER, Profile
+from soel.profiles import DISTANCES, PAPER, Profile
 from soel.types import Pool
 from tests.conftest import make_learner, make_toy
 
-QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=2), n_members=2)
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
 N_RUNS = 3
 TOYS = [make_toy(seed, n_rows=60, n_anomalies=6) for seed in range(N_RUNS)]

@@ -13,12 +13,12 @@ from soel.errors import ConfigError
 from soel.learner import HERE, Blend, Fitted, Learner
 from soel.learner.models import restore, state_of
 from soel.metrics import auroc
-from soel.profiles import DEFAULT, PAPER, Profile
+from soel.profiles import DEFAULT, DISTANCES, PAPER, Profile
 from soel.training import Model
 from soel.types import Floats, Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy
 
-QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=2), n_members=2)
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2))
 
 
@@ -44,10 +44,23 @@ def counted(profile: Profile, x: Floats) -> tuple[Learner, Pool, Counting]:
     return learner, pool, compute
 
 
-def test_a_question_by_the_default_trains_and_scores_nothing(toy: Sample) -> None:
+def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample) -> None:
+    learner, pool, compute = counted(DISTANCES, toy.x)
+    learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
+    assert compute.calls == ["embed", "select"]
+
+
+def test_a_question_by_the_default_looks_once_at_the_pool_and_trains_nothing(toy: Sample) -> None:
     learner, pool, compute = counted(DEFAULT, toy.x)
     learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
     assert compute.calls == ["embed", "select"]
+
+
+def test_a_fit_by_the_default_scores_the_pool_once(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT, toy.x)
+    warm = learner.prepare(pool)
+    learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
+    assert compute.calls == ["embed", "score"]  # the network tells the share from points, so no score is made for it
 
 
 def test_a_fit_scores_the_pool_once_by_each_part_and_once_for_the_estimate(toy: Sample) -> None:
@@ -67,7 +80,7 @@ def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample
 
 
 def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
-    learner, pool, compute = counted(DEFAULT.with_parts(strategy="gradient-diverse"), toy.x)
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="gradient-diverse"), toy.x)
     warm = learner.prepare(pool)
     assert warm.blend.network is not None
     np.testing.assert_array_equal(warm.blend.score(toy.x), Blend(warm.blend.detector).score(toy.x))
@@ -77,7 +90,7 @@ def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
 
 
 def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
-    learner, pool, compute = counted(DEFAULT.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
     first = int(learner.propose(warm, pool, labels, 1).rows[0])
     assert first == int(warm.blend.score(toy.x).argmax())
@@ -92,7 +105,7 @@ def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
 
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
     monkeypatch.setattr("soel.learner.learner.LOOKED_AT", 40)
-    learner, pool, _ = counted(DEFAULT.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), toy.labels()
     rows, suspicion = learner._suspect(warm, pool, labels, None, None)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
@@ -106,7 +119,7 @@ def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pyte
 
 
 def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:
-    learner, pool, compute = counted(DEFAULT.with_parts(strategy="margin"), toy.x)
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="margin"), toy.x)
     warm = learner.prepare(pool)
     with pytest.raises(ConfigError, match="share of anomalies"):
         learner.propose(warm, pool, toy.labels(), 3)
@@ -115,7 +128,7 @@ def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) 
 
 @pytest.mark.parametrize("strategy", ["diverse", "k-center", "random"])
 def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -> None:
-    learner, pool = make_learner(DEFAULT.with_parts(strategy=strategy), toy.x)
+    learner, pool = make_learner(DISTANCES.with_parts(strategy=strategy), toy.x)
     warm = learner.prepare(pool)
     plain = learner.propose(warm, pool, toy.labels(), 4)
     recorded = learner.propose(warm, pool, toy.labels(), 4, for_record=True)
@@ -128,7 +141,7 @@ def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -
 
 def test_items_set_aside_are_not_asked_and_others_only_at_the_end() -> None:
     x = make_toy(n_rows=12, n_anomalies=2).x
-    learner, pool = make_learner(DEFAULT, x)
+    learner, pool = make_learner(DISTANCES, x)
     warm, labels = learner.prepare(pool), np.full(12, -1, np.int8)
     labels[0] = 0
     aside, last = np.array([1, 2, 3]), np.array([4, 5])
@@ -181,7 +194,7 @@ def test_a_weight_of_zero_trains_no_network(toy: Sample) -> None:
 
 def test_an_unsettled_profile_says_so() -> None:
     with pytest.raises(ConfigError, match="does not say what the rows are"):
-        _ = DEFAULT.schedule
+        _ = DISTANCES.schedule
 
 
 def test_query_and_fit_share_their_preparation_and_return_what_each_returns_alone(
@@ -242,7 +255,7 @@ def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
 
 def test_the_pretrained_profile_needs_no_training_and_beats_chance_with_few_labels() -> None:
     toy = make_toy()
-    detector = SOEL("pretrained", random_state=0).fit(toy.x, toy.labels())
+    detector = SOEL(random_state=0).fit(toy.x, toy.labels())
     rest = toy.labels() == -1
     assert detector.history_ == []
     assert auroc(toy.is_anomaly[rest], detector.anomaly_score(toy.x)[rest]) > 0.95

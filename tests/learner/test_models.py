@@ -24,12 +24,12 @@ from soel.learner.models import (
     state_of,
 )
 from soel.metrics.calibration import Calibration
-from soel.profiles import DEFAULT, PAPER
+from soel.profiles import DISTANCES, PAPER
 from soel.training import losses
 from soel.types import UNLABELLED, Estimate, PoolView
 from tests.conftest import Sample, make_learner
 
-QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=2), n_members=2)
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
 
 

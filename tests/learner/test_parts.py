@@ -14,13 +14,13 @@ from soel.learner import Blend, Fitted, Learner, Network, Warm
 from soel.learner.learner import ASSUMED, _rate, _shown
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import ThresholdRule
-from soel.profiles import DEFAULT, PAPER, Profile
+from soel.profiles import DISTANCES, PAPER, Profile
 from soel.training import losses
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
 from tests.conftest import Sample, make_learner, make_toy
 
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
-QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=2), n_members=2)
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHARE = Estimate(0.2, 0.1, 0.3, "kde")
 
 

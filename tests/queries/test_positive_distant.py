@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.errors import ConfigError
-from soel.queries.positive_distant import TINY, PositiveDistant
+from soel.queries.positive_distant import TINY, PositiveDistant, _balance
 from soel.types import PoolView
 
 POINTS = np.array([[0.0], [1.0], [2.0], [10.0]])
@@ -42,3 +42,21 @@ def test_equal_scores_leave_the_distance_to_decide() -> None:
 def test_a_tilt_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="above 0"):
         PositiveDistant(tilt=0)
+
+
+def test_many_anomalies_among_the_answers_turn_the_questions_to_normal_rows() -> None:
+    # Equal distances: suspicion alone decides. One anomaly in one answer: 0.75 of them, so the tilt is nothing.
+    points = np.eye(5) * 3
+    scores = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+
+    def asked(labels: list[int], balanced: bool) -> int:
+        view = PoolView(scores, points, np.array(labels, np.int8), None)
+        return int(PositiveDistant(1.0, balanced).select(view, 1, np.random.default_rng(0)).rows[0])
+
+    all_anomalies = [-1, 1, 1, 1, -1]  # 3.5 / 4 of the answers: below nothing
+    assert asked(all_anomalies, balanced=False) == 4
+    assert asked(all_anomalies, balanced=True) == 0
+    few = [-1, 0, 0, 1, -1]  # 1.5 / 4: the tilt is 0.75 of itself
+    assert asked(few, balanced=True) == 4
+    assert _balance(np.array(few, np.int8)) == pytest.approx(0.75)
+    assert _balance(np.array([-1, -1], np.int8)) == _balance(np.array([0, 0, 0, -1], np.int8)) == 1.0

@@ -26,7 +26,9 @@ N_ROWS, N_POOL = 400, 50
 def thinned(place: Path, pool_rows: int = N_POOL) -> Session:
     x = np.random.default_rng(4).normal(size=(N_ROWS, 4))
     np.save(place / "t.npy", x)
-    return sessions.create_session(place / "session", place / "t.npy", SessionOptions(pool_rows=pool_rows, budget=10))
+    return sessions.create_session(
+        place / "session", place / "t.npy", SessionOptions(profile="distances", pool_rows=pool_rows, budget=10)
+    )
 
 
 def test_asking_says_both_radii_and_goes_on_without_the_data(

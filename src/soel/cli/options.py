@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from soel.engines.ray.clusters import ClusterOptions
     from soel.session import Session, SessionOptions
 
-PROFILES = ("default", "pretrained", "paper", "authors")
+PROFILES = ("default", "distances", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
 GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"

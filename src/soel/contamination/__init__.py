@@ -8,6 +8,7 @@ ESTIMATORS = Registry(
         "kde": "soel.contamination.kde:KernelDensity",
         "kriging": "soel.contamination.kriging:Kriging",
         "cover": "soel.contamination.cover:Cover",
+        "pretrained": "soel.detectors.pretrained.share:PretrainedShare",
         "fixed": "soel.contamination.fixed:Fixed",
     },
     group="contamination",

@@ -20,10 +20,12 @@ BELOW, ABOVE = 0.65, 0.8  # log-odds by which tables differ from what labels tel
 class ContaminationEstimator(ABC):
     """Guesses the share of anomalies in the pool from all rounds of answers, weighted by round size.
 
-    `version`: raised whenever the same rounds give another value.
+    `version`: raised whenever the same rounds give another value. `reads_scores`: whether it looks at the scores of the
+    rounds; where it does not, they may be zeros.
     """
 
     version: ClassVar[int] = 1
+    reads_scores: ClassVar[bool] = True
 
     @abstractmethod
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
-LOOKED_AT = 2000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
+LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_ROWS: Rows = np.zeros(0, np.int64)
 
@@ -134,7 +134,10 @@ class Learner:
     def evidence(self, model: Warm | Fitted, pool: Pool, labels: Labels) -> list[Evidence]:
         """Labels that nobody drew in rounds, as one round: the pool is looked at as it is now."""
         rows = np.flatnonzero(labels != UNLABELLED)
-        return [Evidence(*self.look(model, pool), rows, labels[rows])] if len(rows) else []
+        if not len(rows):
+            return []
+        scores = self._scores(model, pool) if self._reads_scores else np.zeros(len(pool))
+        return [Evidence(scores, self.compute.embed(model.blend, pool), rows, labels[rows])]
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies: given, estimated from the answers, or assumed when there are none."""
@@ -228,6 +231,11 @@ class Learner:
                 "label some items first or choose the objective 'all-normal'."
             )
         return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
+
+    @property
+    def _reads_scores(self) -> bool:
+        """Whether the estimate of the share looks at scores."""
+        return self.contamination is None and bool(ESTIMATORS.get(self.profile.contamination).reads_scores)
 
     def _look(
         self,

@@ -7,8 +7,9 @@ import numpy as np
 from soel.errors import ConfigError
 from soel.numeric.space import Space
 from soel.queries.base import Need, Strategy, certain
-from soel.types import UNLABELLED, PoolView, Selection
+from soel.types import ANOMALY, UNLABELLED, Labels, PoolView, Selection
 
+ENOUGH = 0.25  # share of anomalies among the answers, above which normal rows teach more
 TINY = 1e-3  # in units of a column's spread: copies of a labelled row are not infinitely dull
 
 
@@ -16,20 +17,23 @@ class PositiveDistant(Strategy):
     """The largest log distance to the nearest labelled row plus `tilt` times the score in standard deviations.
 
     Scores come from a detector that has heard every answer so far, so that each question knows the last answer. A
-    larger tilt finds more anomalies and teaches less; it was chosen on tables (docs/detection.md).
+    larger tilt finds more anomalies and teaches less. balanced: the tilt falls while more than a quarter of the answers
+    are anomalies, to nothing at three quarters, and then turns to normal rows. Both were chosen on tables
+    (docs/detection.md).
     """
 
     needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.ANSWERS})
 
-    def __init__(self, tilt: float = 1.0) -> None:
+    def __init__(self, tilt: float = 1.0, balanced: bool = True) -> None:
         if not tilt > 0:
             raise ConfigError(f"The tilt towards suspicious rows must be above 0, got {tilt}.")
-        self.tilt = tilt
+        self.tilt, self.balanced = tilt, balanced
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
         space, scores = Space(view.embeddings), np.asarray(view.scores, np.float64)
         spread = scores.std()
-        suspicion = self.tilt * (scores - scores.mean()) / (spread if spread > 0 else 1.0)
+        tilt = self.tilt * (_balance(view.labels) if self.balanced else 1.0)
+        suspicion = tilt * (scores - scores.mean()) / (spread if spread > 0 else 1.0)
         unit = np.sqrt(view.embeddings.shape[1])
         free, closest = view.labels == UNLABELLED, space.nearest(view.labelled)
         rows: list[int] = []
@@ -40,3 +44,12 @@ class PositiveDistant(Strategy):
             free[row] = False
             np.minimum(closest, space.distances(row), out=closest)
         return certain(rows)
+
+
+def _balance(labels: Labels) -> float:
+    """What the tilt is multiplied by: 1 while few answers are anomalies, 0 at three quarters, at least -0.5."""
+    n_labels, n_found = int((labels != UNLABELLED).sum()), int((labels == ANOMALY).sum())
+    if not n_labels:
+        return 1.0
+    found = (n_found + 0.5) / (n_labels + 1)
+    return min(1.0, 1 - 2 * (found - ENOUGH))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from soel.detectors.base import NOTHING, Detector, Options
 from soel.detectors.neighbours import Neighbours
 from soel.detectors.pretrained.context import choose, column_order
-from soel.detectors.pretrained.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import trust_in_labels
@@ -46,8 +45,9 @@ class Pretrained(Detector):
     in units of their spread over the context, and a little of what the distances say: with the labels and without, as
     far as the labels are trusted, since ten answers can mislead.
 
-    A large pool has a student: it learns the scores of some rows, and answers for all that it does not find suspicious;
-    the network itself looks at the others. So a row's score is its own, whatever stands beside it.
+    A large pool has a student: it learns the scores of some rows when a score is first asked for, and answers for all
+    that it does not find suspicious; the network itself looks at the others. So a row's score is its own, whatever
+    stands beside it.
     """
 
     name = "pretrained"
@@ -64,7 +64,8 @@ class Pretrained(Detector):
     measured: Floats  # (1,) how far the labels are trusted; (0,) until somebody asks
     with_labels: Neighbours
     without: Neighbours
-    student: Student | None = None
+    lessons: Floats  # (t, d) rows of a large pool for its student, in the order of `columns`; (0, d) of another
+    taught: Student | None = None  # by whoever saved the detector
 
     @classmethod
     def fit(
@@ -80,7 +81,7 @@ class Pretrained(Detector):
         rows = choose(pool, labels, chosen.context_rows, seed)
         beside = choose(pool, labels, NEIGHBOUR_ROWS, seed)
         free = np.full(len(beside), UNLABELLED, np.int8)
-        fitted = cls(
+        return cls(
             context=pool[rows],
             labels=labels[rows].astype(np.float32),
             columns=columns.astype(np.float32),
@@ -91,9 +92,7 @@ class Pretrained(Detector):
             measured=np.zeros(0, np.float32),
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
             without=Neighbours.fit(pool[beside], free, seed),
-        )
-        return (
-            fitted if len(pool) <= LARGE_POOL else fitted._with_student(pool[choose(pool, labels, TAUGHT_ROWS, seed)])
+            lessons=pool[choose(pool, labels, TAUGHT_ROWS, seed)] if len(pool) > LARGE_POOL else pool[:0],
         )
 
     def score(self, x: Floats) -> Floats:
@@ -139,12 +138,6 @@ class Pretrained(Detector):
         """Rows as standardised points (n, p), every value within +-CLIP."""
         return self._plain.points(self._ordered(x))
 
-    def shares(self) -> tuple[Floats, Floats]:
-        """The middles (b,) of bins of the pool's share of anomalies, and the probability (b,) of each."""
-        low, high = (np.log(share / (1 - share)) for share in (LOWEST_SHARE, HIGHEST_SHARE))
-        middles = low + (high - low) * (np.arange(N_SHARE_BINS) + 0.5) / N_SHARE_BINS
-        return 1 / (1 + np.exp(-middles)), self._read.shares()
-
     @property
     def trust(self) -> float:
         """How far the labels are trusted: 1 fully, 0 not at all. By what withheld ones say, when first asked for."""
@@ -165,7 +158,9 @@ class Pretrained(Detector):
         own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
         with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         taught = within(arrays, STUDENT)
-        return cls(**own, with_labels=with_labels, without=without, student=Student(**taught) if taught else None)
+        student = Student(**taught) if taught else None
+        lessons = np.zeros((0, len(own["columns"])), np.float32)
+        return cls(**own, with_labels=with_labels, without=without, lessons=lessons, taught=student)
 
     def _look_closely(self, x: Floats, original: Floats | None = None) -> Floats:
         """Scores (n,) of rows in the order of `columns`. original: rows that they were made of, if they were."""
@@ -178,12 +173,16 @@ class Pretrained(Detector):
     def _suspect(self, x: Floats, original: Floats | None = None) -> Floats:
         return np.asarray(_logits(self._read, x, original) + self._weight * self.with_labels.score(x))
 
-    def _with_student(self, rows: Floats) -> Pretrained:
-        scores = self._look_closely(rows)
-        return replace(self, student=Student.taught(rows, self.with_labels.score(rows), scores, int(self.seed[0])))
-
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
+
+    @cached_property
+    def student(self) -> Student | None:
+        """What answers for most rows of a large pool."""
+        if self.taught is not None or not len(self.lessons):
+            return self.taught
+        scores = self._look_closely(self.lessons)
+        return Student.taught(self.lessons, self.with_labels.score(self.lessons), scores, int(self.seed[0]))
 
     @property
     def _weight(self) -> float:
@@ -213,4 +212,5 @@ def _logits(reading: Reading, x: Floats, original: Floats | None) -> Floats:
 
 
 def _own_fields() -> list[str]:
-    return [field.name for field in fields(Pretrained) if field.name not in ("with_labels", "without", "student")]
+    parts = ("with_labels", "without", "lessons", "taught")
+    return [field.name for field in fields(Pretrained) if field.name not in parts]
