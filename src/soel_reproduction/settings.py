@@ -13,6 +13,8 @@ HEADER = (
     "contamination", "scaling",
 )  # fmt: skip
 
+NOTHING = "-"  # where no network is trained
+
 
 def settings_rows() -> list[list[str]]:
     """One row per profile and kind of data."""
@@ -32,17 +34,21 @@ def _rows(profile: Profile) -> Sequence[list[str]]:
 
 def _row(profile: Profile, rows: str, kind: Kind) -> list[str]:
     schedule, strategy = profile.schedule, profile.strategy
-    options = ", ".join(f"{name} {value}" for name, value in profile.strategy_options.items())
-    return [
-        profile.name,
-        rows,
+    trained = schedule.detector is None or schedule.deep_weight != 0
+    training = (
         profile.backbone,
         f"{schedule.learning_rate:g}",
         str(schedule.epochs),
         "N/5" if schedule.batch_size is None else str(schedule.batch_size),
         str(profile.n_members),
+    )
+    options = ", ".join(f"{name} {value}" for name, value in profile.strategy_options.items())
+    return [
+        profile.name,
+        rows,
+        *(training if trained else (NOTHING,) * len(training)),
         f"{strategy} ({options})" if options else strategy,
-        f"{profile.objective}, {schedule.step} step, labels by {schedule.pseudo_labels}",
+        f"{profile.objective}, {schedule.step} step, labels by {schedule.pseudo_labels}" if trained else NOTHING,
         profile.contamination,
         profile.scaling_for(kind),
     ]
