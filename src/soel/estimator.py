@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from soel.api.machine import has_gpu
 from soel.api.models import SavedModel, load_model, save_model
 from soel.backbones import BACKBONES
 from soel.contamination import ESTIMATORS
@@ -28,6 +27,7 @@ from soel.data.reading.options import ReadOptions, as_options
 from soel.errors import ConfigError, DataError, DataWarning
 from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Fitted, Learner, Warm
+from soel.learner.machine import has_gpu
 from soel.media.image_rows import ImageRows, find_image_rows
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold

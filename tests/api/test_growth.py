@@ -16,6 +16,7 @@ from soel.api.replays import replay_session
 from soel.api.scores import score_file
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame
+from soel.data.session_tables import read_items, readable_rows
 from soel.data.thinning import draw_rows
 from soel.errors import DamagedError, DataError, SchemaError, SessionError, UnknownItemError
 from soel.session import Session, SessionOptions
@@ -67,10 +68,10 @@ def test_added_rows_are_items_and_labels_stay(grown: Session) -> None:
     assert (status.n_labels, status.pool, state.pool.n_added) == (4, 2, 6)
     assert not state.fit_is_current
     assert status.next == "fit"
-    table = sessions.read_source(grown)
+    table = read_items(grown.folder)
     assert table.ids.tolist() == list(grown.ids)
     assert table.frame.n_rows == status.n_items
-    assert len(sessions.read_rows(grown, ["=n100", "=n0"])[1]) == 2
+    assert len(readable_rows(grown.folder, ["=n100", "=n0"])[1]) == 2
 
 
 def test_features_of_known_items_are_taken_as_they_are(grown: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +141,7 @@ def test_ids_that_are_there_are_an_error_or_replaced(grown: Session, tmp_path: P
     pool = add_data(grown, fixed, replace=True)
     assert (pool.n_added, pool.n_replaced, grown.status().n_items) == (1, 1, kept + 1)
     assert grown.state.labels[item] == before
-    assert sessions.read_rows(grown, [item])[1][0][:3] == [1.5, 2.5, 3.5]
+    assert readable_rows(grown.folder, [item])[1][0][:3] == [1.5, 2.5, 3.5]
     row = grown.ids.index(item)
     assert not np.array_equal(grown.folder.pool[row], grown.folder.part(2).pool[row])
 
@@ -236,7 +237,7 @@ def test_rows_without_ids_count_on_and_are_the_same_only_if_that_is_said(tmp_pat
     assert add_data(session, third).n_added == 3
     digest = session.ids[0].rpartition("-")[0]
     assert [item for item in session.ids if item.startswith(digest)] == [f"{digest}-{turn}" for turn in range(3)]
-    assert sessions.read_source(session).ids.tolist() == list(session.ids)
+    assert read_items(session.folder).ids.tolist() == list(session.ids)
     session.close()
 
 
@@ -264,7 +265,7 @@ def test_a_grown_sample_is_the_one_that_all_rows_would_have_given(tmp_path: Path
     assert all(pool.n_displaced == pool.n_added > 0 for pool in pools)
     assert session.status().n_rows == 900
     places = {item: row for row, item in enumerate(at_once.ids)}
-    raw = {s: sessions.read_source(s).frame.columns["x"] for s in (session, at_once)}
+    raw = {s: read_items(s.folder).frame.columns["x"] for s in (session, at_once)}
     for row, item in enumerate(session.ids):
         assert raw[session][row] == raw[at_once][places[item]]
     for each in (session, at_once):

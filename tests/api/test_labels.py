@@ -11,6 +11,7 @@ from soel.api import sessions
 from soel.api.growth import add_data
 from soel.api.labels import merge_session, take_labels
 from soel.api.listing import list_sessions
+from soel.data.session_tables import read_items
 from soel.errors import LabelError, SchemaError, SessionError
 from soel.exchange.label_files import export_labels
 from soel.session import Session, SessionOptions
@@ -73,7 +74,7 @@ def test_row_numbers_are_matched_by_content(tmp_path: Path) -> None:
     taken = take_labels(new, tmp_path / "old")
     assert taken.by == "content"
     assert taken.n_stored + taken.n_left_out == 4
-    here, there = (sessions.read_source(each).frame.columns["x"] for each in (new, old))
+    here, there = (read_items(each.folder).frame.columns["x"] for each in (new, old))
     for item, label in new.state.labels.items():
         (twin,) = [other for other in items if there[old.ids.index(other)] == here[new.ids.index(item)]]
         assert old.state.labels[twin] == label

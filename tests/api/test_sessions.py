@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from soel.api import sessions
-from soel.data.session_tables import read_encoder
+from soel.data.session_tables import read_encoder, read_items, readable_rows
 from soel.errors import DamagedError, ReadOnlyError
 from soel.exchange.label_files import export_labels
 from soel.session import Session, SessionFolder
@@ -47,7 +47,7 @@ def test_one_changed_byte_of_the_table_or_its_encoder_is_noticed(make: Make, nam
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(DamagedError, match=f"{name} is not what it was"):
-        sessions.read_source(session)
+        read_items(session.folder)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def look(folder: Path, out: Path) -> Session:
     with closing(sessions.open_session(folder)) as session:
         assert session.status().n_labels == 3
         export_labels(session, "csv", out)
-        assert len(sessions.read_rows(session, list(session.ids)[:2])[1]) == 2
+        assert len(readable_rows(session.folder, list(session.ids)[:2])[1]) == 2
         return session
 
 

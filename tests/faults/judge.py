@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soel.api import sessions
+from soel.data.session_tables import read_items
 from soel.session import Session
 from soel.stores.checks import check_session
 from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
@@ -84,7 +85,7 @@ def _compare(folder: Path, acknowledged: Known, perhaps: Known) -> Iterator[str]
         if "remove" in acknowledged.done and not any(pool.n_removed for pool in pools):
             yield "lost: the removal"
         wanted = N_ITEMS + sum(pool.n_added - pool.n_removed for pool in pools)
-        if not len(session.ids) == len(session.folder.pool) == sessions.read_source(session).frame.n_rows == wanted:
+        if not len(session.ids) == len(session.folder.pool) == read_items(session.folder).frame.n_rows == wanted:
             yield f"half-written: the pool has {len(session.ids)} items, not {wanted}"
         if "guidelines" in acknowledged.done and session.guidelines != GUIDELINES:
             yield "lost: the guidelines"

@@ -13,6 +13,7 @@ from PIL import Image
 
 from soel.api import scores, sessions
 from soel.api.growth import add_data
+from soel.data.session_tables import readable_rows
 from soel.errors import DataError
 from soel.features.source import Reading
 from soel.media import picture_pool
@@ -48,7 +49,7 @@ def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.
         assert shown[1] > 150 > shown[0], "the picture itself, from where it lies"
         assert media.nearest(session.ids[-1], session.ids[:3], 1)
         assert scores.score_file(session, None, tmp_path / "scores.csv")["n_items"] == 11
-        names, rows = sessions.read_rows(session, [session.ids[0], session.ids[-1]])
+        names, rows = readable_rows(session.folder, [session.ids[0], session.ids[-1]])
         assert rows[1][names.index("name")] == "new 1.png"
         with pytest.raises(DataError, match="All of more is in the session already"):
             add_data(session, more)

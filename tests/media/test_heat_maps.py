@@ -12,12 +12,12 @@ import pytest
 from PIL import Image
 
 from soel.api import sessions
-from soel.api.maps import write_maps
 from soel.cli.main import main
 from soel.errors import SessionError
 from soel.media import picture_pool
 from soel.media.heat_maps import Box, draw_overlay, find_boxes, seen_square
 from soel.media.picture_pool import MediaOptions
+from soel.media.session_maps import write_maps
 from soel.session import Session, SessionOptions
 from tests.features.test_patches import PlaceExtractor
 from tests.media.test_patches import make_pictures

@@ -19,6 +19,7 @@ import pytest
 from PIL import Image
 
 from soel.api import scores, sessions
+from soel.data.session_tables import read_items, readable_rows
 from soel.errors import DataError, LabelError, SchemaError, SessionError
 from soel.features import extractors
 from soel.features.extractors import RESNET152, file_digest
@@ -49,10 +50,10 @@ def session(tmp_path: Path, folder: Path) -> Iterator[Session]:
 def test_a_folder_becomes_a_session(session: Session) -> None:
     assert session.config.n_items == 9
     assert session.folder.pool.shape == (9, 6)
-    names, rows = sessions.read_rows(session, session.ids[:2])
+    names, rows = readable_rows(session.folder, session.ids[:2])
     assert names == ["name"]
     assert rows == [["odd/picture0.png"], ["odd/picture3.png"]]
-    known = sessions.read_source(session).excluded["label"].tolist()
+    known = read_items(session.folder).excluded["label"].tolist()
     assert [int(code) for code in known] == [1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 
@@ -133,7 +134,7 @@ def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
     with closing(
         sessions.create_session(tmp_path / "s", tmp_path / "clips", SessionOptions(budget=2), media=media)
     ) as session:
-        known = sessions.read_source(session).excluded["label"].tolist()
+        known = read_items(session.folder).excluded["label"].tolist()
         assert [int(code) for code in known] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
         shown = open_media(session.folder)
         assert shown is not None
@@ -176,7 +177,7 @@ def test_labels_from_a_table_and_wrong_ones(tmp_path: Path, folder: Path) -> Non
     (tmp_path / "known.csv").write_text("name,label\nodd/picture0.png,anomaly\nplain/picture1.png,normal\n")
     media = MediaOptions(labels=tmp_path / "known.csv")
     with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=2), media=media)) as session:
-        cells = sessions.read_source(session).excluded["label"].tolist()
+        cells = read_items(session.folder).excluded["label"].tolist()
     assert sorted(str(cell) for cell in cells if cell not in (None, "")) == ["0", "1"]
     with pytest.raises(LabelError, match="plain"):
         sessions.create_session(tmp_path / "t", folder, media=replace(media, labels=None, normal="nothing"))

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.sessions import read_source
 from soel.data.baseline import Tally
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
-from soel.data.session_tables import read_encoder
+from soel.data.session_tables import read_encoder, read_items
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
 from soel.errors import ConfigError, SchemaError
@@ -71,7 +70,7 @@ def score_file(
     _, model = session.fitted(None if rule.kind == "alarms" else threshold, few_rows)
     if new is None:
         ids, names, scores, drift = session.ids, name_items(session), session.pool_scores(model), None
-        cells: Cells = read_source(session, with_cells=True).cells if with_columns else {}
+        cells: Cells = read_items(session.folder, with_cells=True).cells if with_columns else {}
     else:
         ids, names, scores, cells = new.ids, new.names, model.score(new.features, new.patches), new.cells
         alarms = AlarmCounts.of(model.alarms(scores), model.alarms(session.pool_scores(model)))
@@ -208,7 +207,7 @@ def _read_encoder_with_baseline(session: Session) -> Encoder:
     has_grown = len(session.folder.pools) > 1
     if not is_table or (encoder.baseline is not None and not has_grown):
         return encoder
-    return encoder.with_baseline(read_source(session).frame)
+    return encoder.with_baseline(read_items(session.folder).frame)
 
 
 def _read_new_rows(config: SessionConfig, data: Path, encoder: Encoder, with_cells: bool) -> Table:

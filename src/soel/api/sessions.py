@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from soel.api.machine import has_gpu
 from soel.api.pool import PoolSource, Sampling, read_pool
-from soel.data.columns import readable_time
 from soel.data.encoder import Encoder
 from soel.data.reading.options import ReadOptions, as_options
 from soel.data.session_tables import read_encoder, read_items
-from soel.data.tables import Table
 from soel.data.thinning import write_sample
 from soel.durable import building, copy_whole, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import SessionError
+from soel.learner.machine import has_gpu
 from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
@@ -127,27 +123,11 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
     return make
 
 
-def read_source(session: Session, with_cells: bool = False) -> Table:
-    """The session's own copies of its tables, row by row as its items are; one that changed is refused.
-
-    with_cells: with all columns as they are written.
-    """
-    return read_items(session.folder, with_cells)
-
-
-def read_rows(session: Session, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
-    """The header and the readable values of these items, without the id and the label column."""
-    place = session.folder
-    frame, row_of = read_items(place).frame, {item: row for row, item in enumerate(place.ids)}
-    columns = list(frame.columns.values())
-    return list(frame.columns), [[_readable(c[row_of[item]]) for c in columns] for item in ids]
-
-
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
     from soel.report.session_report import write_session_report
 
-    return write_session_report(session, read_source(session).frame, Path(out))
+    return write_session_report(session, read_items(session.folder).frame, Path(out))
 
 
 def _check_free(folder: Path) -> None:
@@ -172,12 +152,3 @@ def _build(
             (partial / KEPT).mkdir()
             copy_whole(pool.whole, partial / KEPT / pool.whole.name)
         lay_out(partial, config, pool.table.ids.tolist(), features)
-
-
-def _readable(value: Any) -> Any:
-    """A cell as a person writes it: whole numbers without a point, nothing for a missing value."""
-    if value is None or value != value:
-        return ""
-    if isinstance(value, np.datetime64):
-        return readable_time(value)
-    return int(value) if isinstance(value, float) and value.is_integer() else value

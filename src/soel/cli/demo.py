@@ -15,7 +15,7 @@ from sklearn.ensemble import IsolationForest
 from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
-from soel.data.session_tables import read_encoder
+from soel.data.session_tables import read_encoder, read_items
 from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
 from soel.metrics import auroc, f1_score
@@ -119,7 +119,7 @@ def _forest(cells: Cells) -> MethodResult:
 
 
 def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
-    facts = gather(session, sessions.read_source(session).frame)
+    facts = gather(session, read_items(session.folder).frame)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(
         replace(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from soel.api import sessions
 from soel.data.csv_cells import read_rows, write_rows
+from soel.data.session_tables import readable_rows
 from soel.errors import LabelError, SessionError, SoelError
 from soel.session import Answer, Session, read_verdict
 
@@ -17,7 +17,7 @@ N_SHOWN = 5
 def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     """Write one line per item, with the data's own columns to judge it by."""
     _check_replaceable(session, out)
-    header, rows = sessions.read_rows(session, items)
+    header, rows = readable_rows(session.folder, items)
     lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
     write_rows(out, [*COLUMNS, *_tell_apart(header)], lines)
 

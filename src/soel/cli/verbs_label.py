@@ -80,7 +80,7 @@ def _ask_next(args: argparse.Namespace) -> Reply:
     """The one item to look at next: a round is drawn where none is open, and one that is hears all answers first."""
     if args.spot_check is not None or args.out is not None:
         raise ConfigError("--next prints one item; leave out --spot-check and --out, or ask without --next.")
-    from soel.api.sessions import read_rows
+    from soel.data.session_tables import readable_rows
 
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
@@ -89,7 +89,7 @@ def _ask_next(args: argparse.Namespace) -> Reply:
         items = session.next_items(args.who)
         if not items:
             raise SessionError(f"Nothing is open for {args.who!r}: the rest is with others. Ask again later.")
-        header, rows = read_rows(session, items)
+        header, rows = readable_rows(session.folder, items)
         n_open = len(session.state.open)
     (item,), values = items, dict(zip(header, rows[0], strict=True))
     document = {"session": session.config.session, "round": asked.round, "drawn": asked.drawn}

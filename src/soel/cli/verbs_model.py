@@ -72,7 +72,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar, args.with_columns)
         if args.maps is not None:
-            from soel.api.maps import write_maps
+            from soel.media.session_maps import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]

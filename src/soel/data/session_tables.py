@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from soel.data.columns import Column
+from soel.data.columns import Column, readable_time
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame
 from soel.data.reading.kinds import TableReading
@@ -100,3 +101,19 @@ def _gather(place: SessionFolder, found: Mapping[int, Column | None]) -> Column:
         if values is not None:
             column[here] = values[place.rows[here, 1]]
     return column
+
+
+def readable_rows(place: SessionFolder, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:
+    """The header and the readable values of these items, without the id and the label column."""
+    frame, row_of = read_items(place).frame, {item: row for row, item in enumerate(place.ids)}
+    columns = list(frame.columns.values())
+    return list(frame.columns), [[_readable(column[row_of[item]]) for column in columns] for item in ids]
+
+
+def _readable(value: Any) -> Any:
+    """A cell as a person writes it: whole numbers without a point, nothing for a missing value."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, np.datetime64):
+        return readable_time(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.api import sessions
-from soel.api.maps import SessionMaps
 from soel.data.session_tables import read_items
 from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.jobs.background import Background
 from soel.jobs.creation import Creation
 from soel.jobs.listening import Listening
+from soel.media.session_maps import SessionMaps
 from soel.media.session_media import open_media
 from soel.session import Session
 from soel.validation import check_distinct

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
-from soel.api.maps import SessionMaps
 from soel.data.columns import Column
+from soel.media.session_maps import SessionMaps
 from soel.media.session_media import SessionMedia
 from soel.web.ports import Card, Frame, Kind, Picture
 from soel.web.texts import ENGLISH, Texts
