@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from soel.data.csv_cells import read_rows
 from soel.errors import DataError, SessionError
 from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
