@@ -218,7 +218,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def p_values(self, X: Any) -> Floats:
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
 
-        It holds where new normal rows are exchangeable with those of the pool, and anomalies score above normal rows.
+        It holds where new normal rows are exchangeable with those of the pool, and anomalies score above normal rows;
+        rows in which `drift` finds some are not.
         """
         return self._fitted().p_values(self.anomaly_score(X))
 
