@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import label
 
 from soel.metrics import auroc
-from soel.numeric.places import enlarge
+from soel.numeric.grids import Grid
 from soel.types import Floats
 
 SIDE = 64  # pixels of the pictures in which maps and masks are compared
@@ -16,7 +16,7 @@ MOST_FALSE = 0.3  # of the sound pixels, up to which regions count
 
 def pixel_figures(maps: Floats, masks: NDArray[np.bool_]) -> tuple[float, float]:
     """AUROC and AUPRO of maps (n, P) against masks (n, H, W)."""
-    scores = enlarge(maps, SIDE)
+    scores = Grid.square(maps.shape[1]).enlarge(maps, SIDE, SIDE)
     small = _shrunk(masks, SIDE)
     return auroc(small.ravel(), scores.ravel()), aupro(scores, small)
 

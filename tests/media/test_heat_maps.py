@@ -15,9 +15,10 @@ from soel.api import sessions
 from soel.cli.main import main
 from soel.errors import SessionError
 from soel.media import picture_pool
-from soel.media.heat_maps import Box, draw_overlay, find_boxes, seen_square
+from soel.media.heat_maps import Box, draw_overlay, find_boxes
 from soel.media.picture_pool import MediaOptions
 from soel.media.session_maps import write_maps
+from soel.numeric.grids import Grid
 from soel.session import Session, SessionOptions
 from tests.features.test_patches import PlaceExtractor
 from tests.media.test_patches import make_pictures
@@ -26,39 +27,43 @@ from tests.media.test_patches import make_pictures
 def test_a_box_lies_where_the_map_passes_the_limit() -> None:
     values = np.zeros((4, 4))
     values[3, 0] = 2.0
-    (box,) = find_boxes(values.ravel(), 80, 80)
+    (box,) = find_boxes(values.ravel(), Grid.square(values.size), 80, 80)
     assert box.x == 0
     assert 55 <= box.y <= 65
     assert box.y + box.height == 80
     assert 15 <= box.width <= 25
     assert box.peak == 2
-    assert find_boxes(np.full(16, 0.99), 80, 80) == []
+    assert find_boxes(np.full(16, 0.99), Grid.square(16), 80, 80) == []
 
 
 def test_boxes_of_a_wide_picture_are_in_its_own_pixels() -> None:
     values = np.zeros((4, 4))
     values[:, 0] = 3.0
-    (box,) = find_boxes(values.ravel(), 40, 100)
+    (box,) = find_boxes(values.ravel(), Grid.square(values.size), 40, 100)
     assert (box.x, box.y, box.height) == (30, 0, 40)
-    assert seen_square(40, 100) == (0, 30, 40)
+    assert Grid.square(values.size).seen(40, 100) == (0, 30, 40, 40)
 
 
 def test_the_worst_box_comes_first() -> None:
     values = np.zeros((5, 5))
     values[0, 0], values[4, 4] = 1.5, 2.5
-    assert [box.peak for box in find_boxes(values.ravel(), 50, 50)] == [2.5, 1.5]
+    assert [box.peak for box in find_boxes(values.ravel(), Grid.square(values.size), 50, 50)] == [2.5, 1.5]
 
 
 def test_colour_covers_unusual_places_and_no_others() -> None:
     picture, values = np.full((40, 60, 3), 100, np.uint8), np.zeros((4, 4))
     values[0, 3] = 2.0
-    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel()))))
+    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), Grid.square(values.size)))))
     assert drawn.shape == picture.shape
     assert drawn[2, 47, 0] > 180  # red
     assert drawn[2, 47, 2] < 60
     assert (drawn[20:] == 100).all()
     assert (drawn[:, 50:] == 100).all()  # what the extractor does not see has no colour
-    boxed = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, 0 * values.ravel(), [Box(5, 6, 10, 8, 1.2)]))))
+    boxed = np.asarray(
+        Image.open(
+            io.BytesIO(draw_overlay(picture, 0 * values.ravel(), Grid.square(values.size), [Box(5, 6, 10, 8, 1.2)]))
+        )
+    )
     assert (boxed[6, 5:15] == 255).all()
     assert (boxed[8, 8] == 100).all()
 

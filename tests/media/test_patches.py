@@ -15,6 +15,8 @@ from soel.errors import ConfigError, DamagedError, DataError
 from soel.media import picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary, read_note
 from soel.session import Session, SessionOptions
+from soel.session.marks import Mark, Region
+from soel.session.replay import replay
 from soel.stores.checks import check_session
 from tests.features.makers import ColourExtractor
 from tests.features.test_patches import PlaceExtractor
@@ -116,3 +118,18 @@ def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
         session.ask(2)
     with closing(sessions.open_session(tmp_path / "s")) as again:
         np.testing.assert_array_equal(again.folder.patches, patches)
+
+
+def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        session.ask(4)
+        truth = {item: "anomaly" if row < 3 else "normal" for row, item in enumerate(session.ids)}
+        session.tell({item: truth[item] for item in [*session.state.open, session.ids[0]]})
+        session.fit()
+        plain = session.load_fit(session.state).blend.patches.detector
+        session.mark(session.ids[0], Mark("expert", (Region("point", ((0.75, 0.75),)),), 80, 80))
+        assert not session.state.fit_is_current
+        session.fit()
+        marked = session.load_fit(session.state).blend.patches.detector
+        assert len(marked.anomalous) < len(plain.anomalous)  # one place instead of the worst ones
+        assert [step.difference for step in replay(session)] == [""] * len(replay(session))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.numeric import places
-from soel.numeric.places import choose_own_share, distances, enlarge, fit_gaussians, without_itself
+from soel.numeric.places import choose_own_share, distances, fit_gaussians, without_itself
 
 
 def test_distances_are_those_of_each_place_alone() -> None:
@@ -53,12 +53,3 @@ def test_the_means_of_places_are_their_own() -> None:
     x = np.random.default_rng(0).normal(size=(100, 2, 3)) + np.array([[0.0], [50.0]])
     normal = fit_gaussians(x.astype(np.float16), own=0.0)
     np.testing.assert_allclose(normal.means.mean(axis=1), [0, 50], atol=0.3)
-
-
-def test_maps_become_pictures_that_pass_evenly_between_places() -> None:
-    grid = np.array([[0.0, 4.0, 8.0, 12.0]])
-    large = enlarge(grid, 4)[0]
-    np.testing.assert_allclose(large[0], [0, 1, 3, 4])
-    np.testing.assert_allclose(large[:, 0], [0, 2, 6, 8])
-    assert enlarge(grid, 6, 10).shape == (1, 6, 10)
-    np.testing.assert_allclose(enlarge(grid, 2)[0].ravel(), grid[0])

@@ -15,7 +15,7 @@ import numpy as np
 from soel.durable import replacing, write_whole
 from soel.features.items import Picture
 from soel.features.pictures import image_library
-from soel.numeric.places import enlarge
+from soel.numeric.grids import Grid
 from soel.types import Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for
@@ -38,51 +38,48 @@ class Box:
 
 @dataclass(frozen=True)
 class MappedPicture:
-    """A picture with its map. name: what it is called. values: (P,) distances of places, in units of the limit."""
+    """A picture with its map. name: what it is called. values: (P,) distances of places, in units of the limit.
+
+    grid: where the places lie.
+    """
 
     name: str
     item: str
     score: float
     picture: Picture
     values: Floats
+    grid: Grid
 
     @property
     def boxes(self) -> list[Box]:
         """What lies beyond the limit, the worst first."""
-        return find_boxes(self.values, *self.picture.shape[:2])
+        return find_boxes(self.values, self.grid, *self.picture.shape[:2])
 
 
-def seen_square(height: int, width: int) -> tuple[int, int, int]:
-    """The part of a picture that an extractor sees: top, left and side of the square in its middle."""
-    side = min(height, width)
-    return (height - side) // 2, (width - side) // 2, side
-
-
-def find_boxes(values: Floats, height: int, width: int) -> list[Box]:
+def find_boxes(values: Floats, grid: Grid, height: int, width: int) -> list[Box]:
     """The connected places of a map (P,) beyond the limit, as boxes in a picture of this size, the worst first."""
     from scipy.ndimage import find_objects, label
 
-    n_points = FINE * round(len(values) ** 0.5)
-    fine = enlarge(values[None], n_points)[0]
+    fine = grid.enlarge(values[None], FINE * grid.down, FINE * grid.across)[0]
     numbered, _ = label(fine > 1)
-    top, left, side = seen_square(height, width)
-    scale, boxes = side / n_points, []
+    top, left, tall, wide = grid.seen(height, width)
+    scale_y, scale_x, boxes = tall / fine.shape[0], wide / fine.shape[1], []
     for number, (down, across) in enumerate(find_objects(numbered), start=1):
-        y, x = top + round(down.start * scale), left + round(across.start * scale)
-        bottom, right = top + round(down.stop * scale), left + round(across.stop * scale)
+        y, x = top + round(down.start * scale_y), left + round(across.start * scale_x)
+        bottom, right = top + round(down.stop * scale_y), left + round(across.stop * scale_x)
         peak = float(fine[down, across][numbered[down, across] == number].max())
         boxes.append(Box(x, y, max(right - x, 1), max(bottom - y, 1), round(peak, 3)))
     return sorted(boxes, key=lambda box: -box.peak)
 
 
-def draw_overlay(picture: Picture, values: Floats, boxes: Sequence[Box] = ()) -> bytes:
+def draw_overlay(picture: Picture, values: Floats, grid: Grid, boxes: Sequence[Box] = ()) -> bytes:
     """The picture as PNG, unusual places in yellow to red over it, and its boxes."""
     pillow = image_library()
-    top, left, side = seen_square(*picture.shape[:2])
-    heat = np.clip((enlarge(values[None], side)[0] - FIRST_SEEN) / (FULL - FIRST_SEEN), 0, 1)[..., None]
+    top, left, tall, wide = grid.seen(*picture.shape[:2])
+    heat = np.clip((grid.enlarge(values[None], tall, wide)[0] - FIRST_SEEN) / (FULL - FIRST_SEEN), 0, 1)[..., None]
     colour = np.concatenate([np.full_like(heat, 255), 220 * (1 - heat), np.zeros_like(heat)], axis=2)
     drawn = picture.astype(np.float32)
-    seen = drawn[top : top + side, left : left + side]
+    seen = drawn[top : top + tall, left : left + wide]
     seen += STRONGEST * np.sqrt(heat) * (heat > 0) * (colour - seen)
     image = pillow.fromarray(np.clip(drawn, 0, 255).astype(np.uint8))
     _outline(image, boxes)
@@ -101,10 +98,13 @@ def write_heat_maps(folder: Path, pictures: Iterable[MappedPicture]) -> dict[str
     entries: list[dict[str, Any]] = []
     for number, mapped in enumerate(pictures, start=1):
         stem, boxes = f"{number:04d}-{_plain(mapped.name)}", mapped.boxes
-        write_whole(folder / f"{stem}.png", draw_overlay(mapped.picture, mapped.values, boxes))
-        side = round(len(mapped.values) ** 0.5)
+        write_whole(folder / f"{stem}.png", draw_overlay(mapped.picture, mapped.values, mapped.grid, boxes))
         with replacing(folder / f"{stem}.npy") as file:
-            np.save(file, np.asarray(mapped.values, np.float32).reshape(side, side), allow_pickle=False)
+            np.save(
+                file,
+                np.asarray(mapped.values, np.float32).reshape(mapped.grid.down, mapped.grid.across),
+                allow_pickle=False,
+            )
         height, width = mapped.picture.shape[:2]
         entry = {"name": mapped.name, "id": mapped.item, "score": round(mapped.score, 6), "overlay": f"{stem}.png"}
         entries.append({**entry, "width": width, "height": height, "boxes": [asdict(box) for box in boxes]})

@@ -87,7 +87,7 @@ def _own(session: Session, model: Any, detector: Patches, n_alarms: int | None) 
     scores = session.pool_scores(model)
     for row in _alarmed(scores, model, n_alarms):
         item, values = media.items[row], detector.pool_maps(patches, np.array([row]))[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values)
+        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, session.folder.grid)
 
 
 def _new(
@@ -98,7 +98,7 @@ def _new(
     scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
     for row in _alarmed(scores, model, n_alarms):
         item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values)
+        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, session.folder.grid)
 
 
 def _alarmed(scores: Floats, model: Any, n_alarms: int | None) -> Rows:

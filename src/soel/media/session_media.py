@@ -87,7 +87,7 @@ class SessionMedia:
 
     def mapped(self, item: str, size: int, values: Floats) -> bytes:
         """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
-        return draw_overlay(shrink(self.picture(item), size), values)
+        return draw_overlay(shrink(self.picture(item), size), values, self.folder.grid)
 
     def picture(self, item: str) -> np.ndarray:
         """The picture (H, W, 3) itself."""

@@ -79,19 +79,6 @@ def without_itself(found: Floats, n_rows: int, leverage: float) -> Floats:
     return np.asarray(np.sqrt(shift * squares / (1 - np.minimum(leverage * squares, HIGHEST_LEVERAGE))), np.float32)
 
 
-def enlarge(maps: Floats, height: int, width: int | None = None) -> Floats:
-    """Values (n, P) of a square grid as pictures (n, height, width); between the middles of places they pass evenly."""
-    side = round(maps.shape[1] ** 0.5)
-    down, across = _between(side, height), _between(side, width or height)
-    return np.asarray(down @ maps.reshape(len(maps), side, side) @ across.T)
-
-
-def _between(n_places: int, n_pixels: int) -> Floats:
-    """(n_pixels, n_places): how far each place counts at each pixel."""
-    at = np.clip((np.arange(n_pixels) + 0.5) * n_places / n_pixels - 0.5, 0, n_places - 1)
-    return np.asarray(np.clip(1 - np.abs(at[:, None] - np.arange(n_places)), 0, 1), np.float32)
-
-
 def _moments(x: Floats) -> tuple[Floats, Floats]:
     """The means (P, D) and covariances (P, D, D) of patches."""
     n_rows, n_places, width = x.shape

@@ -13,6 +13,7 @@ import numpy as np
 
 from soel.durable import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.errors import DamagedError, SessionError
+from soel.numeric.grids import Grid
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
 from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
@@ -170,6 +171,16 @@ class SessionFolder:
             found = found if found.size else np.empty((self.n_items, *own.shape[1:]), own.dtype)
             found[here] = own[self.rows[here, 1]]
         return found
+
+    @property
+    def grid(self) -> Grid:
+        """Where the patches of a picture lie in it."""
+        assert self.patches is not None  # or nobody would ask
+        n_places, tiles = int(self.patches.shape[1]), self._read_json(MEDIA).get("tiles")
+        if tiles is None:
+            return Grid.square(n_places)
+        side = round((n_places / (tiles[0] * tiles[1])) ** 0.5)
+        return Grid(tiles[0] * side, tiles[1] * side, whole=True)
 
     def _own_patches(self, n_items: int | None) -> Floats:
         """The patches of the pictures that came with this pool."""

@@ -15,6 +15,7 @@ from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
+from soel.session.marks import Mark, read_mark
 from soel.session.people import share_out
 from soel.session.pools import NewPool, PoolRef
 from soel.session.ports import Event, Store
@@ -105,20 +106,25 @@ class Labelling:
         answers: Sequence[tuple[str, Answer]],
         decisions: Sequence[tuple[str, str, str]] = (),
         notes: Sequence[tuple[str, str, str]] = (),
+        marks: Sequence[tuple[str, Mark]] = (),
     ) -> TellResult:
-        """Store answers of several annotators, decisions (who, item, verdict) and notes (who, item, text), all or none.
+        """Store answers of several annotators, decisions (who, item, verdict), notes (who, item, text) and marks (item,
+        mark), all or none.
 
         What only repeats what stands is not stored again.
         """
-        self._check(answers, [*decisions, *notes])
+        self._check(answers, [*decisions, *notes, *((mark.who, item, "") for item, mark in marks)])
         unique = _once_each(answers)
         state = self.state
         open_items = set(state.open)
         events = [a.event(who) for who, a in unique if not _repeats(state, who, a, a.item in open_items)]
         events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
         events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
+        events += [
+            Event("mark", mark.who, item, mark.body()) for item, mark in marks if not _redraws(state, item, mark)
+        ]
         self._store.append(events)
-        return TellResult(len(events), len(unique) + len(decisions) + len(notes) - len(events))
+        return TellResult(len(events), len(unique) + len(decisions) + len(notes) + len(marks) - len(events))
 
     def undo(self, who: str = "expert") -> None:
         """Take back the newest answer of this annotator that still stands."""
@@ -154,6 +160,10 @@ class Labelling:
     def note(self, item: str, text: str, who: str = "expert") -> None:
         """Keep what an annotator writes about an item, in place of what the same one wrote before."""
         self.take_in((), notes=[(who, item, text)])
+
+    def mark(self, item: str, mark: Mark) -> None:
+        """Keep what an annotator drew on an item, in place of what the same one drew before; nothing takes it back."""
+        self.take_in((), marks=[(item, read_mark(mark.who, mark.body()))])
 
     def extend(self, more: int, who: str = "owner") -> int:
         """Allow this many more labels; returns the new budget."""
@@ -276,6 +286,12 @@ def _decision_on(state: SessionState, item: str) -> str | None:
 
 def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
     return any(note.who == who and note.text == text for note in state.notes_of(item))
+
+
+def _redraws(state: SessionState, item: str, mark: Mark) -> bool:
+    """Whether the same annotator drew just this before; nothing was drawn at first."""
+    held = next((each for each in state.marks.get(item, ()) if each.who == mark.who), None)
+    return not mark.regions if held is None else held.body() == mark.body()
 
 
 def _note(who: str, item: str, text: str) -> Event:

@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from soel.errors import SessionError
+from soel.errors import LabelError, SessionError
 from soel.quality.figures import RoughFigures
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
+from soel.session.marks import Mark, read_mark
 from soel.session.pools import FIRST, PoolChange, PoolRef, pool_at, read_change
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, read_estimate
 from soel.types import Estimate, Label, Verdict
 
-ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "round", "refine")
+ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "mark", "round", "refine")
 SAID = (*ANSWER_KINDS, "undo", "decide")
 _VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
 
@@ -50,6 +51,7 @@ class Ledger:
         self._answers: dict[str, Answered] = {}
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
+        self._marks: dict[str, dict[str, Mark]] = {}
         self._assigned: dict[str, tuple[str, ...]] = {}
         self._warm_up: ModelRef | None = None
         self._estimate: Estimate | None = None
@@ -69,6 +71,7 @@ class Ledger:
             "lease": self._lease,
             "decide": self._decide,
             "note": self._note,
+            "mark": self._mark,
             "assign": self._assign,
             "pool": self._pool,
         }
@@ -107,6 +110,7 @@ class Ledger:
                 self._at,
                 self._said,
                 self._there(self._assigned),
+                self._there({item: tuple(marks.values()) for item, marks in self._marks.items() if marks}),
             )
         return self._state
 
@@ -173,6 +177,18 @@ class Ledger:
         self._assigned[item] = _read(event, lambda body: tuple(str(name) for name in body["to"]))
         if not self._assigned[item]:
             del self._assigned[item]
+
+    def _mark(self, event: Event) -> None:
+        """Keep what an annotator drew in place of what the same one drew before; nothing takes it back."""
+        item = _item_of(event)
+        try:
+            mark = read_mark(event.who, event.body, event.number, event.at)
+        except LabelError as error:
+            raise _damaged(event, str(error)) from error
+        marks = self._marks.setdefault(item, {})
+        marks.pop(event.who, None)
+        if mark.regions:
+            marks[event.who] = mark
 
     def _round(self, event: Event) -> None:
         """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""

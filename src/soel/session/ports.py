@@ -23,6 +23,7 @@ KINDS = (
     "lease",
     "decide",
     "note",
+    "mark",
     "budget",
     "estimate",
     "fit",

@@ -100,7 +100,7 @@ class _Replay:
     def _fit(self, event: Event) -> str:
         state = self._known_at(event)
         place, warm = self._session.folder_with(state.pools), self._warm_for(state)
-        labels, pool = label_vector(state, place.ids), self._session.pool_in(place)
+        labels, pool = label_vector(state, place.ids), self._session.pool_in(place, state)
         model = self._loop.learn(warm, pool, self._evidence_at(event), labels, self._progress)
         difference = self._compare_model(event, model)
         if event.body.get("labels") != state.labels_digest:

@@ -22,6 +22,7 @@ from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
+from soel.session.marks import marked_places
 from soel.session.people import measure_people
 from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.refining import AHEAD, can_refine, find_record, items_held
@@ -32,7 +33,7 @@ from soel.session.state import SessionState, estimate_body
 from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
-from soel.types import Evidence, Floats, Label, Pool, Progress, Proposal
+from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
 SELF = "soel"
 
@@ -123,12 +124,20 @@ class Session(Labelling):
         """The rows of all items, as the loop knows them."""
         return self.pool_in(self.folder)
 
-    def pool_in(self, place: SessionFolder) -> Pool:
-        """The rows of the pool of a moment."""
+    def pool_in(self, place: SessionFolder, known: SessionState | None = None) -> Pool:
+        """The rows of the pool of a moment. known: whose marks are to be learnt from; without it, none are shown."""
         rows = place.pool
         kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
         assert kind is not None  # a session's profile is settled when it is created
-        return Pool(rows, kind, place.identity, place.patches)
+        marked = None if known is None else self._marked(place, known)
+        return Pool(rows, kind, place.identity, place.patches, marked)
+
+    def _marked(self, place: SessionFolder, known: SessionState) -> Booleans | None:
+        """Which places (N, P) people point at; None where nobody does, or places are not looked at."""
+        if not known.taught_marks or place.patches is None:
+            return None
+        rows = rows_of(place.ids, known.taught_marks)
+        return marked_places({row: known.taught_marks[item] for item, row in rows.items()}, len(place.ids), place.grid)
 
     def fit(self, progress: Progress | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
@@ -136,7 +145,7 @@ class Session(Labelling):
         known, place = {"after": state.last_event}, self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
         labels = label_vector(state, place.ids)
-        model = self.engine.loop.learn(warm, self.pool_in(place), self.evidence(state), labels, progress)
+        model = self.engine.loop.learn(warm, self.pool_in(place, state), self.evidence(state), labels, progress)
         folder = place.new_model(f"fit-{len(state.rounds):04d}")
         ref = ModelRef(folder, self.engine.save(model, place.path / folder))
         advice = self._measure_advice(state, model.pool_scores)

@@ -12,6 +12,7 @@ from typing import Any
 from soel.quality.figures import RoughFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
+from soel.session.marks import Mark
 from soel.session.pools import FIRST, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
 from soel.types import ANOMALY, Estimate, Label
@@ -52,6 +53,7 @@ class SessionState:
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
     name, description: what the owner calls the session. last_at: when the newest event happened.
     last_said: the number of the newest answer, undo or decision. assigned: who is to label which items.
+    marks: what each annotator drew on a picture.
     """
 
     budget: int
@@ -72,6 +74,7 @@ class SessionState:
     last_at: str = field(default="", compare=False)
     last_said: int = field(default=0, compare=False)
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> dict[str, Label]:
@@ -178,8 +181,15 @@ class SessionState:
 
     @cached_property
     def labels_digest(self) -> str:
-        """A digest of the labels that hold, whatever their order."""
-        return hashlib.sha256(json.dumps(sorted(self.labels.items())).encode()).hexdigest()
+        """A digest of the labels that hold and of the marks that count, whatever their order."""
+        said: list[Any] = [[item, label] for item, label in sorted(self.labels.items())]
+        drawn = sorted((item, mark.who, mark.body()) for item, own in self.taught_marks.items() for mark in own)
+        return hashlib.sha256(json.dumps([said, drawn] if drawn else said).encode()).hexdigest()
+
+    @cached_property
+    def taught_marks(self) -> dict[str, tuple[Mark, ...]]:
+        """What was drawn on items that hold as anomalies: there it says what to look for."""
+        return {item: own for item, own in self.marks.items() if self.labels.get(item) == ANOMALY}
 
     @property
     def fit_is_current(self) -> bool:

@@ -1,0 +1,57 @@
+"""Where the places of a picture lie in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from soel.numeric.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`down` times `across` places, row by row.
+
+    whole: they cover the whole picture, whatever its shape; else the square in its middle, which is all that was seen.
+    """
+
+    down: int
+    across: int
+    whole: bool = False
+
+    @classmethod
+    def square(cls, n_places: int) -> Grid:
+        """As many places down as across, in the middle of the picture."""
+        side = round(n_places**0.5)
+        return cls(side, side)
+
+    def seen(self, height: int, width: int) -> tuple[int, int, int, int]:
+        """The part of a picture that the places cover: top, left, height and width in pixels."""
+        if self.whole:
+            return 0, 0, height, width
+        side = min(height, width)
+        return (height - side) // 2, (width - side) // 2, side, side
+
+    def middles(self, height: int, width: int) -> Floats:
+        """The middle (P, 2) of each place, x and y in pixels of a picture."""
+        top, left, tall, wide = self.seen(height, width)
+        y = top + (np.arange(self.down) + 0.5) * tall / self.down
+        x = left + (np.arange(self.across) + 0.5) * wide / self.across
+        return np.stack([np.tile(x, self.down), np.repeat(y, self.across)], axis=1)
+
+    def size(self, height: int, width: int) -> tuple[float, float]:
+        """The width and height of a place, in pixels of a picture."""
+        _, _, tall, wide = self.seen(height, width)
+        return wide / self.across, tall / self.down
+
+    def enlarge(self, maps: Floats, height: int, width: int) -> Floats:
+        """Values (n, P) as pictures (n, height, width); between the middles of places they pass evenly."""
+        folded = maps.reshape(len(maps), self.down, self.across)
+        return np.asarray(_between(self.down, height) @ folded @ _between(self.across, width).T)
+
+
+def _between(n_places: int, n_pixels: int) -> Floats:
+    """(n_pixels, n_places): how far each place counts at each pixel."""
+    at = np.clip((np.arange(n_pixels) + 0.5) * n_places / n_pixels - 0.5, 0, n_places - 1)
+    return np.asarray(np.clip(1 - np.abs(at[:, None] - np.arange(n_places)), 0, 1), np.float32)
