@@ -20,6 +20,7 @@ ROW = re.compile(r"^\| `(GET|POST|PUT|DELETE) (/\S*)` \| (anyone|annotator|owner
 BODIES: dict[str, dict[str, Any]] = {
     "/api/answers": {"verdict": "normal"},
     "/api/notes": {"note": "hm"},
+    "/api/marks": {"regions": []},
     "/api/decisions": {"verdict": "normal"},
     "/api/assignments": {"to": []},
     "/api/removals": {"items": ["nobody"]},
@@ -30,7 +31,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/data": {"upload": "0" * 16},
     "/api/description": {"name": "Pumps", "description": ""},
 }
-WITH_ITEM = ("/api/answers", "/api/notes", "/api/decisions")
+WITH_ITEM = ("/api/answers", "/api/notes", "/api/marks", "/api/decisions")
 
 
 def declared() -> dict[tuple[str, str], str]:

@@ -13,7 +13,7 @@ from soel.cli.reply import Exit, Reply
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
 
-FORMATS = ("csv", "json", "label-studio")
+FORMATS = ("csv", "json", "label-studio", "coco")
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:

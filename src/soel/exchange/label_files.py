@@ -1,4 +1,4 @@
-"""Labels in and out of a session: CSV for spreadsheets, JSON, and Label Studio's JSON."""
+"""Labels in and out of a session: CSV for spreadsheets, JSON, Label Studio's JSON, and COCO's for what was drawn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 from soel.data.csv_cells import read_rows, write_rows
 from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError, naming
+from soel.exchange.coco import as_coco, read_coco
 from soel.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
 from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Session, TellResult, read_verdict
+from soel.session.marks import Mark, read_mark
 
-FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json"}
+FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json", "coco": "coco.json"}
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
 MARK, VERSION = "soel-labels", 1
 
@@ -33,11 +35,15 @@ def export_labels(
     entries = list_entries(session.state)
     called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
     if form == "csv":
-        rows = [[e.item, _label(e), e.note, e.who, e.at, e.kind.value, *called.of(e.item).values()] for e in entries]
-        write_rows(path, [*COLUMNS, *called.columns], rows)
+        drawn = ["mark"] if any(entry.mark is not None for entry in entries) else []
+        rows = [[*_as_mapping(e).values(), *(_drawn(e) for _ in drawn), *called.of(e.item).values()] for e in entries]
+        write_rows(path, [*COLUMNS, *drawn, *called.columns], rows)
     elif form == "json":
-        labels = [called.of(entry.item) | _as_mapping(entry) for entry in entries]
+        labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
         _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
+    elif form == "coco":
+        called_names = dict(zip(session.ids, (names or {}).get("name", session.ids), strict=True))
+        _write_json(path, as_coco(entries, called_names))
     else:
         _write_json(path, as_tasks(entries))
     return path, len(entries)
@@ -62,6 +68,8 @@ def read_labels(path: Path) -> list[Entry]:
         raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
     if isinstance(content, list):
         return read_tasks(content)
+    if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
+        return read_coco(content)
     return _read_own(path, content)
 
 
@@ -70,14 +78,15 @@ def _read_csv(path: Path) -> list[Entry]:
     missing = [name for name in ("item_id", "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
-    filled = [row for row in rows if row["label"].strip() or row.get("kind", "").strip().lower() == EntryKind.NOTE]
+    filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
     return [_from_mapping(row | {"item": row["item_id"]}) for row in filled]
 
 
 def _read_own(path: Path, content: Any) -> list[Entry]:
     if not isinstance(content, dict) or content.get("format") != MARK or content.get("version") != VERSION:
         raise LabelError(
-            f"{path.name} holds neither labels that soel exported (version {VERSION}) nor tasks of Label Studio."
+            f"{path.name} holds neither labels that soel exported (version {VERSION}), nor tasks of Label Studio, nor "
+            "annotations of COCO."
         )
     try:
         return [_from_mapping(entry) for entry in content["labels"]]
@@ -89,15 +98,42 @@ def _from_mapping(entry: Mapping[str, Any]) -> Entry:
     item, label = str(entry["item"]), str(entry["label"]).strip()
     note, who, at = (str(entry.get(name) or "") for name in ("note", "who", "at"))
     kind = read_kind(str(entry.get("kind") or ""))
+    if kind is EntryKind.MARK:
+        return Entry(item, None, "", who.strip(), at, kind, _read_mark(who.strip(), entry.get("mark")))
     verdict = None if kind is EntryKind.NOTE else read_verdict(label)
     return Entry(item, verdict, note, who.strip(), at, kind)
+
+
+def _read_mark(who: str, given: Any) -> Mark:
+    """A mark from its JSON, or from the text of it in a cell."""
+    try:
+        body = json.loads(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
+    if not isinstance(body, dict):
+        raise LabelError(f"A mark holds regions, width and height, got {given!r}; nothing was stored.")
+    return read_mark(who, body)
+
+
+def _kind_of(row: Mapping[str, Any]) -> str:
+    return str(row.get("kind") or "").strip().lower()
+
+
+def _mark(entry: Entry) -> dict[str, Any]:
+    return {} if entry.mark is None else {"mark": entry.mark.body()}
+
+
+def _drawn(entry: Entry) -> str:
+    return "" if entry.mark is None else json.dumps(entry.mark.body())
 
 
 class _NamesByItem:
     """What a few items are called, without the columns that a file of labels has anyway."""
 
     def __init__(self, ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]) -> None:
-        self.columns = [name for name in names if name not in (*COLUMNS, "id", "item") and names[name] is not ids]
+        self.columns = [
+            name for name in names if name not in (*COLUMNS, "mark", "id", "item") and names[name] is not ids
+        ]
         self._names = names
         self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soel.data.frame import Frame
 from soel.data.row_ids import content_ids
@@ -64,11 +64,13 @@ def store_for_twins(
 
 
 def _as(entry: Entry, item: str) -> Entry:
-    return Entry(item, entry.verdict, entry.note, entry.who, entry.at, entry.kind)
+    return replace(entry, item=item)
 
 
 def _is_outdated(state: SessionState, entry: Entry) -> bool:
-    """Whether the same person said something later here."""
+    """Whether the same person said or drew something later here."""
+    if entry.kind is EntryKind.MARK:
+        return bool(entry.at) and any(m.who == entry.who and m.at > entry.at for m in state.marks.get(entry.item, ()))
     answered = state.answers.get(entry.item)
     if answered is None or not entry.at:
         return False

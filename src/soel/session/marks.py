@@ -92,6 +92,8 @@ def read_mark(who: str, body: Mapping[str, Any], number: int = 0, at: str = "") 
     try:
         regions = tuple(_read_region(each) for each in body["regions"])
         width, height = int(body["width"]), int(body["height"])
+    except LabelError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LabelError(f"A mark cannot be read ({type(error).__name__}: {error}); nothing was stored.") from error
     if not (0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE):
@@ -153,7 +155,7 @@ def _around(path: Floats, radius: float) -> Floats:
     """Corners (n, 2) around a path: along one side, round its end, and back along the other."""
     if len(path) == 1 or np.allclose(path, path[0]):
         turns = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-        return path[0] + radius * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+        return np.asarray(path[0] + radius * np.stack([np.cos(turns), np.sin(turns)], axis=1))
     arms = np.gradient(path, axis=0)
     lengths = np.linalg.norm(arms, axis=1, keepdims=True)
     arms = arms / np.where(lengths > 0, lengths, 1)

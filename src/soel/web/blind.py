@@ -19,19 +19,20 @@ def may_see(state: SessionState, item: str, who: str) -> bool:
 
 
 def seen_by(state: SessionState, who: str) -> SessionState:
-    """The session as one annotator may see it: of the other items only their own answers and notes are left.
+    """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
 
     What is open, and how much of the budget is left, is to be read from the whole state.
     """
-    hidden = {item for item in (*state.answers, *state.written_notes) if not may_see(state, item, who)}
+    hidden = {item for item in (*state.answers, *state.written_notes, *state.marks) if not may_see(state, item, who)}
     if not hidden:
         return state
     answers = dict(state.answers)
-    notes = dict(state.written_notes)
+    notes, marks = dict(state.written_notes), dict(state.marks)
     for item in hidden:
         answered = answers.pop(item, None)
         own = None if answered is None else settle([vote for vote in answered.votes if vote.who == who], None)
         if own is not None:
             answers[item] = own
         notes[item] = tuple(note for note in notes.get(item, ()) if note.who == who)
-    return replace(state, answers=answers, written_notes=notes)
+        marks[item] = tuple(mark for mark in marks.get(item, ()) if mark.who == who)
+    return replace(state, answers=answers, written_notes=notes, marks=marks)

@@ -46,6 +46,10 @@ class CurrentView:
         """Its picture."""
         return self._now.image(item, size, with_map)
 
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """Width and height of its picture in pixels."""
+        return self._now.picture_size(item)
+
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The pictures around it in time."""
         return self._now.frames(item)

@@ -51,6 +51,11 @@ class MediaView:
             return None if values is None else Picture(self._media.mapped(item, wanted, values), "image/png")
         return Picture(self._media.thumbnail(item, wanted), "image/jpeg")
 
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """Width and height in pixels."""
+        height, width = self._media.picture(item).shape[:2]
+        return int(width), int(height)
+
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The frames around this one that are items, thinned to a few but never without the frame itself."""
         around = self._media.items_around(item, SECONDS)

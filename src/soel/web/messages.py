@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
 from soel.types import Verdict
 from soel.validation import (
     LONGEST_GUIDELINES,
@@ -28,6 +29,7 @@ ItemId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]  # looked up
 Note = Annotated[_Text, AfterValidator(check_text), Field(max_length=LONGEST_NOTE)]
 Guidelines = Annotated[_Text, AfterValidator(_check_guidelines), Field(max_length=LONGEST_GUIDELINES)]
 Name = Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=LONGEST_NAME)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Tab = Annotated[str, Field(max_length=40, pattern=r"^[A-Za-z0-9-]*$")]
 
 
@@ -57,6 +59,21 @@ class NoteIn(Message):
 
     item: ItemId
     note: Note
+
+
+class RegionIn(Message):
+    """One thing that was drawn: points as shares of the picture's width and height. radius: of a brush."""
+
+    shape: Shape
+    points: Annotated[list[tuple[Share, Share]], Field(min_length=1, max_length=MOST_POINTS)]
+    radius: Share = 0.0
+
+
+class MarkIn(Message):
+    """All that the user has drawn on a picture."""
+
+    item: ItemId
+    regions: Annotated[list[RegionIn], Field(max_length=MOST_REGIONS)]
 
 
 class DecideIn(Message):

@@ -92,5 +92,8 @@ class ItemView(Protocol):
         with_map: unusual places are drawn over it; None where they are not known.
         """
 
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """The width and height of its picture in pixels; None where it has none."""
+
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The pictures around it in time, in order; empty where there are none."""

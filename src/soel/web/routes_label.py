@@ -73,6 +73,7 @@ def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) 
         "notes": [{"who": who, "text": text} for who, text in shown.notes],
         "verdict": shown.verdict,
         "note": shown.note,
+        "marks": view_model.marks(user, id),
     }
     return ItemOut.model_validate(asdict(shown.card) | mine)
 

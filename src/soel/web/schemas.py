@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from soel.session.marks import Shape
 from soel.types import Verdict
 from soel.web.ports import Kind
 
@@ -174,6 +175,22 @@ class FieldsOut(BaseModel):
     n_fields: int
 
 
+class RegionOut(BaseModel):
+    """One thing that was drawn."""
+
+    shape: Shape
+    points: list[tuple[float, float]]
+    radius: float = 0.0
+
+
+class MarkOut(BaseModel):
+    """What somebody drew on a picture. mine: whether it is this user's."""
+
+    who: str
+    mine: bool
+    regions: list[RegionOut]
+
+
 class ItemOut(BaseModel):
     """One item, ready to be shown, with this user's answer and note."""
 
@@ -189,6 +206,7 @@ class ItemOut(BaseModel):
     verdict: Verdict | None
     note: str
     notes: list[NoteOut]
+    marks: list[MarkOut]
 
 
 class DecisionOut(BaseModel):

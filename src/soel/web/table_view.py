@@ -78,6 +78,10 @@ class TableView:
         """A row has no picture."""
         return None
 
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """A row has no picture."""
+        return None
+
     def frames(self, item: str) -> tuple[Frame, ...]:
         """A row has no neighbours in time."""
         return ()

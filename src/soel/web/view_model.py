@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from soel.api.labels import take_labels
 from soel.errors import SessionError, SoelError, UnknownItemError
@@ -147,6 +147,13 @@ class ViewModel:
         own = written.pop(user.name, "")
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
         return ItemPage(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
+
+    def marks(self, user: User, item: str) -> tuple[dict[str, Any], ...]:
+        """What was drawn on an item, as far as this user may know it."""
+        drawn = self.seen_by(user).marks.get(item, ())
+        return tuple(
+            {"who": mark.who, "mine": mark.who == user.name, "regions": mark.body()["regions"]} for mark in drawn
+        )
 
     def answer(self, user: User, item: str, verdict: Verdict, note: str) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training."""

@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { apart, draw, imageAddress, make } from "./dom.js";
+import { Marks } from "./marks.js";
 import { figures, t } from "./text.js";
 import { Zoom } from "./zoom.js";
 
@@ -97,18 +98,24 @@ function frameEntry({ item, seconds }) {
 }
 
 let zoom = null; // of the picture on the page
+let marks = null; // drawn on it
 
-// A key that zooms the picture on the page; says whether it was one.
-export const zoomKey = (key) => zoom !== null && zoom.key(key);
+// A key that zooms the picture on the page or chooses how to draw on it; says whether it was one.
+export const pictureKey = (key) => zoom !== null && (zoom.key(key) || marks.key(key));
 
 function media(item) {
   zoom = new Zoom(item.item, t("card.picture", { title: item.title }), item.has_map);
+  marks = new Marks(zoom, item.marks);
   const near = item.neighbours.map(({ item, title, verdict }) => ({ item, caption: t(`said.${verdict}`), kind: verdict, words: t("card.labelled", { title, verdict: t(`said.${verdict}`) }) }));
   const alike = make("div", { class: "alike" }, ...thumbs(t("card.alike"), near));
-  return [make("div", { class: "look" }, zoom.frame, zoom.tools, alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];
+  return [make("div", { class: "look" }, zoom.frame, make("div", { class: "picture-tools" }, zoom.tools, marks.tools), alike), ...thumbs(t("card.seconds"), item.frames.map(frameEntry))];
 }
 
-export const body = (item) => (item.kind === "table" ? row(item) : media(item));
+export function body(item) {
+  if (item.kind !== "table") return media(item);
+  [zoom, marks] = [null, null];
+  return row(item);
+}
 
 export function summary(item) {
   if (item.kind !== "table") return `${item.title}.`;

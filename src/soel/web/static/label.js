@@ -1,7 +1,7 @@
 // The labelling page: one key, one decision, on to the next.
 
 import { get, persist, post, tab, wait } from "./api.js";
-import { body, summary, zoomKey } from "./card.js";
+import { body, pictureKey, summary } from "./card.js";
 import { apart, draw, find, make, retrying, say, status, tell } from "./dom.js";
 import { t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
@@ -232,7 +232,7 @@ document.addEventListener("keydown", (event) => {
   else if (key === "z") undo();
   else if (key in moves) move(moves[key]);
   else if (key === "?") find("help").showModal();
-  else if (!zoomKey(key)) return;
+  else if (!pictureKey(key)) return;
   event.preventDefault();
 });
 for (const button of document.querySelectorAll(".actions .answer")) {

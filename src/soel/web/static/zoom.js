@@ -13,6 +13,8 @@ export class Zoom {
   // item: its id; words: what the picture is; hasMap: whether unusual places are known
   constructor(item, words, hasMap = false) {
     [this.item, this.hasMap, this.mapped] = [item, hasMap, false];
+    this.layers = []; // what lies over the picture and moves with it
+    this.onPlace = () => {}; // called when the picture has moved, or is another one
     this.image = make("img", { class: "picture", draggable: "false" });
     this.caption = make("p", { class: "caption", hidden: true });
     this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": t("zoom.frame") }, this.image, this.caption);
@@ -74,8 +76,9 @@ export class Zoom {
     const inside = (at, size) => Math.min(0, Math.max(size * (1 - this.scale), at));
     this.x = inside(this.x, this.frame.clientWidth);
     this.y = inside(this.y, this.frame.clientHeight);
-    this.image.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
+    for (const layer of [this.image, ...this.layers]) layer.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.scale})`;
     this.frame.classList.toggle("zoomed", this.scale > 1);
+    this.onPlace();
   }
 
   #listen() {
@@ -113,6 +116,8 @@ export class Zoom {
       this.zoom(Math.exp(-event.deltaY / 300), ...at(event));
     }, { passive: false });
     this.frame.addEventListener("keydown", (event) => this.#move(event));
+    this.image.addEventListener("load", () => this.onPlace());
+    new ResizeObserver(() => this.#place()).observe(this.frame);
   }
 
   // A key that zooms, wherever the focus is; says whether it was one.
