@@ -28,7 +28,7 @@ from soel.errors import ConfigError, DataError, DataWarning
 from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Fitted, Learner, Warm
 from soel.learner.machine import has_gpu
-from soel.media.image_rows import ImageRows, find_image_rows
+from soel.media.image_rows import ImageRows, find_image_rows, find_session_images
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.objectives import OBJECTIVES
@@ -292,12 +292,14 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         One trained with your own backbone needs it again. A session's detector takes rows with the columns that the
         session learnt from, without its id and label columns; one on pictures takes their features, and where it looks
-        at places (`--patches`) its pictures are scored by `soel score` alone.
+        at places (`--patches`) the pictures themselves, an array (N, H, W, 3) of bytes.
         """
         from soel.api.sessions import find_model  # here: what learns in memory needs no store
 
         saved = load_model(find_model(Path(folder)), backbone)
-        saved = replace(saved, extra=_used_alone(saved) | dict(saved.extra))
+        images = find_session_images(Path(folder))
+        own = {"images": images.to_json()} if images is not None and saved.fitted.blend.patches is not None else {}
+        saved = replace(saved, extra=_used_alone(saved) | dict(saved.extra) | own)
         learner = saved.learner
         detector = cls(
             learner.profile,

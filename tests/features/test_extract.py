@@ -19,6 +19,7 @@ from soel.features.extract import extract
 from soel.features.extractors import OwnExtractor, find_extractor
 from soel.features.image_arrays import image_array
 from soel.features.items import Source
+from soel.features.matrix import GrowingMatrix
 from soel.features.preprocess import square
 from soel.features.source import open_source
 from tests.features.makers import ColourExtractor, make_clip, make_folder, noise
@@ -160,3 +161,23 @@ def test_a_callable_that_gives_no_vector(tmp_path: Path) -> None:
 def test_an_unknown_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="efficientnet-lite2"):
         find_extractor("resnet", tmp_path, lambda model, folder: folder)
+
+
+def test_a_fault_of_our_own_is_not_taken_for_a_record_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "progress.json").write_text('{"done": 1, "width": 2, "n_rows": 3, "faults": {}}')
+
+    def fail(*_: object) -> int:
+        raise AttributeError("no such thing")
+
+    monkeypatch.setattr(GrowingMatrix, "_end", fail)
+    (tmp_path / "features.partial").write_bytes(b"")
+    with pytest.raises(AttributeError):
+        GrowingMatrix(tmp_path, 3)
+
+
+@pytest.mark.parametrize("state", ["[]", "3", '{"done": 1, "width": 2, "n_rows": 3, "faults": []}', '{"done": null}'])
+def test_a_record_of_another_shape_starts_afresh(tmp_path: Path, state: str) -> None:
+    (tmp_path / "progress.json").write_text(state)
+    assert GrowingMatrix(tmp_path, 3).done == 0

