@@ -35,7 +35,7 @@ def machines() -> pd.DataFrame:
     return table
 
 
-@pytest.fixture(scope="module", params=["default", "pretrained"])
+@pytest.fixture(scope="module", params=["distances", "default"])
 def detector(request: pytest.FixtureRequest, machines: pd.DataFrame) -> SOEL:
     return SOEL(request.param, random_state=0).fit(machines)
 

@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from soel.api import sessions
+from soel.api.kept_reasons import keep_reasons
 from soel.jobs.background import JobStatus
 from soel.jobs.background_task import add_upload
 from soel.report.outcome import keep_outcome
@@ -78,6 +79,7 @@ class PromptWork:
             if what == "fit":
                 self.session.fit()
             keep_outcome(self.session)
+        keep_reasons(self.session)
 
     def add(self, upload: str, replace: bool, who: str) -> None:
         self.steps.append("add")

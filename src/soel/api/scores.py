@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from soel.api.reasons import TableExplainer, choose_explained, tabulate_reasons
 from soel.data.baseline import Tally
 from soel.data.encoder import Encoder
-from soel.data.frame import as_frame
+from soel.data.frame import Frame, as_frame
 from soel.data.session_tables import read_encoder, read_items
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
@@ -29,7 +30,7 @@ from soel.scoring.drift import AlarmCounts, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import Scorer, check_out, score_stream
-from soel.scoring.score_table import build_score_table, labels_by_item, name_pictures, name_rows
+from soel.scoring.score_table import build_score_table, free_name, labels_by_item, name_pictures, name_rows
 from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
 from soel.session.folder import MEDIA
@@ -48,18 +49,22 @@ def score_file(
     threshold: str | None = None,
     progress: Progress | None = None,
     with_columns: bool = False,
+    why: bool = False,
 ) -> dict[str, Any]:
     """Score new items, or all the session's own; write names, then the columns of `score_table.COLUMNS`.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
-    the rows' own columns behind.
+    the rows' own columns behind. why: say of each alarm which columns raise its score (of the most anomalous thousand,
+    and of ten at least).
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
     if with_columns and (session.folder.path / MEDIA).exists():
         raise ConfigError("Pictures have no columns of their own; leave --with-columns out.")
     stream = _find_stream(session, data)
     if stream is not None:
+        if why:
+            raise ConfigError("Rows that are read in parts are scored without reasons; leave --why out.")
         check_out(out)
         scorer = replace(make_scorer(session, threshold, is_new=data is not None), with_columns=with_columns)
         document = score_stream(stream, scorer, out, progress)
@@ -79,6 +84,9 @@ def score_file(
     if rule.kind == "alarms":
         scored = replace(scored, is_anomaly=scored.ranks <= _n_alarms(rule))
     probabilities, p_values = _probabilities(model, scores), _p_values(model, scores)
+    if why:
+        said = _explain(session, model, scored, new)
+        cells = {**said, **{free_name(name, said): values for name, values in cells.items()}}
     table = build_score_table(scored, names, session.state, probabilities, cells, p_values, _unsure(session, model))
     table.write(out)
     events = name_intervals(names, scores, scored.is_anomaly)
@@ -88,6 +96,17 @@ def score_file(
     told |= {"drift": drift, "promise": _promise(rule, drift)}
     real = None if _has_drifted(drift) else _real_alarms(scored, session, probabilities)
     return table.summary(out) | {"real_alarms": real} | told
+
+
+def _explain(session: Session, model: Any, scored: ScoreResult, new: _NewItems | None) -> Names:
+    """Why the alarms are alarms, as columns."""
+    rows = choose_explained(scored.ranks, int(scored.is_anomaly.sum()))
+    explainer = TableExplainer.of(session, model)
+    if new is None:
+        found = explainer.explain_own(session.folder.pool, rows)
+    else:
+        found = explainer.explain(new.frame.take(rows), new.features[rows])
+    return tabulate_reasons(found, rows, len(scored.ids))
 
 
 def name_items(session: Session) -> Names:
@@ -179,6 +198,7 @@ class _NewItems:
     names: Names
     features: Floats
     encoder: Encoder
+    frame: Frame
     tally: Tally | None = None
     cells: Cells = field(default_factory=dict)
     patches: Floats | None = None
@@ -190,12 +210,13 @@ def _read_new(session: Session, data: Path, with_cells: bool) -> _NewItems:
         encoder = read_encoder(session.folder)
         new = read_new_pictures(session.folder.path, data)
         ids, names = tuple(item.id for item in new.items), name_pictures(new.items)
-        return _NewItems(ids, names, encoder.encode(as_frame(new.features)), encoder, patches=new.patches)
+        frame = as_frame(new.features)
+        return _NewItems(ids, names, encoder.encode(frame), encoder, frame, patches=new.patches)
     encoder = _read_encoder_with_baseline(session)
     table = _read_new_rows(session.config, data, encoder, with_cells)
     frame, ids = table.frame, tuple(table.ids.tolist())
     names = name_rows(ids, session.config.id_column)
-    return _NewItems(ids, names, encoder.encode(frame), encoder, encoder.tally(frame), table.cells)
+    return _NewItems(ids, names, encoder.encode(frame), encoder, frame, encoder.tally(frame), table.cells)
 
 
 def _read_encoder_with_baseline(session: Session) -> Encoder:

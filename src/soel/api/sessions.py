@@ -125,9 +125,10 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
 
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
+    from soel.api.kept_reasons import find_why
     from soel.report.session_report import write_session_report
 
-    return write_session_report(session, read_items(session.folder).frame, Path(out))
+    return write_session_report(session, read_items(session.folder).frame, Path(out), find_why(session))
 
 
 def _check_free(folder: Path) -> None:

@@ -27,6 +27,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
     score.add_argument("--maps", metavar="DIR", type=Path, help="of pictures that raise an alarm: where, as files")
+    score.add_argument("--why", action="store_true", help="say of each alarm which columns raise its score")
     score.add_argument("--with-columns", action="store_true", help="write the rows' own columns behind, too")
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
     score.add_argument(
@@ -70,7 +71,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
-        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns)
+        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why)
         if args.maps is not None:
             from soel.media.session_maps import write_maps
 
@@ -83,6 +84,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     if args.maps is not None:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
     lines += [_show_top(document["top"])] if document["top"] else []
+    lines += [f"{row['rank']:>4}. {show(row['why'])}" for row in document["top"] if row.get("why")]
     if document.get("real_alarms") and document["n_alarms"]:
         low, high = document["real_alarms"]
         lines.append(f"Roughly {low} to {high} of the alarms are real; `soel ask --spot-check` tells more surely.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,11 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.scores)
 
+    def take(self, rows: Rows) -> Explanation:
+        """Some of the rows."""
+        arrays: dict[str, Any] = {name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)}
+        return replace(self, reasons=tuple(self.reasons[row] for row in rows) if self.reasons else (), **arrays)
+
     def names(self, part: int) -> tuple[str, ...]:
         """The columns of a part."""
         return tuple(self.columns[column] for column in self.parts[part])
@@ -83,12 +89,12 @@ class Explainer:
         blocks = [self._explain(x[start : start + ROWS_AT_ONCE]) for start in range(0, len(x), ROWS_AT_ONCE)]
         if len(blocks) == 1:
             return blocks[0]
-        whole = {
+        whole: dict[str, Any] = {
             each.name: np.concatenate([getattr(block, each.name) for block in blocks])
             for each in fields(Explanation)
             if each.name not in ("columns", "parts", "reasons")
         }
-        return replace(blocks[0], **whole)  # type: ignore[arg-type]
+        return replace(blocks[0], **whole)
 
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:

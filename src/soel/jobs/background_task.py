@@ -68,6 +68,7 @@ def in_words(error: Exception) -> str:
 
 def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
     """Take what a browser has sent into the session, and look at the grown pool with the last model."""
+    from soel.api.kept_reasons import keep_reasons
     from soel.report.outcome import keep_outcome
 
     uploads, of_pictures = Uploads(session.folder.path), (session.folder.path / MEDIA).exists()
@@ -81,10 +82,13 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
         uploads.remove(upload)
     if session.state.fit is not None:
         keep_outcome(session)
+        keep_reasons(session)
 
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
-    """Draw a round, train and look at the pool with the new model, or only look with the last one."""
+    """Draw a round, train and look at the pool with the new model, or only look with the last one; then say why."""
+    from soel.api.kept_reasons import keep_reasons
+
     if what in ("ask", "check", "unsure"):
         state = session.state
         found = find_candidates(state, session.ids)
@@ -94,9 +98,11 @@ def take_step(session: Session, what: str, n: int | None, report: Reporter) -> N
             session.spot_check(size, report)
         else:
             session.ask(size, report, not_sure=what == "unsure")
+        keep_reasons(session)
         return
     from soel.report.outcome import keep_outcome
 
     if what == "fit":
         session.fit(report)
     keep_outcome(session)
+    keep_reasons(session)

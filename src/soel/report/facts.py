@@ -97,7 +97,10 @@ class Standout:
 
 @dataclass(frozen=True)
 class TopItem:
-    """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm."""
+    """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm.
+
+    reasons: what raises its score, a sentence each; where they are known, they stand for the standouts.
+    """
 
     item: str
     score: float
@@ -105,6 +108,7 @@ class TopItem:
     label: str
     is_anomaly: bool
     standouts: Sequence[Standout] = ()
+    reasons: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class ReportFacts:
 
     history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
     text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query. promises:
-    what the numbers say and rest on, one sentence each.
+    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each.
     """
 
     title: str
@@ -139,6 +143,7 @@ class ReportFacts:
     comparison: Sequence[MethodResult] = ()
     next_steps: Sequence[str] = ()
     promises: Sequence[str] = ()
+    in_common: Sequence[str] = ()
 
     @property
     def n_items(self) -> int:

@@ -65,6 +65,8 @@ def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
     parts.append(sections.asked(facts))
     if facts.top:
         parts.append(sections.most_anomalous(facts))
+    if facts.in_common:
+        parts.append(sections.in_common(facts))
     if facts.comparison:
         parts.append(sections.comparison(facts))
     parts.append(sections.settings(facts))

@@ -63,11 +63,13 @@ def asked(facts: ReportFacts) -> Markup:
 
 def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
-    with_standouts = any(top.standouts for top in facts.top)
-    header = ["Rank", "Item", "Score", "Alarm", "Label", *(["What stands out"] if with_standouts else [])]
+    with_reasons = any(top.reasons for top in facts.top)
+    with_standouts = with_reasons or any(top.standouts for top in facts.top)
+    said = "What raises its score" if with_reasons else "What stands out"
+    header = ["Rank", "Item", "Score", "Alarm", "Label", *([said] if with_standouts else [])]
     rows = [
         [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
-        + ([_standouts(top)] if with_standouts else [])
+        + ([_reasons(top) if with_reasons else _standouts(top)] if with_standouts else [])
         for top in facts.top
     ]
     caption = f"The {count(len(rows), 'item')} with the highest score"
@@ -114,10 +116,21 @@ def promises(facts: ReportFacts) -> Markup:
     return section("promises", "How sure the numbers are", Markup(f"<ul>\n{lines}\n</ul>"))
 
 
+def in_common(facts: ReportFacts) -> Markup:
+    """What the alarms have in common."""
+    lines = join([Markup(f"<li><bdi>{escape(line)}</bdi></li>") for line in facts.in_common])
+    return section("common", "What the alarms have in common", Markup(f"<ul>\n{lines}\n</ul>"))
+
+
 def next_steps(facts: ReportFacts) -> Markup:
     """How to go on."""
     steps = join([Markup(f"<li>{with_code(step)}</li>") for step in facts.next_steps])
     return section("next", "How to go on", Markup(f"<ul>\n{steps}\n</ul>"))
+
+
+def _reasons(top: TopItem) -> Markup:
+    parts = [Markup(f"<li><bdi>{escape(reason)}</bdi></li>") for reason in top.reasons]
+    return Markup(f'<ul class="standouts">{join(parts)}</ul>')
 
 
 def _standouts(top: TopItem) -> Markup:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +31,23 @@ if TYPE_CHECKING:
 N_TOP, N_STANDOUTS = 10, 3
 
 
-def write_session_report(session: Session, frame: Frame, out: Path) -> Path:
+@dataclass(frozen=True)
+class Why:
+    """Sentences that say what raises each item's score, and what the alarms have in common."""
+
+    reasons: Mapping[str, Sequence[str]]
+    in_common: Sequence[str]
+
+
+NO_WHY = Why({}, ())
+
+
+def write_session_report(session: Session, frame: Frame, out: Path, why: Why = NO_WHY) -> Path:
     """Write the page about the session's last fit. frame: the readable columns of its items."""
-    return write_report(gather(session, frame), out)
+    return write_report(gather(session, frame, why), out)
 
 
-def gather(session: Session, frame: Frame) -> ReportFacts:
+def gather(session: Session, frame: Frame, why: Why = NO_WHY) -> ReportFacts:
     """Everything that the page shows."""
     state, config = session.state, session.config
     if state.fit is None:
@@ -54,9 +66,10 @@ def gather(session: Session, frame: Frame) -> ReportFacts:
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
         queries=_queries(state),
-        top=_top(place.ids, scores, alarms, labels, frame),
+        top=_top(place.ids, scores, alarms, labels, frame, why),
         next_steps=_next_steps(session, state),
         promises=_promises(session),
+        in_common=why.in_common,
     )
 
 
@@ -94,7 +107,9 @@ def _queries(state: SessionState) -> list[AnsweredItem]:
     return queries[::-1]
 
 
-def _top(ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels, frame: Frame) -> list[TopItem]:
+def _top(
+    ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels, frame: Frame, why: Why
+) -> list[TopItem]:
     rows = np.argsort(-scores, kind="stable")[:N_TOP]
     return [
         TopItem(
@@ -104,6 +119,7 @@ def _top(ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels,
             Label(labels[row]).word,
             bool(alarms[row]),
             _standouts(frame, int(row)),
+            why.reasons.get(ids[row], ()),
         )
         for rank, row in enumerate(rows, start=1)
     ]

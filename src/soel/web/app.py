@@ -22,6 +22,7 @@ from soel.web import (
     routes_marks,
     routes_pages,
     routes_preparing,
+    routes_reasons,
     routes_results,
     routes_team,
 )
@@ -39,7 +40,17 @@ from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
-ROUTES = (routes_auth, routes_pages, routes_label, routes_marks, routes_items, routes_results, routes_team, routes_data)
+ROUTES = (
+    routes_auth,
+    routes_pages,
+    routes_label,
+    routes_marks,
+    routes_items,
+    routes_results,
+    routes_reasons,
+    routes_team,
+    routes_data,
+)
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:

@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from soel.api.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
 from soel.scoring.score_files import write_table
 from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.downloads import TYPES, Form, as_download, written
 from soel.web.item_list import LabelFilter, Op, Selection, Sort
+from soel.web.reason_words import reason_fields
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
 from soel.web.texts import Texts
 
@@ -59,6 +61,7 @@ def read_items(
     n_pages = max(1, -(-len(rows) // size))
     page = min(page, n_pages)
     shown = rows[(page - 1) * size : page * size]
+    reasons = read_reasons(context.view_model.session)["items"]
     ranks = None if outcome is None else context.items.ranks(outcome)
     return ItemsOut(
         total=len(rows),
@@ -67,7 +70,7 @@ def read_items(
         n_pages=n_pages,
         columns=list(context.view_model.items.columns())[:MOST_COLUMNS],
         people=sorted({vote.who for answered in seen.answers.values() for vote in answered.votes}),
-        items=[_listed(context, seen, outcome, ranks, int(row), texts) for row in shown],
+        items=[_listed(context, seen, outcome, ranks, int(row), reasons, texts) for row in shown],
     )
 
 
@@ -100,11 +103,18 @@ def _facts(
 
 
 def _listed(
-    context: Context, seen: SessionState, outcome: Outcome | None, ranks: Any, row: int, texts: Texts
+    context: Context,
+    seen: SessionState,
+    outcome: Outcome | None,
+    ranks: Any,
+    row: int,
+    reasons: dict[str, Any],
+    texts: Texts,
 ) -> ListedOut:
     item = context.view_model.session.ids[row]
     card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
     answered = seen.answers.get(item)
+    fields = [FieldOut.model_validate(asdict(field)) for field in card.fields if field.stands_out]
     return ListedOut(
         item=item,
         title=card.title,
@@ -113,5 +123,5 @@ def _listed(
         score=None if outcome is None else float(outcome.scores[row]),
         probability=None if outcome is None else float(outcome.probabilities[row]),
         verdict=None if answered is None else str(answered.verdict),
-        fields=[FieldOut.model_validate(asdict(field)) for field in card.fields if field.stands_out],
+        fields=reason_fields(reasons[item], texts, with_rank=True) if reasons.get(item) else fields,
     )

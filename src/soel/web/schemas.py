@@ -145,6 +145,14 @@ class FieldOut(BaseModel):
     strip: StripOut | None
 
 
+class SummaryOut(BaseModel):
+    """What the alarms have in common. drivers: columns, each with its share of what raises them."""
+
+    words: list[str]
+    drivers: list[FieldOut]
+    groups: list[str]
+
+
 class FrameOut(BaseModel):
     """A picture near this one in time."""
 
@@ -158,6 +166,13 @@ class NeighbourOut(BaseModel):
     item: str
     title: str
     verdict: str
+
+
+class ReasonsOut(BaseModel):
+    """Which values raise an item's score, and the labelled item that it is most like."""
+
+    fields: list[FieldOut]
+    resembles: NeighbourOut | None
 
 
 class NoteOut(BaseModel):

@@ -3,6 +3,7 @@
 import { get, persist, post, tab, wait } from "./api.js";
 import { body, pictureKey, summary } from "./card.js";
 import { apart, draw, find, make, retrying, say, status, tell } from "./dom.js";
+import { showReasons } from "./reasons.js";
 import { t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
@@ -71,6 +72,7 @@ async function show(id) {
   find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
   showWhy(id);
+  if (item.kind === "table" && !session.is_check) showReasons(id, () => current?.item === id);
   showInsight();
 }
 

@@ -7,6 +7,7 @@ import { choices, find, imageAddress, itemLink, make, press, retrying, say, stor
 import { Histogram } from "./histogram.js";
 import { ItemList, scored } from "./list.js";
 import { PointMap } from "./map.js";
+import { showSummary } from "./reasons.js";
 import { figures, percent, t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
@@ -135,6 +136,7 @@ async function load() {
     showThreshold(threshold);
   };
   await showAlarms(1);
+  await showSummary();
   say(t("results.shown"));
 }
 

@@ -1,0 +1,1 @@
+"""Whether explanations name what was broken: wrong values planted into tables, and the same beside SHAP."""

@@ -1,0 +1,122 @@
+"""The command: plants, explains, prints one table; a table that was measured is not measured again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.explanations.beside_shap import compare, first_columns
+from benchmarks.explanations.planting import TABLES, Planted, Task, correlated_pairs, decides, plant, read_task
+from soel import SOEL
+from soel.report.text import format_table
+
+SHAP_ROWS = 20
+
+
+def main(words: Sequence[str]) -> int:
+    """Measure what is missing, print all."""
+    arguments = _parser().parse_args(words)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if arguments.cost:
+        found = measure_cost(arguments.profile)
+        print(format_table(list(found), [list(found.values())]))
+        return 0
+    print(summarise([_kept(arguments, name) for name in arguments.tables.split(",")]))
+    return 0
+
+
+def _kept(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+    """The figures of one table, measured where they are missing."""
+    path = arguments.runs / f"{arguments.profile}-{name}{'-shap' * arguments.shap}.json"
+    if not path.exists():
+        measured = measure(read_task(arguments.data_dir, name), arguments.profile, arguments.shap)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(measured))
+    kept: dict[str, Any] = json.loads(path.read_text())
+    return kept
+
+
+def measure_cost(profile: str) -> dict[str, Any]:
+    """What it costs to explain the first hundred of 10,000 rows of 30 columns, some of which hang together."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(10_000, 5)) @ rng.normal(size=(5, 30)) + rng.normal(size=(10_000, 30))
+    detector = SOEL(profile, random_state=0).fit(pool)
+    top = pool[np.argsort(-detector.anomaly_score(pool))[:100]]
+    found: dict[str, Any] = {"profile": profile}
+    for n_rows in (1, 100):
+        clock = time.process_time()
+        detector.explain(top[:n_rows])
+        found[f"seconds for {n_rows}"] = time.process_time() - clock
+    return found
+
+
+def measure(task: Task, profile: str, with_shap: bool) -> dict[str, Any]:
+    """What explanations say of planted values in one table."""
+    detector = SOEL(profile, random_state=0).fit(task.pool)
+    rng = np.random.default_rng(0)
+    single = plant(task, [(column,) for column in range(task.pool.shape[1])], rng)
+    if with_shap:
+        rows = np.flatnonzero(decides(detector, single))[:SHAP_ROWS]
+        beside = compare(detector, task.pool, single.rows[rows], single.columns[rows, 0])
+        return {"table": task.name, **asdict(beside)}
+    pairs = correlated_pairs(task.pool)
+    found = {"table": task.name, "columns": task.pool.shape[1], **_judge(detector, single, "one")}
+    return found | (_judge(detector, plant(task, pairs, rng), "pair") if pairs else {})
+
+
+def _judge(detector: SOEL, planted: Planted, what: str) -> dict[str, Any]:
+    rows = np.flatnonzero(decides(detector, planted))
+    if not len(rows):
+        return {}
+    clock = time.process_time()
+    explained = detector.explain(planted.rows[rows])
+    took = time.process_time() - clock
+    first = [set(first_columns(explained, row)) for row in range(len(rows))]
+    wanted = [set(columns) for columns in planted.columns[rows].tolist()]
+    return {
+        f"{what}_rows": len(rows),
+        f"{what}_named": float(np.mean([want <= named for want, named in zip(wanted, first, strict=True)])),
+        f"{what}_alone": float(np.mean([want == named for want, named in zip(wanted, first, strict=True)])),
+        f"{what}_ms": 1000 * took / len(rows),
+    }
+
+
+def summarise(found: Sequence[dict[str, Any]]) -> str:
+    """One line a table, and the mean over all rows."""
+    header = list(dict.fromkeys(key for each in found for key in each))
+    rows = [[each.get(key) for key in header] for each in found]
+    return format_table(header, [*rows, ["all", *(_over_all(found, key) for key in header[1:])]])
+
+
+def _over_all(found: Sequence[dict[str, Any]], key: str) -> float | None:
+    """A figure over all tables: rows are counted together, others are means over rows."""
+    counted = key if key in ("n_rows", "columns") else f"{key.split('_')[0]}_rows"
+    told = [each for each in found if key in each]
+    if key == "columns" or not told:
+        return None
+    if key == counted or key.endswith("_rows"):
+        return int(sum(each[key] for each in told))
+    weights = [each.get(counted, each.get("n_rows", 0)) for each in told]
+    return float(np.average([each[key] for each in told], weights=weights))
+
+
+def _parser() -> argparse.ArgumentParser:
+    data = os.environ.get("SOEL_DATA")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks explanations", description=__doc__)
+    parser.add_argument("--data-dir", type=Path, default=data and Path(data), required=data is None)
+    parser.add_argument("--profile", default="default")
+    parser.add_argument("--tables", default=",".join(TABLES), help="names, with commas between")
+    parser.add_argument("--shap", action="store_true", help="beside SHAP instead (pip install shap)")
+    parser.add_argument("--cost", action="store_true", help="processor time on 10,000 rows of 30 columns instead")
+    parser.add_argument(
+        "--runs", type=Path, default=Path("build/explanations"), help="where each table's figures are kept"
+    )
+    return parser

@@ -1,0 +1,119 @@
+"""Why a session's items, or new ones, score as they do: by the columns of its table and a model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from soel.data.columns import cell_text, readable_time
+from soel.data.encoder import Encoder
+from soel.data.frame import Frame
+from soel.data.session_tables import read_encoder, read_items
+from soel.errors import ConfigError
+from soel.explanations import Explainer, Explanation, Ordinary, Reason, find_ordinary, find_reasons
+from soel.session import Session
+from soel.session.draw import label_vector
+from soel.types import Floats, Kind, Rows
+from soel.validation import is_missing
+
+MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
+N_REASONS = 3
+
+
+@dataclass(frozen=True)
+class TableExplainer:
+    """Explains rows of one table by one model. pool: the session's own rows; ordinary: cells of those that lend."""
+
+    explainer: Explainer
+    encoder: Encoder
+    pool: Frame
+    ordinary: Frame
+
+    @classmethod
+    def of(cls, session: Session, model: Any) -> TableExplainer:
+        """For a session on a table. model: of its last fit, or of before the first label."""
+        if session.pool.kind is not Kind.TABLE:
+            raise ConfigError(
+                "Rows are explained by the columns of a table, and this session has none; ask for no why."
+            )
+        encoder, frame, state = read_encoder(session.folder), read_items(session.folder).frame, session.state
+        features = session.folder.pool
+        kept = getattr(model, "pool_scores", ())
+        scores = np.asarray(kept if len(kept) else model.blend.score(features))
+        positions = find_ordinary(scores, label_vector(state, session.ids))
+        blend = model.blend
+        explainer = Explainer(
+            blend.score,
+            blend.score_changed,
+            blend.rough_score,
+            Ordinary.of(features[positions], positions, encoder.column_of),
+            encoder.telling_names,
+            scores,
+        )
+        return cls(explainer, encoder, frame, frame.take(positions))
+
+    def explain(self, frame: Frame, features: Floats) -> Explanation:
+        """Rows with the features (n, d) that they were encoded to, explained with their reasons."""
+        found = self.explainer.explain(features)
+        given, ordinary = self.encoder.match(frame), self.encoder.match(self.ordinary)
+        reasons = find_reasons(found, given, ordinary, self.explainer.ordinary.positions, N_REASONS)
+        return replace(found, reasons=reasons)
+
+    def explain_own(self, features: Floats, rows: Rows) -> Explanation:
+        """Some of the session's own rows. features: (N, d) of all."""
+        return self.explain(self.pool.take(rows), features[rows])
+
+
+def choose_explained(ranks: Rows, n_alarms: int) -> Rows:
+    """The rows of a list that are explained: its alarms, the most anomalous first."""
+    n = min(max(n_alarms, FEWEST_EXPLAINED), MOST_EXPLAINED, len(ranks))
+    return np.argsort(ranks, kind="stable")[:n]
+
+
+def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, list[Any]]:
+    """Columns for a file of scores: a sentence, then of each of three reasons what it is; empty where not explained."""
+    columns: dict[str, list[Any]] = {"why": [None] * n_rows}
+    for number in range(1, N_REASONS + 1):
+        for part in ("", "_value", "_usual", "_share", "_rank"):
+            columns[f"why_{number}{part}"] = [None] * n_rows
+    for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
+        told = [reason_texts(reason) for reason in reasons]
+        columns["why"][row] = "; ".join(say_reason(**each) for each in told)
+        for number, each in enumerate(told, 1):
+            columns[f"why_{number}"][row] = " + ".join(each["columns"])
+            columns[f"why_{number}_value"][row] = " + ".join(each["values"])
+            columns[f"why_{number}_usual"][row] = " + ".join(each["usual"])
+            columns[f"why_{number}_share"][row] = each["share"]
+            columns[f"why_{number}_rank"][row] = each["rank"]
+    return columns
+
+
+def reason_texts(reason: Reason) -> dict[str, Any]:
+    """A reason as plain values for a file, its cells as a person writes them."""
+    values, usual = ([show_cell(cell) for cell in cells] for cells in (reason.values, reason.usual))
+    return {
+        "columns": list(reason.columns),
+        "values": values,
+        "usual": usual,
+        "share": reason.share,
+        "rank": reason.rank,
+    }
+
+
+def say_reason(columns: Sequence[str], values: Sequence[str], usual: Sequence[str], share: float, rank: int) -> str:
+    """One reason as a person reads it."""
+    pairs = zip(columns, values, usual, strict=True)
+    what = " and ".join(f"{name} {value} instead of {other}" for name, value, other in pairs)
+    return f"{what} ({share:.0%}; else rank {rank:,})"
+
+
+def show_cell(cell: Any) -> str:
+    """A cell as a person writes it; 'nothing' where it is missing."""
+    if isinstance(cell, np.datetime64):
+        return "nothing" if np.isnat(cell) else readable_time(cell)
+    if is_missing(cell):
+        return "nothing"
+    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else cell_text(cell)

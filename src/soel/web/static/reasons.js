@@ -1,0 +1,29 @@
+// Why: which values raise an item's score, and what the alarms have in common. It comes after the item, and may be missing.
+
+import { get } from "./api.js";
+import { fieldList } from "./card.js";
+import { find, itemLink, make } from "./dom.js";
+import { t } from "./text.js";
+
+// isCurrent(): whether the item is still the one on the page.
+export async function showReasons(id, isCurrent) {
+  const panel = find("reasons-panel");
+  panel.hidden = true;
+  try {
+    const { fields, resembles } = await get("/api/reasons", { id });
+    if (!isCurrent() || !fields.length) return;
+    const like = resembles ? [make("p", { class: "small" }, t("reason.like", { verdict: t(`said.${resembles.verdict}`) }), " ", itemLink({ ...resembles, kind: "table" }))] : [];
+    find("reasons").replaceChildren(fieldList(fields), ...like);
+    panel.hidden = false;
+  } catch {
+    // an item can be labelled without it
+  }
+}
+
+export async function showSummary() {
+  const { words, drivers, groups } = await get("/api/summary");
+  find("summary-panel").hidden = !words.length;
+  find("summary").replaceChildren(...words.map((each) => make("li", {}, each)));
+  find("drivers").replaceChildren(fieldList(drivers));
+  find("groups").replaceChildren(...groups.map((each) => make("li", {}, each)));
+}

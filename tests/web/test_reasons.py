@@ -1,0 +1,118 @@
+"""Why an item scores as it does, on the page: with a real detector over the pumps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.api import sessions
+from soel.api.kept_reasons import keep_reasons, read_reasons
+from soel.session import Answer
+from soel.types import Verdict
+from tests.web.accessibility import violations
+from tests.web.conftest import Page, build_page
+from tests.web.live_server import Live, serving
+from tests.web.sample_data import write_pumps
+
+
+@pytest.fixture(scope="module")
+def pumps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A session that has learnt from six answers, with four more items open."""
+    place = tmp_path_factory.mktemp("reasons")
+    failing = write_pumps(place / "pumps.csv", 150, 12)
+    page = build_page(place, place / "pumps.csv", budget=10, threshold="alarms=12")
+    session = page.view_model.session
+    for item in session.state.open[:6]:
+        session.tell([Answer(item, Verdict.ANOMALY if item in failing else Verdict.NORMAL)], "expert")
+    page.work.start("fit")
+    with serving(page) as live:
+        yield live
+
+
+@pytest.fixture
+def page(pumps: Live) -> Page:
+    return pumps.page
+
+
+def test_items_are_explained_before_the_first_label_and_after(tmp_path: Path) -> None:
+    page = build_page(tmp_path)
+    session = page.view_model.session
+    kept = read_reasons(session)
+    assert set(session.state.open) <= set(kept["items"])
+    assert kept["summary"] is None
+    before = {path.name for path in (tmp_path / "session" / "outcomes").iterdir()}
+    page.label_all()
+    assert read_reasons(session)["summary"]["n_alarms"] > 0
+    assert len({path.name for path in (tmp_path / "session" / "outcomes").iterdir()} - before) == 2
+    session.close()
+
+
+def test_an_open_item_has_reasons_in_the_users_language(page: Page) -> None:
+    item = page.view_model.session.state.open[0]
+    found = page.get("/api/reasons", id=item)
+    assert 1 <= len(found["fields"]) <= 3
+    assert "similar rows have" in found["fields"][0]["words"]
+    assert "rank" not in found["fields"][0]["words"]  # who labels is not told how the item ranks
+    columns = set(page.view_model.items.columns())
+    assert all(set(field["name"].split(" + ")) <= columns for field in found["fields"])
+    page.client.headers["accept-language"] = "de"
+    assert "ähnliche Zeilen" in page.get("/api/reasons", id=item)["fields"][0]["words"]
+    del page.client.headers["accept-language"]
+
+
+def test_what_others_said_is_not_told_by_resemblance(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = page.view_model.session
+    item = next(iter(read_reasons(session)["resembles"]))
+    assert page.get("/api/reasons", id=item)["resembles"]["verdict"] in ("anomaly", "normal")
+    kept = read_reasons(session)
+    assert "verdict" not in json.dumps(kept)
+    blind = replace(session.state, answers={})
+    monkeypatch.setattr(page.view_model, "seen_by", lambda user: blind)
+    assert page.get("/api/reasons", id=item)["resembles"] is None
+
+
+def test_alarms_are_listed_with_reasons_and_what_they_have_in_common(page: Page) -> None:
+    first = page.get("/api/items", alarms=True)["items"][0]
+    assert "with that it would rank" in first["fields"][0]["words"]
+    summary = page.get("/api/summary")
+    assert summary["words"][0].startswith("Looked at: 12 of 12 alarms")
+    assert 1 <= len(summary["drivers"]) <= 5
+    assert sum(int(group.split(": ")[1].split(" ")[0]) for group in summary["groups"]) <= 12
+
+
+def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> None:
+    new = build_page(tmp_path, prepared=False)
+    keep_reasons(new.view_model.session)
+    assert read_reasons(new.view_model.session)["items"] == {}
+    assert new.get("/api/summary") == {"words": [], "drivers": [], "groups": []}
+    assert new.get("/api/reasons", id=new.view_model.session.ids[0])["fields"] == []
+    new.view_model.session.close()
+
+
+def test_the_report_says_why(page: Page, tmp_path: Path) -> None:
+    text = sessions.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "What raises its score" in text
+    assert "instead of" in text
+    assert "Groups of alike alarms, called by their columns" in text
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 640}}])
+def test_reasons_in_a_browser(browser: Browser, pumps: Live, look: dict[str, Any]) -> None:
+    page = pumps.open(browser, **look)
+    panel = page.locator("#reasons-panel")
+    expect(panel).to_be_visible()
+    expect(panel.locator(".field").first).to_contain_text("similar rows have")
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.goto(f"{pumps.address}/results")
+    expect(page.locator("#summary-panel")).to_be_visible()
+    expect(page.locator("#drivers .field").first).to_be_visible()
+    expect(page.locator("#top li").first).to_contain_text("it would rank")
+    assert violations(page) == []
+    page.context.close()
