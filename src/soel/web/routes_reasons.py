@@ -37,7 +37,7 @@ def read_summary(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> S
             name=" + ".join(driver["columns"]),
             value=texts.percent(driver["share"]),
             words=texts("reason.first", n=driver["n_first"]),
-            stands_out=True,
+            stands_out=False,
             strip=None,
         )
         for driver in summary["drivers"][:5]
