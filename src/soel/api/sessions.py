@@ -19,7 +19,6 @@ from soel.data.thinning import write_sample
 from soel.durable import building, copy_whole, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import SessionError
-from soel.learner.machine import has_gpu
 from soel.media.picture_pool import MediaOptions
 from soel.profiles import find_profile
 from soel.scoring.cluster_drawing import sampling_on
@@ -46,6 +45,8 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
+    from soel.learner.machine import has_gpu  # here: to open a session needs no learner, and must not wait for scipy
+
     options = options or SessionOptions()
     folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)
     _check_free(folder)
