@@ -8,6 +8,7 @@ import pytest
 
 from soel.api import sessions
 from soel.api.models import load_model
+from soel.data.csv_cells import read_rows
 from soel.learner.models import POOL_SCORES, Fitted, state_of
 from tests.cli.conftest import Run
 
@@ -105,3 +106,12 @@ def test_several_annotators_per_item(run: Run, table: Path, tmp_path: Path) -> N
     item = run("ask", tmp_path / "s", "-n", 1, "--json").document["items"][0]
     assert run("tell", tmp_path / "s", f"{item}=n", "--who", "ann", "--json").document["n_open"] == 1
     assert run("tell", tmp_path / "s", f"{item}=n", "--who", "bob", "--json").document["n_open"] == 0
+
+
+def test_labels_name_items_by_the_data_s_own_column(run: Run, folder: Path) -> None:
+    item = json.loads(run("ask", folder, "-n", 1, "--no-cover", "--json").out)["items"][0]
+    run("tell", folder, f"{item}=normal")
+    assert run("export", folder).code == 0
+    (row,) = read_rows(folder / "labels.csv")
+    assert row["name"] == row["item_id"] == item
+    assert run("import", folder, folder / "labels.csv").code == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from soel.errors import ConfigError, LabelError, SchemaError
+from soel.jobs import creation_check
 from soel.jobs.creation import Creation, Request
 from soel.session import SessionOptions
 from soel.web.app import create_preparing_app
@@ -133,3 +135,13 @@ def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monk
         status = session.status()
     assert (status.n_labels, status.n_anomalies, status.n_left) == (30, 3, 20), "the budget is for new questions"
     assert [(person.name, person.n_answers) for person in status.people] == [("Bo", 30)]
+
+
+def test_a_large_table_is_looked_at_by_its_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(creation_check, "QUICK", 100)
+    question = ask_about(Creation(write_doubtful(tmp_path / "doubtful.csv")))
+    assert question is not None
+    assert {each.name for each in question.reading.doubtful} == {"code", "day"}
+    packed = tmp_path / "doubtful.csv.gz"
+    packed.write_bytes(gzip.compress((tmp_path / "doubtful.csv").read_bytes() * 9))
+    assert ask_about(Creation(packed)) is None, "it cannot be read in parts"

@@ -131,9 +131,7 @@ class _NamesByItem:
     """What a few items are called, without the columns that a file of labels has anyway."""
 
     def __init__(self, ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]) -> None:
-        self.columns = [
-            name for name in names if name not in (*COLUMNS, "mark", "id", "item") and names[name] is not ids
-        ]
+        self.columns = [name for name in names if name not in (*COLUMNS, "mark", "id", "item")]
         self._names = names
         self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
 

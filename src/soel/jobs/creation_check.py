@@ -7,6 +7,8 @@ from pathlib import Path
 
 from soel.data.look import look_at
 from soel.data.reading.kinds import TableReading
+from soel.data.streams import SUFFIXES as STREAMED
+from soel.data.streams import open_stream
 from soel.data.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.errors import ConfigError, DataError, SchemaError, SessionError, naming
 from soel.features import pictures, video
@@ -19,7 +21,7 @@ from soel.profiles import find_profile
 from soel.stores.event_stores import stored_address
 from soel.validation import check_labels
 
-QUICK = 64 * 2**20  # bytes whose columns are looked at before anything is computed
+QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
 MOST_FILES = 20_000  # of a folder, before it is taken at its word
 
@@ -59,12 +61,23 @@ def _check_known_labels(request: Request, table: Table) -> None:
 
 
 def look_at_request(request: Request) -> TableReading | None:
-    """How the table of a request would be read; None for what is no table, or too large for a quick look."""
+    """How the table of a request would be read; None for what is no table, or too large for a quick look.
+
+    Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it.
+    """
     data, options = request.data, request.options
     is_table = data.is_file() and has_table_suffix(data) and request.media.path_column is None and not is_media(data)
-    if not is_table or data.stat().st_size > QUICK:
+    if not is_table:
         return None
+    if data.stat().st_size > QUICK:
+        return _look_at_head(request) if data.suffix.lower() in STREAMED else None
     return look_at(data, options.id_column, options.label_column, request.columns)
+
+
+def _look_at_head(request: Request) -> TableReading:
+    label_column = request.options.label_column
+    exclude = [label_column] if label_column else []
+    return open_stream(request.data, request.options.id_column, exclude, request.columns).reading
 
 
 def _check_columns(request: Request) -> None:
