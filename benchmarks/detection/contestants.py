@@ -108,7 +108,7 @@ def _peer(name: str, asks: bool = False) -> Contestant:
 
 CONTESTANTS: Mapping[str, Contestant] = {
     **{f"soel {name}": Contestant(partial(soel, profile=name)) for name in PROFILES},
-    "soel default, find": Contestant(partial(soel, profile="default", goal="find")),
+    "soel find": Contestant(partial(soel, profile="default", goal="find")),
     "isolation forest": _peer("isolation-forest"),
     "kNN": _peer("knn"),
     "LOF": _peer("lof"),
