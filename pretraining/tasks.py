@@ -44,7 +44,7 @@ class Tasks:
 
 def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: random.Random) -> Tasks:
     """A batch of tasks; the device's own generator gives the numbers, `chance` the choices for the batch."""
-    share = _shares(n_tasks, device, chance)
+    share = draw_shares(n_tasks, device, chance)
     make = _network if chance.random() < 0.5 else _mixture
     late = chance.random() < 0.3  # decided by the columns as they are in the end
     rows, is_anomaly = make(n_tasks, n_rows, width, share, device, chance, "none" if late else None)
@@ -62,7 +62,7 @@ def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: ra
     return Tasks(rows, is_anomaly)
 
 
-def _shares(n_tasks: int, device: torch.device, chance: random.Random) -> Tensor:
+def draw_shares(n_tasks: int, device: torch.device, chance: random.Random) -> Tensor:
     """Shares of anomalies (B,): mostly 1 to 25 %, at times anything from 0.5 to 45 %."""
     usual = torch.exp(math.log(0.01) + math.log(25) * torch.rand(n_tasks, device=device))
     odd = torch.exp(

@@ -239,6 +239,21 @@ def share_bin(share: Tensor) -> Tensor:
     return (place * N_SHARE_BINS).long().clamp(0, N_SHARE_BINS - 1)
 
 
+def share_prior(n_draws: int = 1_000_000, seed: int = 0) -> Tensor:
+    """How often a pool's share of anomalies lies in each bin (b,), smoothed: few pools have a share near the lowest."""
+    chance, device = random.Random(seed), torch.device("cpu")
+    torch.manual_seed(seed)
+    share = tasks.draw_shares(n_draws, device, chance)
+    rows = torch.tensor(POOL_ROWS)[torch.randint(0, len(POOL_ROWS), (n_draws,))].float()
+    bins = share_bin(torch.binomial(rows, share) / rows)
+    prior = torch.bincount(bins, minlength=N_SHARE_BINS).float() / n_draws
+    prior[0] = prior[1:3].mean()  # pools without any anomaly
+    kernel = torch.tensor([[[0.25, 0.5, 0.25]]])
+    for _ in range(2):
+        prior = F.conv1d(F.pad(prior[None, None], (1, 1), mode="replicate"), kernel)[0, 0]
+    return prior
+
+
 def _labels(network: Network, batch: Batch, seen: Seen, plan: Plan, chance: random.Random) -> Tensor:
     """Labels (B, N) that some strategy asked for, or the network itself in a few rounds."""
     n_pool = batch.n_pool

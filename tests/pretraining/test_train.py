@@ -18,6 +18,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pretraining import checkpoint, tables, train
 from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Shape
+from soel.detectors.pretrained.share import PRIOR
 
 CPU = torch.device("cpu")
 SMALL = Shape(width=32, n_heads=4, n_layers=2, cell_width=16)
@@ -137,3 +138,9 @@ def test_a_checkpoint_is_measured_by_command(tmp_path: Path, capsys: pytest.Capt
     figures = json.loads(capsys.readouterr().out)
     assert {"k-center 0", "k-center 3", "balanced 3"} <= set(figures)
     assert 0 <= figures["balanced 3"][0] <= 100
+
+
+def test_the_package_takes_out_the_shares_that_training_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # pools of every size
+    np.testing.assert_allclose(PRIOR, train.share_prior(200_000, seed=1).numpy(), rtol=0.12, atol=3e-4)
+    assert sum(PRIOR) == pytest.approx(1, abs=0.03)  # but for pools without any anomaly

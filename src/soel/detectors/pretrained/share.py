@@ -15,11 +15,18 @@ from soel.detectors.pretrained.weights import VERSION
 from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels
 
 CONTEXT_ROWS = 1000
+# How often a pool of the training tasks had its share in each bin (pretraining.train.share_prior). It is taken out of
+# what the network says: few tasks had shares above 25 %, and users' pools may.
+PRIOR = (
+    0.0039, 0.0042, 0.0049, 0.0071, 0.0147, 0.0293, 0.0466, 0.057, 0.0588, 0.0625, 0.0691, 0.072,
+    0.0722, 0.0714, 0.0705, 0.0691, 0.0668, 0.0635, 0.0548, 0.0384, 0.0207, 0.0093, 0.0046, 0.003,
+)  # fmt: skip
 
 
 class PretrainedShare(ContaminationEstimator):
     """The network reads the pool's points and all labels, and gives a probability to each bin of shares.
 
+    Its training had few shares above a quarter: that is taken out, so that all log odds were equally likely before.
     What it says is about the rows it has read. Labelled ones are all among them, and of a large pool only some of the
     others: so the share is that of the rest, and what was found is added.
     """
@@ -37,7 +44,8 @@ class PretrainedShare(ContaminationEstimator):
         rows = choose(points, labels, CONTEXT_ROWS, seed=0)
         context = Context(points[rows], wide_views(points[rows], 0), 0, VERSION)
         tail = (1 - COVERAGE) / 2
-        shares = _quantiles(Reading(context, labels[rows]).shares(), np.array([tail, 0.5, 1 - tail]))
+        chances = Reading(context, labels[rows]).shares() / np.array(PRIOR)
+        shares = _quantiles(chances, np.array([tail, 0.5, 1 - tail]))
         n_free = len(rows) - int((labels[rows] != UNLABELLED).sum())
         rest = ((shares * len(rows) - int((labels[rows] == ANOMALY).sum())) / n_free).clip(0, 1)
         low, value, high = ((n_found + rest * (n_rows - n_known)) / n_rows).tolist()
