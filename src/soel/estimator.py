@@ -27,6 +27,7 @@ from soel.data.reading.options import ReadOptions, as_options
 from soel.errors import ConfigError, DataError, DataWarning
 from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Fitted, Learner, Warm
+from soel.learner.learner import NO_ROWS
 from soel.learner.machine import has_gpu
 from soel.media.image_rows import ImageRows, find_image_rows, find_session_images
 from soel.metrics import cover_radius
@@ -139,14 +140,16 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.columns = columns
         self.random_state = random_state
 
-    def query(self, X: Any, n_queries: int = 10, y: Any = None) -> Rows:
+    def query(self, X: Any, n_queries: int = 10, y: Any = None, not_sure: bool = False) -> Rows:
         """Row positions worth labelling, in the order to ask. Changes nothing that was fitted.
 
         y : labels known so far; those rows are not asked again and count as covered.
+        not_sure : ask among the rows that the last fit is not sure of, while there are enough of them.
         """
         task = self._read(X)
         labels = check_labels(y, len(task.pool))
-        return task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
+        sure = np.flatnonzero(~self.not_sure(X)) if not_sure else NO_ROWS
+        return task.learner.propose(self._prepare(task), task.pool, labels, n_queries, last=sure).rows
 
     def fit(self, X: Any, y: Any = None) -> SOEL:
         """Train on labelled and unlabelled rows.
