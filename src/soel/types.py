@@ -86,6 +86,7 @@ class Pool:
     patches: (N, P, D) of the pictures whose features the rows are: D values at each of P places, mapped from disk
     where they are many. None where the rows are no pictures, or only the whole picture matters.
     marked: (N, P), the places that experts pointed at; None where nobody did.
+    moments: (N, 2), the number of its clip and the second of each frame; None where rows are no frames.
     """
 
     rows: Floats
@@ -93,6 +94,7 @@ class Pool:
     identity: str
     patches: Floats | None = None
     marked: Booleans | None = None
+    moments: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,3 +74,40 @@ def test_the_key_m_switches_the_map(browser: Browser, page: Page) -> None:
         opened.keyboard.press("n")
         expect(opened.locator("#item-title")).not_to_have_text(title)
         assert "map" not in str(opened.locator(".zoom .picture").get_attribute("src"))  # off for every new picture
+
+
+def test_the_owner_may_let_maps_wait_for_an_own_answer(page: Page) -> None:
+    item = page.get("/api/status")["open"][0]
+    assert page.get("/api/maps") == {"has_maps": True, "wait": False}
+    page.post("/api/maps", wait=True)
+    ann = page.user("ann")
+    assert ann.get("/api/item", params={"id": item}).json()["has_map"] is False
+    refused = ann.get("/api/image", params={"id": item, "map": True})
+    assert refused.status_code == 409
+    assert "after your own answer" in refused.json()["error"]
+    assert ann.get("/api/image", params={"id": item}).status_code == 200
+    ann.post("/api/answers", json={"item": item, "verdict": "normal"})
+    assert ann.get("/api/item", params={"id": item}).json()["has_map"] is True
+    assert ann.get("/api/image", params={"id": item, "map": True}).status_code == 200
+    assert page.client.get("/api/image", params={"id": item, "map": True}).status_code == 409  # the owner too
+    page.post("/api/maps", wait=False)
+    assert page.client.get("/api/image", params={"id": item, "map": True}).status_code == 200
+
+
+def test_the_choice_is_on_the_team_page_and_maps_are_in_the_gallery_of_alarms(browser: Browser, page: Page) -> None:
+    page.label_all()
+    with serving(page) as live:
+        opened = live.open(browser)
+        opened.goto(f"{live.address}/results")
+        button = opened.get_by_role("button", name="Show unusual places in the pictures of the list")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(opened.locator("#top .thumb").first).to_have_attribute("src", re.compile("map=true"))
+        assert violations(opened) == []
+        if "SOEL_PICTURES" in os.environ:
+            opened.locator("#top").screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / "gallery.png"))
+        opened.goto(f"{live.address}/team")
+        opened.get_by_label("Show it only after a person's own answer").check()
+        expect(opened.locator("#saved")).to_contain_text("stored")
+        assert page.view_model.session.state.maps_wait
+        assert violations(opened) == []

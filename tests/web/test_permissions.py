@@ -21,6 +21,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/api/answers": {"verdict": "normal"},
     "/api/notes": {"note": "hm"},
     "/api/marks": {"regions": []},
+    "/api/maps": {"wait": True},
     "/api/decisions": {"verdict": "normal"},
     "/api/assignments": {"to": []},
     "/api/removals": {"items": ["nobody"]},

@@ -127,9 +127,11 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
     from soel.api.kept_reasons import find_why
+    from soel.api.pictures import gather_media
     from soel.report.session_report import write_session_report
 
-    return write_session_report(session, read_items(session.folder).frame, Path(out), find_why(session))
+    frame = read_items(session.folder).frame
+    return write_session_report(session, frame, Path(out), find_why(session), gather_media(session))
 
 
 def _check_free(folder: Path) -> None:

@@ -26,6 +26,7 @@ from soel.objectives.base import Objective
 from soel.profiles import Profile
 from soel.queries import STRATEGIES, hears_answers
 from soel.queries.base import Need, Strategy
+from soel.queries.moments import spread_over_time
 from soel.training.task import Task
 from soel.types import (
     ANOMALY,
@@ -113,6 +114,8 @@ class Learner:
             view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
         chosen = self.compute.select(self.strategy, view, n, np.random.default_rng(seed), n_reserve, rows)
         selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
+        if pool.moments is not None:
+            selection = spread_over_time(selection, pool.moments, np.flatnonzero(labels != UNLABELLED))
         return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
 
     def learn(

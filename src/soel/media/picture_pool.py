@@ -229,9 +229,16 @@ def _note(
         "fingerprint": extractor.fingerprint,
         "patches": features.patches is not None,
         "paths": places,
+        "moments": _moments([source.items[row] for row in features.rows]),
         "skipped": [asdict(file) for file in skipped],
     }
     return json.dumps(note, ensure_ascii=False).encode()
+
+
+def _moments(items: Sequence[MediaItem]) -> list[tuple[str, float]] | None:
+    """The clip and the second of each frame; None where they are no frames."""
+    moments = [(item.clip, item.time) for item in items if item.time is not None]
+    return moments if len(moments) == len(items) else None
 
 
 def media_summary(folder: Path) -> dict[str, str]:

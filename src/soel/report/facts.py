@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +100,7 @@ class TopItem:
     """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm.
 
     reasons: what raises its score, a sentence each; where they are known, they stand for the standouts.
+    picture: a small PNG or JPEG of it, its unusual places drawn over it where they are known; empty without one.
     """
 
     item: str
@@ -109,6 +110,27 @@ class TopItem:
     is_anomaly: bool
     standouts: Sequence[Standout] = ()
     reasons: Sequence[str] = ()
+    picture: bytes = b""
+
+
+@dataclass(frozen=True)
+class ClipEvent:
+    """Alarms of a clip that follow one another. start, end, peak: seconds. score: at the peak. n_alarms: frames."""
+
+    clip: str
+    start: float
+    end: float
+    peak: float
+    score: float
+    n_alarms: int
+
+
+@dataclass(frozen=True)
+class MediaFacts:
+    """What pictures add to a report. show: a small picture of an item. find_events: of scores (N,) and alarms (N,)."""
+
+    show: Callable[[str], bytes]
+    find_events: Callable[[Floats, np.ndarray], Sequence[ClipEvent]]
 
 
 @dataclass(frozen=True)
@@ -126,7 +148,8 @@ class ReportFacts:
 
     history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
     text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query. promises:
-    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each.
+    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each. events: alarms of clips,
+    the highest first.
     """
 
     title: str
@@ -144,6 +167,7 @@ class ReportFacts:
     next_steps: Sequence[str] = ()
     promises: Sequence[str] = ()
     in_common: Sequence[str] = ()
+    events: Sequence[ClipEvent] = ()
 
     @property
     def n_items(self) -> int:

@@ -63,6 +63,8 @@ def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
     if facts.promises:
         parts.insert(0, sections.promises(facts))
     parts.append(sections.asked(facts))
+    if facts.events:
+        parts.append(sections.clip_events(facts))
     if facts.top:
         parts.append(sections.most_anomalous(facts))
     if facts.in_common:

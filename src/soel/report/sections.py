@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from html import escape
 
 from soel.report.facts import ReportFacts, TopItem
@@ -9,7 +10,7 @@ from soel.report.markup import Markup, answer, item, join, section, table, tile,
 from soel.report.plots import Figure
 from soel.report.words import count, digits, number, percent
 
-MOST_COLUMNS = 100
+MOST_COLUMNS, MOST_EVENTS = 100, 100
 
 
 def tiles(facts: ReportFacts) -> Markup:
@@ -63,17 +64,31 @@ def asked(facts: ReportFacts) -> Markup:
 
 def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
-    with_reasons = any(top.reasons for top in facts.top)
+    with_reasons, with_pictures = any(top.reasons for top in facts.top), any(top.picture for top in facts.top)
     with_standouts = with_reasons or any(top.standouts for top in facts.top)
     said = "What raises its score" if with_reasons else "What stands out"
     header = ["Rank", "Item", "Score", "Alarm", "Label", *([said] if with_standouts else [])]
+    header += ["Where"] if with_pictures else []
     rows = [
         [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
         + ([_reasons(top) if with_reasons else _standouts(top)] if with_standouts else [])
+        + ([_picture(top)] if with_pictures else [])
         for top in facts.top
     ]
     caption = f"The {count(len(rows), 'item')} with the highest score"
     return section("top", "The most anomalous items", table(caption, header, rows, numeric=(0, 2)))
+
+
+def clip_events(facts: ReportFacts) -> Markup:
+    """Alarms of clips, each from when to when."""
+    header = ["Clip", "From", "To", "Peak", "Score at the peak", "Frames with an alarm"]
+    rows = [
+        [item(e.clip), f"{e.start:.2f} s", f"{e.end:.2f} s", f"{e.peak:.2f} s", number(e.score), e.n_alarms]
+        for e in facts.events[:MOST_EVENTS]
+    ]
+    caption = f"{count(len(facts.events), 'event')}, the highest peak first"
+    caption += f" (the first {MOST_EVENTS})" if len(facts.events) > MOST_EVENTS else ""
+    return section("events", "Events in clips", table(caption, header, rows, numeric=(1, 2, 3, 4, 5)))
 
 
 def comparison(facts: ReportFacts) -> Markup:
@@ -131,6 +146,14 @@ def next_steps(facts: ReportFacts) -> Markup:
 def _reasons(top: TopItem) -> Markup:
     parts = [Markup(f"<li><bdi>{escape(reason)}</bdi></li>") for reason in top.reasons]
     return Markup(f'<ul class="standouts">{join(parts)}</ul>')
+
+
+def _picture(top: TopItem) -> Markup:
+    if not top.picture:
+        return Markup("")
+    kind = "png" if top.picture.startswith(b"\x89PNG") else "jpeg"
+    content = base64.b64encode(top.picture).decode()
+    return Markup(f'<img class="picture" alt="{escape(top.item)}" src="data:image/{kind};base64,{content}">')
 
 
 def _standouts(top: TopItem) -> Markup:

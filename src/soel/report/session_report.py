@@ -17,7 +17,7 @@ from soel.errors import SessionError
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile
-from soel.report.facts import AnsweredItem, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.page import write_report
 from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
@@ -42,12 +42,14 @@ class Why:
 NO_WHY = Why({}, ())
 
 
-def write_session_report(session: Session, frame: Frame, out: Path, why: Why = NO_WHY) -> Path:
-    """Write the page about the session's last fit. frame: the readable columns of its items."""
-    return write_report(gather(session, frame, why), out)
+def write_session_report(
+    session: Session, frame: Frame, out: Path, why: Why = NO_WHY, media: MediaFacts | None = None
+) -> Path:
+    """Write the page about the session's last fit. frame: the readable columns of its items. media: of pictures."""
+    return write_report(gather(session, frame, why, media), out)
 
 
-def gather(session: Session, frame: Frame, why: Why = NO_WHY) -> ReportFacts:
+def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts | None = None) -> ReportFacts:
     """Everything that the page shows."""
     state, config = session.state, session.config
     if state.fit is None:
@@ -66,10 +68,11 @@ def gather(session: Session, frame: Frame, why: Why = NO_WHY) -> ReportFacts:
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
         queries=_queries(state),
-        top=_top(place.ids, scores, alarms, labels, frame, why),
+        top=_top(place.ids, scores, alarms, labels, frame, why, media),
         next_steps=_next_steps(session, state),
         promises=_promises(session),
         in_common=why.in_common,
+        events=() if media is None else media.find_events(scores, alarms),
     )
 
 
@@ -108,7 +111,13 @@ def _queries(state: SessionState) -> list[AnsweredItem]:
 
 
 def _top(
-    ids: Sequence[str], scores: Floats, alarms: np.ndarray, labels: Labels, frame: Frame, why: Why
+    ids: Sequence[str],
+    scores: Floats,
+    alarms: np.ndarray,
+    labels: Labels,
+    frame: Frame,
+    why: Why,
+    media: MediaFacts | None,
 ) -> list[TopItem]:
     rows = np.argsort(-scores, kind="stable")[:N_TOP]
     return [
@@ -118,8 +127,9 @@ def _top(
             rank,
             Label(labels[row]).word,
             bool(alarms[row]),
-            _standouts(frame, int(row)),
+            _standouts(frame, int(row)) if media is None else [],  # the time of a frame does not stand out
             why.reasons.get(ids[row], ()),
+            b"" if media is None else media.show(ids[row]),
         )
         for rank, row in enumerate(rows, start=1)
     ]

@@ -54,7 +54,11 @@ def name_intervals(names: Mapping[str, Sequence[Any]], scores: Floats, alarms: n
 
 def write_intervals(out: Path, intervals: Sequence[Interval]) -> Path:
     """Write events beside a file of scores, as NAME.intervals.csv."""
-    path = out.with_name(f"{out.stem}.intervals.csv")
+    return write_interval_file(out.with_name(f"{out.stem}.intervals.csv"), intervals)
+
+
+def write_interval_file(path: Path, intervals: Sequence[Interval]) -> Path:
+    """Write events into a file of their own."""
     columns = ["clip", "start", "end", "peak", "score", "n_alarms"]
     write_rows(path, columns, [[asdict(each)[name] for name in columns] for each in intervals])
     return path

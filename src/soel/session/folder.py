@@ -172,6 +172,25 @@ class SessionFolder:
             found[here] = own[self.rows[here, 1]]
         return found
 
+    @cached_property
+    def moments(self) -> Floats | None:
+        """The number of its clip and the second (N, 2) of each frame; None where items are no frames.
+
+        Sessions of older releases do not say.
+        """
+        if not (self.path / MEDIA).exists():
+            return None
+        parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
+        told = {number: part._read_json(MEDIA).get("moments") for number, part in parts.items()}
+        if any(moments is None for moments in told.values()):
+            return None
+        clips: dict[str, int] = {}
+        found = np.empty((self.n_items, 2))
+        for at, (number, row) in enumerate(self.rows.tolist()):
+            clip, second = told[number][row]
+            found[at] = clips.setdefault(clip, len(clips)), second
+        return found
+
     @property
     def grid(self) -> Grid:
         """Where the patches of a picture lie in it."""

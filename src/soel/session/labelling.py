@@ -165,6 +165,12 @@ class Labelling:
         """Keep what an annotator drew on an item, in place of what the same one drew before; nothing takes it back."""
         self.take_in((), marks=[(item, read_mark(mark.who, mark.body()))])
 
+    def let_maps_wait(self, wait: bool, who: str = "owner") -> None:
+        """Show unusual places of a picture only to those who have answered about it, or to everybody at once."""
+        self._check_names([who])
+        if wait != self.state.maps_wait:
+            self._store.append([Event("maps", who, body={"wait": wait})])
+
     def extend(self, more: int, who: str = "owner") -> int:
         """Allow this many more labels; returns the new budget."""
         self._check_names([who])

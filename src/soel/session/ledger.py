@@ -61,6 +61,7 @@ class Ledger:
         self._said = 0  # the number of the last answer, undo or decision
         self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
         self._called, self._at = ("", ""), ""
+        self._maps_wait = False
         self._state: SessionState | None = None
         self._unsettled: set[str] = set()  # an answer is worked out when somebody looks, not after each event
         self._steps: dict[str, Callable[[Event], None]] = {
@@ -111,6 +112,7 @@ class Ledger:
                 self._said,
                 self._there(self._assigned),
                 self._there({item: tuple(marks.values()) for item, marks in self._marks.items() if marks}),
+                self._maps_wait,
             )
         return self._state
 
@@ -249,6 +251,8 @@ class Ledger:
             self._fits.append(_read(event, lambda body: _fit(body, n_rounds, pool)))
         elif event.kind == "budget":
             self._budget += _read(event, lambda body: int(body["more"]))
+        elif event.kind == "maps":
+            self._maps_wait = _read(event, lambda body: bool(body["wait"]))
         elif event.kind == "describe":
             self._called = _read(event, lambda body: (str(body["name"]), str(body["description"])))
 

@@ -24,6 +24,7 @@ KINDS = (
     "decide",
     "note",
     "mark",
+    "maps",
     "budget",
     "estimate",
     "fit",

@@ -130,7 +130,7 @@ class Session(Labelling):
         kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
         assert kind is not None  # a session's profile is settled when it is created
         marked = None if known is None else self._marked(place, known)
-        return Pool(rows, kind, place.identity, place.patches, marked)
+        return Pool(rows, kind, place.identity, place.patches, marked, place.moments)
 
     def _marked(self, place: SessionFolder, known: SessionState) -> Booleans | None:
         """Which places (N, P) people point at; None where nobody does, or places are not looked at."""

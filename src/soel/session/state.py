@@ -53,7 +53,7 @@ class SessionState:
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
     name, description: what the owner calls the session. last_at: when the newest event happened.
     last_said: the number of the newest answer, undo or decision. assigned: who is to label which items.
-    marks: what each annotator drew on a picture.
+    marks: what each annotator drew on a picture. maps_wait: whether a map is shown only after an own answer.
     """
 
     budget: int
@@ -75,6 +75,7 @@ class SessionState:
     last_said: int = field(default=0, compare=False)
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
+    maps_wait: bool = False
 
     @cached_property
     def labels(self) -> dict[str, Label]:

@@ -25,6 +25,7 @@ from soel.web import (
     routes_reasons,
     routes_results,
     routes_team,
+    routes_timeline,
 )
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, Context
@@ -50,6 +51,7 @@ ROUTES = (
     routes_reasons,
     routes_team,
     routes_data,
+    routes_timeline,
 )
 
 

@@ -18,6 +18,11 @@ def may_see(state: SessionState, item: str, who: str) -> bool:
     return answered.decision is not None or answered.n_labels >= state.answers_per_item
 
 
+def may_see_map(state: SessionState, item: str, who: str) -> bool:
+    """Whether unusual places of a picture may be drawn for this annotator: at once, or after an own answer."""
+    return not state.maps_wait or state.vote_of(item, who) is not None
+
+
 def seen_by(state: SessionState, who: str) -> SessionState:
     """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
 

@@ -46,6 +46,10 @@ class CurrentView:
         """Its picture."""
         return self._now.image(item, size, with_map)
 
+    def has_map(self, item: str) -> bool:
+        """Whether unusual places of its picture are known."""
+        return self._now.has_map(item)
+
     def picture_size(self, item: str) -> tuple[int, int] | None:
         """Width and height of its picture in pixels."""
         return self._now.picture_size(item)

@@ -36,8 +36,7 @@ class MediaView:
         """The picture's name, and the labelled pictures that look most like it."""
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
-        has_map = self._maps is not None and self._maps.has_any
-        return Card(item, self._kind, self.title(item), neighbours=near, has_map=has_map)
+        return Card(item, self._kind, self.title(item), neighbours=near, has_map=self.has_map(item))
 
     def columns(self) -> Mapping[str, Column]:
         """Pictures have no columns."""
@@ -50,6 +49,10 @@ class MediaView:
             values = None if self._maps is None else self._maps.of(item)
             return None if values is None else Picture(self._media.mapped(item, wanted, values), "image/png")
         return Picture(self._media.thumbnail(item, wanted), "image/jpeg")
+
+    def has_map(self, item: str) -> bool:
+        """Whether the session looks at places, and has a model that does."""
+        return self._maps is not None and self._maps.has_any
 
     def picture_size(self, item: str) -> tuple[int, int] | None:
         """Width and height in pixels."""

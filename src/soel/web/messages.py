@@ -76,6 +76,12 @@ class MarkIn(Message):
     regions: Annotated[list[RegionIn], Field(max_length=MOST_REGIONS)]
 
 
+class MapsIn(Message):
+    """wait: whether unusual places are shown only after an own answer."""
+
+    wait: bool
+
+
 class DecideIn(Message):
     """The owner's word on an item; null takes it back."""
 

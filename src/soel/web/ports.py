@@ -92,6 +92,9 @@ class ItemView(Protocol):
         with_map: unusual places are drawn over it; None where they are not known.
         """
 
+    def has_map(self, item: str) -> bool:
+        """Whether unusual places of its picture are known."""
+
     def picture_size(self, item: str) -> tuple[int, int] | None:
         """The width and height of its picture in pixels; None where it has none."""
 

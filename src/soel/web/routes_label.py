@@ -104,9 +104,9 @@ def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> Insight
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
-def read_image(view_model: ViewModelDep, _user: UserDep, id: Id, size: Size = 1024, map: bool = False) -> Response:
+def read_image(view_model: ViewModelDep, user: UserDep, id: Id, size: Size = 1024, map: bool = False) -> Response:
     """The picture of an item, always a raster image; with `map`, unusual places are drawn over it."""
-    picture = view_model.items.image(view_model.check(id), size, map)
+    picture = view_model.picture(user, id, size, map)
     if picture is None:
         raise UnknownItemError("This item has no picture or no map; it may be a row of a table.")
     kept = "no-store" if map else "private, max-age=3600"  # a map changes with the model

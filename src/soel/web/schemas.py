@@ -206,6 +206,13 @@ class MarkOut(BaseModel):
     regions: list[RegionOut]
 
 
+class MapsOut(BaseModel):
+    """Whether unusual places are known, and whether they are shown only after an own answer."""
+
+    has_maps: bool
+    wait: bool
+
+
 class ItemOut(BaseModel):
     """One item, ready to be shown, with this user's answer and note."""
 
@@ -305,6 +312,33 @@ class RowOut(BaseModel):
     """The item in a row."""
 
     item: str
+
+
+class FramePointOut(BaseModel):
+    """A frame on the time line of its clip."""
+
+    item: str
+    second: float
+    score: float
+
+
+class IntervalOut(BaseModel):
+    """Alarms that follow one another, in seconds. item: the frame at the peak. n_alarms: frames."""
+
+    start: float
+    end: float
+    peak: float
+    score: float
+    n_alarms: int
+    item: str
+
+
+class ClipOut(BaseModel):
+    """A clip: its frames in time, and its events, the highest peak first."""
+
+    clip: str
+    frames: list[FramePointOut]
+    events: list[IntervalOut]
 
 
 class ResultsOut(BaseModel):

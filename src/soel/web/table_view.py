@@ -78,6 +78,10 @@ class TableView:
         """A row has no picture."""
         return None
 
+    def has_map(self, item: str) -> bool:
+        """A row has no picture."""
+        return False
+
     def picture_size(self, item: str) -> tuple[int, int] | None:
         """A row has no picture."""
         return None

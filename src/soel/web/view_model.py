@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
@@ -21,8 +21,8 @@ from soel.session.leases import turn_of
 from soel.session.spot_check import STRATEGY as CHECK
 from soel.types import Verdict
 from soel.web.auth import User
-from soel.web.blind import seen_by
-from soel.web.ports import Card, ItemView
+from soel.web.blind import may_see_map, seen_by
+from soel.web.ports import Card, ItemView, Picture
 from soel.web.storage import Storage
 from soel.web.texts import ENGLISH, Texts
 from soel.web.words import why_words
@@ -143,10 +143,17 @@ class ViewModel:
         """An item as this user sees it."""
         state = self.seen_by(user)
         card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
+        card = replace(card, has_map=card.has_map and may_see_map(state, item, user.name))
         written = {note.who: note.text for note in state.notes_of(item)}
         own = written.pop(user.name, "")
         near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
         return ItemPage(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
+
+    def picture(self, user: User, item: str, size: int, with_map: bool) -> Picture | None:
+        """The picture of an item, with unusual places drawn over it where this user may see them."""
+        if with_map and not may_see_map(self.session.state, self.check(item), user.name):
+            raise SessionError("Unusual places are shown after your own answer; the owner has chosen so.")
+        return self.items.image(self.check(item), size, with_map)
 
     def marks(self, user: User, item: str) -> tuple[dict[str, Any], ...]:
         """What was drawn on an item, as far as this user may know it."""

@@ -16,7 +16,7 @@ function fieldLine(field) {
 export class ItemList {
   // place: the list; onPage(page): another page is wanted; onAnswer(): an answer was stored
   constructor(place, onPage, onAnswer = () => {}) {
-    Object.assign(this, { place, onPage, onAnswer });
+    Object.assign(this, { place, onPage, onAnswer, mapped: false });
     place.addEventListener("keydown", (event) => this.#key(event));
   }
 
@@ -34,7 +34,7 @@ export class ItemList {
     const isTable = item.kind === "table";
     const rank = make("span", { class: "rank" }, item.rank === null ? "" : `${item.rank}.`);
     const values = item.fields.length ? item.fields.map(fieldLine) : [make("p", { class: "small muted" }, t("card.no_single"))];
-    const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values)] : [itemLink(item), scored(item)];
+    const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values)] : [itemLink(item, this.mapped), scored(item)];
     const group = choices(item.title, item.verdict, (verdict, own) => this.#answer(item, verdict, own));
     const node = make("li", { class: isTable ? "" : "media", tabindex: "-1" }, rank, ...seen, group);
     node.addEventListener("answer", (event) => this.#answer(item, event.detail, group));

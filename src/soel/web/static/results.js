@@ -2,6 +2,7 @@
 
 import { bytes, get, persist, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
+import { offerMaps } from "./gallery.js";
 import { offerChecks, showCheck } from "./check.js";
 import { choices, find, imageAddress, itemLink, make, press, retrying, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
@@ -9,6 +10,7 @@ import { ItemList, scored } from "./list.js";
 import { PointMap } from "./map.js";
 import { showSummary } from "./reasons.js";
 import { figures, percent, t } from "./text.js";
+import { showTimeline } from "./timeline.js";
 import { showWords, showWork } from "./waiting.js";
 
 const SIZE = 20;
@@ -79,6 +81,7 @@ function showThreshold(threshold) {
 const query = (threshold) => ({ alarms: "true", threshold, sort: "unlabelled" });
 
 async function showAlarms(page) {
+  if (page === 1) await showTimeline(shown.threshold);
   shown.page = page;
   await list.load({ ...query(shown.threshold), page, size: SIZE });
 }
@@ -135,6 +138,7 @@ async function load() {
     histogram.set(threshold);
     showThreshold(threshold);
   };
+  offerMaps(find("gallery"), list, () => act(() => showAlarms(shown.page)));
   await showAlarms(1);
   await showSummary();
   say(t("results.shown"));

@@ -4,6 +4,7 @@ import { get, persist, post } from "./api.js";
 import { showAssignments } from "./assign.js";
 import { fieldList } from "./card.js";
 import { SIGNS, apart, choices, find, imageAddress, itemLink, make, retrying, status, stored, tell } from "./dom.js";
+import { showMapsChoice } from "./maps.js";
 import { language, number, t } from "./text.js";
 
 const isOwner = find("invite") !== null;
@@ -81,6 +82,7 @@ find("invite")?.addEventListener("submit", async (event) => {
 try {
   show(await persist(() => get("/api/team"), retrying));
   if (isOwner) showSignIns(await persist(() => get("/api/sign-ins"), retrying));
+  if (isOwner) await showMapsChoice();
 } catch (error) {
   tell(error);
 }

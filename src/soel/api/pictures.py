@@ -1,0 +1,32 @@
+"""What the pictures of a session add to its report: how its items look, and the events of its clips."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soel.media.session_maps import SessionMaps
+from soel.media.session_media import open_media
+from soel.report.facts import ClipEvent, MediaFacts
+from soel.scoring.intervals import name_intervals
+from soel.scoring.score_table import name_pictures
+from soel.session import Session
+from soel.types import Floats
+
+SMALL = 256  # pixels: the longest side of a picture in a report
+
+
+def gather_media(session: Session) -> MediaFacts | None:
+    """What a report shows of a session's pictures; None for rows."""
+    media = open_media(session.folder)
+    if media is None:
+        return None
+    maps, names = SessionMaps(session), name_pictures(media.items)
+
+    def show(item: str) -> bytes:
+        values = maps.of(item)
+        return media.thumbnail(item) if values is None else media.mapped(item, SMALL, values)
+
+    def find_events(scores: Floats, alarms: np.ndarray) -> list[ClipEvent]:
+        return [ClipEvent(**vars(event)) for event in name_intervals(names, scores, alarms)]
+
+    return MediaFacts(show, find_events)

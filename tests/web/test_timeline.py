@@ -1,0 +1,101 @@
+"""Clips on the results page: scores over time, events, and the frame that one jumps to."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from soel.api import sessions
+from soel.api.sessions import write_report
+from soel.media import picture_pool
+from tests.features.test_patches import PlaceExtractor
+from tests.session.fake_engine import FakeEngine
+from tests.web.accessibility import violations
+from tests.web.conftest import MakePage, Page
+from tests.web.live_server import serving
+from tests.web.pictures import Brightness
+from tests.web.test_media import build_pictures
+
+
+@pytest.fixture
+def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    built = build_pictures(tmp_path, "video")
+    built.label_all()
+    yield built
+    built.view_model.session.close()
+
+
+def test_questions_of_a_clip_are_of_different_seconds(clips: Page) -> None:
+    session = clips.view_model.session
+    moments = session.folder.moments
+    assert moments is not None
+    assert moments.shape == (len(session.ids), 2)
+    assert moments[:, 1].max() > 1
+
+
+def test_the_time_line_has_every_frame_in_time_and_its_events(clips: Page) -> None:
+    scores = sorted(clips.view_model.items.title(item) for item in clips.view_model.session.ids)
+    threshold = clips.get("/api/results")["threshold"]
+    found = clips.get("/api/timeline", threshold=threshold)
+    frames = [frame for clip in found for frame in clip["frames"]]
+    assert len(frames) == len(scores)
+    for clip in found:
+        seconds = [frame["second"] for frame in clip["frames"]]
+        assert seconds == sorted(seconds)
+        for event in clip["events"]:
+            assert event["start"] <= event["peak"] <= event["end"]
+            assert event["score"] > threshold
+            assert event["item"] in {frame["item"] for frame in clip["frames"]}
+    n_events = sum(len(clip["events"]) for clip in found)
+    assert 1 <= n_events < sum(frame["score"] > threshold for frame in frames)
+    lines = clips.client.get("/api/intervals.csv", params={"threshold": threshold}).text.splitlines()
+    assert lines[0] == "clip,start,end,peak,score,n_alarms"
+    assert len(lines) == 1 + n_events
+
+
+def test_rows_have_no_time_line(make_page: MakePage) -> None:
+    page = make_page()
+    page.label_all()
+    assert page.get("/api/timeline") == []
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -> None:
+    size = {"width": 390, "height": 844} if look == "phone" else {"width": 1280, "height": 900}
+    with serving(clips) as live:
+        opened = live.open(browser, viewport=size, color_scheme="dark" if look == "dark" else "light")
+        opened.goto(f"{live.address}/results")
+        button = opened.locator(".events button").first
+        button.click()
+        frame = opened.locator("#timeline-frame img")
+        expect(frame).to_be_visible()
+        assert opened.evaluate("document.querySelector('#timeline-frame img').decode().then(() => true)")
+        expect(opened.locator("#timeline-frame a")).to_have_attribute("href", re.compile("item="))
+        opened.locator("svg.timeline").first.click(position={"x": 20, "y": 20})
+        expect(opened.locator("#timeline-frame h3")).to_contain_text("0:0")
+        assert violations(opened) == []
+        if "SOEL_PICTURES" in os.environ:
+            opened.locator("#timeline-panel").screenshot(
+                path=str(Path(os.environ["SOEL_PICTURES"]) / f"time-{look}.png")
+            )
+
+
+def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+    for kind in ("image", "video"):
+        built = build_pictures(tmp_path / kind, kind)
+        built.label_all()
+        text = write_report(built.view_model.session, tmp_path / f"{kind}.html").read_text(encoding="utf-8")
+        pictures = "data:image/png" if kind == "image" else "data:image/jpeg"  # frames are not looked at by places
+        assert text.count(pictures) == 10
+        assert ("Events in clips" in text) is (kind == "video")
+        built.view_model.session.close()
