@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from PIL import Image
 from soel import SOEL
 from soel.api import scores, sessions
 from soel.api.growth import add_data
+from soel.api.maps import write_maps
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.media import image_rows, picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary, read_note
+from soel.numeric.grids import Grid
 from soel.session import Session, SessionOptions
 from soel.session.marks import Mark, Region
 from soel.session.replay import replay
@@ -151,3 +154,29 @@ def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(
     np.testing.assert_allclose(detector.anomaly_score(pictures), expected, rtol=1e-4, atol=1e-4)
     with pytest.raises(SchemaError, match=r"give the pictures.*--patches no"):
         detector.anomaly_score(np.asarray(pool[:4]))
+
+
+def test_tiles_see_a_defect_at_the_rim_of_wide_pictures_in_the_pool_and_in_new_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "wide"
+    folder.mkdir()
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        picture = np.clip(100 + rng.normal(0, 12, (80, 240, 3)), 0, 255)
+        if number < 3:
+            picture[:30, :30] += 90
+        Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
+    media = MediaOptions(patches="yes", resolution=PlaceExtractor().size)
+    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=4), media=media)) as session:
+        side = round(session.folder.grid.down)
+        assert session.folder.grid == Grid(side, 3 * side, whole=True)
+        session.ask(2)
+        session.fit()
+        ranked = session.score()
+        assert {ranked.ids[row] for row in np.argsort(-ranked.scores)[:3]} == set(session.ids[:3])
+        found = write_maps(session, None, tmp_path / "maps", "alarms=3")
+        assert found["n_maps"] == 3
+        boxes = json.loads((tmp_path / "maps" / "boxes.json").read_text())
+        assert all(entry["boxes"][0]["x"] < 40 and entry["boxes"][0]["y"] < 40 for entry in boxes)
+        new = write_maps(session, folder, tmp_path / "new", "alarms=3")
+        assert new["n_maps"] == 3
+        assert "tiles" in media_summary(tmp_path / "s")["chosen"]

@@ -32,6 +32,12 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--patches", default="auto", choices=("auto", "yes", "no"), help="look at places beside the whole picture"
     )
+    group.add_argument(
+        "--resolution",
+        type=int,
+        metavar="PIXELS",
+        help="look at whole pictures in tiles, the shorter side of this length",
+    )
     group.add_argument("--path-column", metavar="COLUMN", help="the column of a table that names picture files")
     group.add_argument("--every", type=int, default=1, metavar="N", help="keep every N-th frame (default: all)")
     group.add_argument("--frame-rate", type=float, metavar="N", help="pictures of a folder are frames, N a second")
@@ -46,7 +52,8 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
     from soel.media.picture_pool import MediaOptions
 
     reading = Reading(args.every, args.frame_rate, args.strict)
-    return MediaOptions(args.extractor, reading, args.path_column, args.normal, args.truth, bar, patches=args.patches)
+    paths = (args.extractor, reading, args.path_column, args.normal, args.truth, bar)
+    return MediaOptions(*paths, patches=args.patches, resolution=args.resolution)
 
 
 def describe_media(folder: Path) -> dict[str, str]:

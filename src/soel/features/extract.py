@@ -17,6 +17,7 @@ from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
 from soel.features.patches import VERSION, Patches, PatchExtractor, folded, has_patches
 from soel.features.preprocess import square
+from soel.features.tiles import Tiled, stretch
 from soel.numeric.cores import in_order, n_cores
 from soel.types import Floats, Progress, Rows
 
@@ -40,7 +41,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Squares (B, size, size, 3); a row that cannot be read is black, and `faults` says why."""
+    """Squares (B, size, size, 3), or whole pictures for tiles; one that cannot be read is black, `faults` says why."""
 
     pictures: Pictures
     faults: dict[int, str]
@@ -64,7 +65,7 @@ def extract(
         if looks:
             stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}", n_rows, "<f2")))
         done = min(store.done for store in stores)
-        for found, faults in _computed(_batches(source, extractor.size, done), extractor, looks):
+        for found, faults in _computed(_batches(source, extractor, done), extractor, looks):
             done += len(found[0])
             for store, rows in zip(stores, found, strict=True):
                 if store.done < done:  # one of them may be further than the other
@@ -100,11 +101,11 @@ def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], l
     return Features(kept[0], rows, faulty, folded(kept[1]) if len(kept) > 1 else None)
 
 
-def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:
+def _batches(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
     """Batches in order, from row `start` on."""
-    held = Prepared(np.empty((0, size, size, 3), np.uint8), {})
-    for stretch in _ahead(source, size, start):
-        held = Prepared(np.concatenate([held.pictures, stretch.pictures]), held.faults | stretch.faults)
+    held = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {})
+    for part in _ahead(source, extractor, start):
+        held = Prepared(np.concatenate([held.pictures, part.pictures]), held.faults | part.faults)
         while len(held.pictures) >= BATCH:
             yield Prepared(held.pictures[:BATCH], held.faults)
             held = Prepared(held.pictures[BATCH:], {})
@@ -112,20 +113,26 @@ def _batches(source: Source, size: int, start: int) -> Iterator[Prepared]:
         yield held
 
 
-def _ahead(source: Source, size: int, start: int) -> Iterator[Prepared]:
+def _shape(extractor: Extractor) -> tuple[int, int]:
+    """Height and width of the pictures that it takes."""
+    return extractor.shape if isinstance(extractor, Tiled) else (extractor.size, extractor.size)
+
+
+def _ahead(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
     stretches = (range(at, min(at + STRETCH, len(source.items))) for at in range(start, len(source.items), STRETCH))
     n_threads = n_cores()
-    return in_order(lambda rows: _prepare(source, rows, size), stretches, n_threads, AHEAD * n_threads)
+    return in_order(lambda rows: _prepare(source, rows, extractor), stretches, n_threads, AHEAD * n_threads)
 
 
-def _prepare(source: Source, rows: Sequence[int], size: int) -> Prepared:
-    pictures = np.zeros((len(rows), size, size, 3), np.uint8)
+def _prepare(source: Source, rows: Sequence[int], extractor: Extractor) -> Prepared:
+    shape = _shape(extractor)
+    pictures = np.zeros((len(rows), *shape, 3), np.uint8)
     faults = {}
     for at, picture in enumerate(source.read(rows)):
         if isinstance(picture, DataError):
             faults[rows[at]] = reason(picture)
         else:
-            pictures[at] = square(picture, size)
+            pictures[at] = stretch(picture, shape) if isinstance(extractor, Tiled) else square(picture, extractor.size)
     return Prepared(pictures, faults)
 
 

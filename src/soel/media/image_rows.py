@@ -15,6 +15,7 @@ from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
 from soel.features.patches import SMALLEST_SIDE
+from soel.features.tiles import Tiled
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.picture_pool import read_note
 from soel.profiles import PICTURE_BACKBONES, Profile
@@ -29,11 +30,13 @@ class ImageRows:
     """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
 
     shape: empty where pictures may be of any size. has_patches: whether places are looked at beside the whole picture.
+    tiles: in how many tiles, down and across; None for the square in the middle.
     """
 
     shape: tuple[int, ...]
     extractor: str | None
     has_patches: bool = False
+    tiles: tuple[int, int] | None = None
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
@@ -48,17 +51,20 @@ class ImageRows:
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
         source, extractor = image_array("X", pictures), open_extractor(self.extractor)
+        extractor = extractor if self.tiles is None else Tiled(extractor, *self.tiles)
         found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
         return found.matrix, found.patches
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"shape": list(self.shape), "extractor": self.extractor, "has_patches": self.has_patches}
+        looks = {"has_patches": self.has_patches, "tiles": self.tiles}
+        return {"shape": list(self.shape), "extractor": self.extractor, **looks}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
         """Back from plain JSON values."""
-        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False))
+        tiles = tuple(values["tiles"]) if values.get("tiles") else None
+        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles)
 
 
 def find_session_images(folder: Path) -> ImageRows | None:
@@ -66,7 +72,8 @@ def find_session_images(folder: Path) -> ImageRows | None:
     if not (folder / MEDIA).is_file():
         return None
     note = read_note(folder)
-    return ImageRows((), note["extractor"], True) if note.get("patches") else None
+    tiles = tuple(note["tiles"]) if note.get("tiles") else None
+    return ImageRows((), note["extractor"], True, tiles) if note.get("patches") else None
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -19,6 +19,7 @@ from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Picture, Skipped, Source, describe
 from soel.features.patches import SMALLEST_SIDE, has_patches
 from soel.features.source import Reading, is_media, open_source
+from soel.features.tiles import Tiled, count_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
@@ -36,6 +37,8 @@ class MediaOptions:
     normal, labels: what is known beforehand, see `known_labels`. progress: told of (done, total) pictures.
     scanned: told of the files that were looked at, before that (default: progress is). patches: whether places are
     looked at beside the whole picture; 'auto' does so for pictures, not frames, that are large enough for it.
+    resolution: pixels along the shorter side at which pictures are looked at in tiles; None takes the square in the
+    middle. tiles: how many, down and across, where that is known.
     """
 
     extractor: str = DEFAULT
@@ -46,6 +49,8 @@ class MediaOptions:
     progress: Progress | None = None
     scanned: Progress | None = None
     patches: str = "auto"
+    resolution: int | None = None
+    tiles: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ def read_picture_pool(
     """Read pictures, take their features and write the list of them into `folder`."""
     source, labels = _open_source(data, id_column, label_column, media)
     extractor = open_extractor(media.extractor)
+    tiles = media.tiles or _count_tiles(source, extractor.size, media.resolution)
+    extractor = extractor if tiles is None else Tiled(extractor, *tiles)
     looks = _looks_at_places(source, extractor, media.patches)
     features = extract(source, extractor, cache_folder(), media.progress, looks)
     skipped = (*source.skipped, *features.faulty)
@@ -77,7 +84,7 @@ def read_picture_pool(
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
     path = folder / f"{source.name}.items.csv"
     _write_items(path, source, features, labels)
-    note = _note(data, media, source, features, extractor, skipped, id_column)
+    note = _note(data, replace(media, tiles=tiles), source, features, extractor, skipped, id_column)
     known = None if labels is None else "label"
     return PicturePool(path, known, features.matrix, note, id_column is not None, features.patches)
 
@@ -108,12 +115,29 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     note = read_note(folder)
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
-    extractor = open_extractor(media.extractor)
+    extractor = open_for(note)
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
     items = [source.items[row] for row in features.rows]
     return NewPictures(items, features.matrix, features.patches, source, features.rows)
+
+
+def open_for(note: Mapping[str, Any]) -> Extractor:
+    """The extractor of a session's pictures, with its tiles."""
+    extractor = open_extractor(note["extractor"])
+    return Tiled(extractor, *note["tiles"]) if note.get("tiles") else extractor
+
+
+def _count_tiles(source: Source, size: int, resolution: int | None) -> tuple[int, int] | None:
+    """How many tiles pictures have at a resolution, by the usual shape of the first ones; None without one."""
+    if resolution is None:
+        return None
+    found = [each for each in source.read(range(min(N_JUDGED, len(source.items)))) if not isinstance(each, DataError)]
+    if not found:
+        raise DataError(f"None of the first pictures of {source.name} can be decoded. Check the files.")
+    height, width = (median(picture.shape[axis] for picture in found) for axis in (0, 1))
+    return count_tiles(height, width, size, resolution)
 
 
 def _looks_at_places(source: Source, extractor: Extractor, said: str) -> bool:
@@ -140,6 +164,7 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
         note["path_column"],
         progress=progress,
         patches="yes" if note.get("patches") else "no",
+        tiles=tuple(note["tiles"]) if note.get("tiles") else None,
     )
     if media.path_column is None and not is_media(data):
         raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
@@ -229,6 +254,7 @@ def _note(
         "fingerprint": extractor.fingerprint,
         "patches": features.patches is not None,
         "paths": places,
+        "tiles": media.tiles,
         "moments": _moments([source.items[row] for row in features.rows]),
         "skipped": [asdict(file) for file in skipped],
     }
@@ -250,6 +276,8 @@ def media_summary(folder: Path) -> dict[str, str]:
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
         chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."
+    if note.get("tiles"):
+        chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
     if note.get("patches"):
         chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
     summary = {"chosen": chosen}
