@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 
@@ -175,8 +174,11 @@ def test_tiles_see_a_defect_at_the_rim_of_wide_pictures_in_the_pool_and_in_new_o
         assert {ranked.ids[row] for row in np.argsort(-ranked.scores)[:3]} == set(session.ids[:3])
         found = write_maps(session, None, tmp_path / "maps", "alarms=3")
         assert found["n_maps"] == 3
-        boxes = json.loads((tmp_path / "maps" / "boxes.json").read_text())
-        assert all(entry["boxes"][0]["x"] < 40 and entry["boxes"][0]["y"] < 40 for entry in boxes)
+        for file in (tmp_path / "maps").glob("*.npy"):
+            values = np.load(file)
+            assert values.shape == (side, 3 * side)
+            down, across = np.unravel_index(values.argmax(), values.shape)
+            assert max(down, across) < (side + 1) // 2  # at the upper left
         new = write_maps(session, folder, tmp_path / "new", "alarms=3")
         assert new["n_maps"] == 3
         assert "tiles" in media_summary(tmp_path / "s")["chosen"]
