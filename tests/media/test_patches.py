@@ -12,10 +12,10 @@ from PIL import Image
 from soel import SOEL
 from soel.api import scores, sessions
 from soel.api.growth import add_data
-from soel.api.maps import write_maps
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.media import image_rows, picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary, read_note
+from soel.media.session_maps import write_maps
 from soel.numeric.grids import Grid
 from soel.session import Session, SessionOptions
 from soel.session.marks import Mark, Region
