@@ -148,8 +148,8 @@ class ReportFacts:
 
     history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
     text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query. promises:
-    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each. events: alarms of clips,
-    the highest first.
+    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each. events: alarms of
+    clips, the highest first.
     """
 
     title: str
