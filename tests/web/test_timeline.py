@@ -92,6 +92,7 @@ def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, mo
     monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     for kind in ("image", "video"):
+        (tmp_path / kind).mkdir()
         built = build_pictures(tmp_path / kind, kind)
         built.label_all()
         text = write_report(built.view_model.session, tmp_path / f"{kind}.html").read_text(encoding="utf-8")
