@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -17,29 +16,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from soel.api.models import SavedModel, load_model, save_model
-from soel.backbones import BACKBONES
-from soel.contamination import ESTIMATORS
-from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
-from soel.data.kinds import find_kind
-from soel.data.reading.describe import warnings_of
 from soel.data.reading.options import ReadOptions, as_options
-from soel.errors import ConfigError, DataError, DataWarning
+from soel.errors import ConfigError
+from soel.estimator.task import Task, check_parts, read_share, read_task
 from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Fitted, Learner, Warm
 from soel.learner.learner import NO_ROWS
-from soel.learner.machine import has_gpu
-from soel.media.image_rows import ImageRows, find_image_rows, find_session_images
+from soel.media.image_rows import ImageRows, find_session_images
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
-from soel.objectives import OBJECTIVES
 from soel.profiles import Profile, find_profile
 from soel.quality import Quality, SpotCheck, draw_check
 from soel.quality.conformal import benjamini_hochberg
-from soel.queries import STRATEGIES
 from soel.report.progress import progress_bar
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
-from soel.types import UNLABELLED, Floats, Kind, Labels, Pool, Rows
+from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
 from soel.validation import check_labels
 
 if TYPE_CHECKING:
@@ -320,24 +312,13 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    def _read(self, X: Any) -> _Task:
-        """The pool with the learner for its kind; pictures become pixels or features first."""
-        profile = self._wanted_profile()
-        images, profile = find_image_rows(X, profile)
-        rows, patches = (X, None) if images is None else images.read(X)
-        frame = _pool_frame(rows, as_options(self.columns))
-        found = Kind.VECTORS if images is not None else find_kind(frame, self.kind)
-        kind = profile.kind_for(found)
-        encoder = Encoder.fit(frame, profile.scaling_for(kind))
-        pool = Pool.of(encoder.encode(frame), kind, patches)
-        learner = Learner(
-            profile.settle(kind, pool.n_features, has_gpu(kind)),
-            int(check_random_state(self.random_state).randint(2**31 - 1)),
-            parse_threshold(self.threshold),
-            self.backbone if callable(self.backbone) else None,
-            _share(self.contamination),
-        )
-        return _Task(learner, pool, encoder, images, frame)
+    def _read(self, X: Any) -> Task:
+        def make_learner(profile: Profile) -> Learner:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            own = self.backbone if callable(self.backbone) else None
+            return Learner(profile, seed, parse_threshold(self.threshold), own, read_share(self.contamination))
+
+        return read_task(X, self._wanted_profile(), as_options(self.columns), self.kind, make_learner)
 
     def _wanted_profile(self) -> Profile:
         """The profile with the parts that parameters name."""
@@ -348,19 +329,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             backbone=own,
             contamination=self.contamination if isinstance(self.contamination, str) else None,
         )
-        for registry, name in (
-            (BACKBONES, profile.backbone),
-            (STRATEGIES, profile.strategy),
-            (OBJECTIVES, profile.objective),
-            (ESTIMATORS, profile.contamination),
-        ):
-            if name not in ("auto", "own"):
-                registry.check(name)
+        check_parts(profile)
         if self.goal == "find" and self.strategy is not None:
             raise ConfigError(f"The goal 'find' is a strategy of its own, got {self.strategy!r} too; give one of them.")
         return profile.with_goal(self.goal)
 
-    def _prepare(self, task: _Task) -> Warm:
+    def _prepare(self, task: Task) -> Warm:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
         learner = task.learner
         key = (task.pool.identity, learner.profile, learner.seed, learner.backbone)
@@ -369,7 +343,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             kept = _PREPARED[self] = key, learner.prepare(task.pool)
         return kept[1]
 
-    def _learn(self, task: _Task, labels: Labels) -> SOEL:
+    def _learn(self, task: Task, labels: Labels) -> SOEL:
         """Train, then publish: nothing is set on the estimator before that has succeeded."""
         learner, pool, warm = task.learner, task.pool, self._prepare(task)
         rounds = learner.evidence(warm, pool, labels)
@@ -437,32 +411,6 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 _PREPARED: WeakKeyDictionary[SOEL, tuple[object, Warm]] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What a call is about: the pool, how it was read, and the learner for it."""
-
-    learner: Learner
-    pool: Pool
-    encoder: Encoder
-    images: ImageRows | None
-    frame: Frame
-
-    @property
-    def described_encoder(self) -> Encoder:
-        """The encoder with what the pool holds in each column, where columns mean something each."""
-        return self.encoder.with_baseline(self.frame) if self.pool.kind is Kind.TABLE else self.encoder
-
-
-def _pool_frame(X: Any, columns: ReadOptions) -> Frame:
-    """The pool as a frame; one row is no pool. What could be meant otherwise is warned about."""
-    frame = read_frame(X, columns)
-    for said in warnings_of(frame.reading) if frame.reading is not None else ():
-        warnings.warn(said, DataWarning, stacklevel=4)
-    if frame.n_rows < 2:
-        raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")
-    return frame
-
-
 def _used_alone(saved: SavedModel) -> dict[str, Any]:
     """What the estimator keeps beside a model, for one that a session has saved."""
     names = saved.encoder.column_names
@@ -473,12 +421,3 @@ def _used_alone(saved: SavedModel) -> dict[str, Any]:
         "feature_names_in": list(names) if saved.encoder.named else [],
         "images": None,
     }
-
-
-def _share(contamination: float | str | None) -> float | None:
-    """A share given as a number; names and None are the estimators' business."""
-    if contamination is None or isinstance(contamination, str):
-        return None
-    if not 0 < float(contamination) <= 0.5:
-        raise ConfigError(f"contamination must lie in (0, 0.5], got {contamination}.")
-    return float(contamination)
