@@ -94,6 +94,7 @@ def test_the_share_is_met_at_any_scale_of_scores(scale: float) -> None:
 def test_equal_scores_get_the_share() -> None:
     found = calibrate(np.full(50, 7.0), unlabelled(50), 0.1)
     np.testing.assert_allclose(found.probabilities(np.full(3, 7.0)), 0.1, rtol=1e-6)
+    assert found.slope == SLOPES[np.abs(np.log(SLOPES / PRIOR[0])).argmin()], "as if they were one apart"
 
 
 def test_a_large_pool_is_summed_up_by_its_quantiles(monkeypatch: pytest.MonkeyPatch) -> None:

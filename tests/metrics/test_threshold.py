@@ -120,6 +120,8 @@ def test_other_words_are_refused_with_the_choices(text: str) -> None:
         ("alarms=1.5", "a whole number from 0"),
         ("alarms=-1", "a whole number from 0"),
         ("alarms=many", "a whole number from 0"),
+        ("alarms=inf", "a whole number from 0"),
+        ("alarms=1e400", "a whole number from 0"),
         ("share=1.01", "a share from 0 to 1"),
         ("share=-0.1", "a share from 0 to 1"),
         ("share=nan", "a share from 0 to 1"),

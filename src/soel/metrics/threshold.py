@@ -71,7 +71,7 @@ def _number(kind: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if kind == "alarms" and value >= 0 and value == int(value):
+    if kind == "alarms" and 0 <= value < np.inf and value == int(value):
         return value
     if kind != "alarms" and 0 <= value <= 1:
         return value
