@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_each_operator_comparison_and_number_is_a_place_and_no_text_or_annotatio
 
 
 def test_a_mutant_differs_from_the_module_in_its_one_place() -> None:
-    whole = mutants.write_mutant(SOURCE, -1).splitlines()
+    whole = mutants.write_mutant(SOURCE, mutants.UNCHANGED).splitlines()
     for each in mutants.find_mutants("half.py", SOURCE):
         broken = mutants.write_mutant(SOURCE, each.number).splitlines()
         assert len(broken) == len(whole)
@@ -64,7 +65,14 @@ def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -
         "def test(): assert Calibration(1.0, 2.0).probabilities(np.array([2.0])) == 0.5\n"
     )
     assert mutants.survives(broken, [str(tmp_path / "test_blind.py")])
+    assert mutants.survives(replace(broken, number=mutants.UNCHANGED), [str(tmp_path / "test_sharp.py")])
     assert not mutants.survives(broken, [str(tmp_path / "test_sharp.py")])
+
+
+def test_tests_that_fail_anyway_judge_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutants, "survives", lambda mutant, tests: False)
+    with pytest.raises(RuntimeError, match="tests/metrics fails on the code as it is"):
+        mutants.main(["metrics"])
 
 
 def test_verdicts_are_kept_and_survivors_named(
@@ -74,6 +82,8 @@ def test_verdicts_are_kept_and_survivors_named(
 
     def fake(mutant: mutants.Mutant, tests: list[str]) -> bool:
         assert tests == ["tests/metrics"]
+        if mutant.number == mutants.UNCHANGED:
+            return True
         asked.append(mutant)
         return len(asked) == 2
 
