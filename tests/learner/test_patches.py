@@ -85,3 +85,27 @@ def test_a_model_keeps_its_patches_and_asks_for_them() -> None:
 def test_pools_are_told_apart_by_having_patches() -> None:
     assert pool_of().identity != pool_of(False).identity
     assert pool_of().identity == pool_of().identity
+
+
+def test_of_frames_of_one_second_one_is_asked() -> None:
+    pool, learner = pool_of(), learner_of()
+    moments = np.stack([np.zeros(120), np.arange(120) // 12 + np.arange(120) / 1000], axis=1)  # ten sights, far apart
+    moments[:, 1] *= 2
+    warm, labels = learner.prepare(pool), labels_of()
+    proposal = learner.propose(warm, replace(pool, moments=moments), labels, 4, for_record=True)
+    plain = learner.propose(warm, pool, labels, 4, for_record=True)
+    assert sorted(proposal.rows) == sorted(plain.rows)  # nothing is lost
+    n_sights = min(4, len(set(proposal.rows // 12)))
+    assert len(set(proposal.rows[:4] // 12)) == n_sights
+    answered = labels_of(normals=(int(plain.rows[0]),))
+    after = learner.propose(warm, replace(pool, moments=moments), answered, 2, for_record=True)
+    assert after.rows[0] // 12 != plain.rows[0] // 12
+
+
+def test_the_marked_patch_is_the_one_that_is_learnt_from() -> None:
+    pool, labels = pool_of(), labels_of(0, normals=(60,))
+    marked = np.zeros((120, 9), bool)
+    marked[0, 3] = True
+    part = fitted_of(replace(pool, marked=marked), labels).blend.patches
+    assert part is not None
+    assert part.detector.arrays()["anomalous"].shape == (1, 4)

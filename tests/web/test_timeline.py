@@ -33,7 +33,7 @@ def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     built.view_model.session.close()
 
 
-def test_questions_of_a_clip_are_of_different_seconds(clips: Page) -> None:
+def test_a_session_knows_the_clip_and_the_second_of_each_frame(clips: Page) -> None:
     session = clips.view_model.session
     moments = session.folder.moments
     assert moments is not None
