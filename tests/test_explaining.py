@@ -83,7 +83,7 @@ def test_a_changed_row_is_scored_without_the_one_it_was_made_of() -> None:
     detector = Pretrained.fit(pool, np.full(200, UNLABELLED, np.int8), 0)
     right = pool[:1].copy()
     right[0, 2] = 0
-    own, apart, beside = detector.score(pool[:1]), detector.score_changed(right, pool[:1]), detector.score(right)
+    own, apart, beside = detector.score(pool[:1]), detector.score_changed(right, pool[None, :1]), detector.score(right)
     assert apart < own / 2 < own < beside
     new = rng.normal(size=(5, 6)).astype(np.float32)
-    np.testing.assert_allclose(detector.score_changed(new, new + 1), detector.score(new), atol=1e-5)
+    np.testing.assert_allclose(detector.score_changed(new, new[:, None] + 1), detector.score(new), atol=1e-5)

@@ -71,7 +71,7 @@ def test_law_an_additive_score_is_explained_exactly(seed: int, n_columns: int) -
     made = explainer(pool, lambda rows: np.square(rows) @ weights)
     found, ordinary = made.explain(x), made.ordinary
     for part, columns in enumerate(found.parts):
-        lent = ordinary.lent[np.searchsorted(ordinary.positions, found.lenders[:, part])][:, columns]
+        lent = ordinary.lent[np.searchsorted(ordinary.positions, found.reference)][:, columns]
         exact = (np.square(x[:, columns]) - np.square(lent)) @ weights[list(columns)]
         named = found.contributions[:, part] != 0
         np.testing.assert_allclose(found.contributions[named, part], exact[named], rtol=1e-4, atol=1e-4)
@@ -139,7 +139,19 @@ def test_of_many_columns_a_rough_score_picks_those_that_are_tried() -> None:
     found = made.explain(x)
     assert found.first(0, 1) == [77]
     assert np.isnan(found.alone).sum(axis=1).tolist() == [90 - MOST_TRIED] * 2
-    assert sum(calls) == 2 * (3 + MOST_TRIED + 2 * MOST_STEPS - 1)
+    assert sum(calls) == 2 * (3 + 2 * MOST_TRIED + 2 * MOST_STEPS - 1)
+
+
+def test_several_wrong_values_are_found_where_none_of_them_decides_alone() -> None:
+    """A score that says only whether something is wrong: putting one of three values right changes nothing."""
+    rng = np.random.default_rng(4)
+    pool = rng.uniform(-1, 1, size=(200, 12))
+    found = explainer(pool, lambda x: (np.abs(x) > 2).any(axis=1).astype(float)).explain(
+        np.array([[0.1, 9, 0, 0, 9, 0, 0, 0, 0, 0, 0, 9]])
+    )
+    assert sorted(found.parts[part][0] for part in found.first(0)) in ([1, 4], [1, 11], [4, 11], [1, 4, 11])
+    assert found.contributions.sum() == pytest.approx(1)
+    assert found.remainder == pytest.approx(0)
 
 
 def test_rows_are_explained_alike_alone_and_among_many(line: Explainer) -> None:

@@ -62,8 +62,8 @@ class Detector(ABC):
         """Scores (N,) of the pool it was fitted on, each row as if it had not been there, where it can tell."""
         return self.score(pool)
 
-    def score_changed(self, x: Floats, original: Floats) -> Floats:
-        """Scores (n,) of rows (n, d) that others (n, d) would be with values changed: without these, where it can."""
+    def score_changed(self, x: Floats, sources: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) put together from others (n, s, d): as if these were not there, where it can."""
         return self.score(x)
 
     @property

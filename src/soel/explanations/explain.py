@@ -71,9 +71,9 @@ class Explanation:
 class Explainer:
     """Explains rows by a scoring function and ordinary rows of the pool.
 
-    score: encoded rows (n, d) to scores (n,). score_changed: the same of rows that were made of others (n, d), of which
-    these may be known to the model; both are called with many rows at once. rough: one that is quicker and much like
-    them, by which parts are picked where there are many. columns: names (c,). pool_scores: (N,).
+    score: encoded rows (n, d) to scores (n,). score_changed: the same of rows that were put together from others
+    (n, s, d), which the model may know; both are called with many rows at once. rough: one that is quicker and much
+    like them, by which parts are picked where there are many. columns: names (c,). pool_scores: (N,).
     """
 
     score: Score
@@ -109,10 +109,12 @@ class Explainer:
     def _explain(self, x: Floats) -> Explanation:
         lenders, nearest = self.ordinary.lenders(x, self.parts), self.ordinary.nearest(x)
         scores, baseline = _in_one_call(self.score, np.stack([x, self.ordinary.rows[nearest]]))
-        start = self._score_changed(x[:, None], x)[:, 0]
+        reference = self.ordinary.rows[nearest]
+        start = self._score_changed(x[:, None], x[:, None])[:, 0]
         alone = self._replace_alone(x, lenders) + (scores - start)[:, None]
-        drops = self._choose(scores[:, None] - alone)
-        contributions = self._replace_in_turn(x, lenders, start, drops)
+        rises = self._insert_alone(x, nearest, np.isfinite(alone)) - baseline[:, None]
+        drops = self._choose(scores[:, None] - alone + rises)
+        contributions = self._replace_in_turn(x, nearest, reference, start, drops)
         return Explanation(
             self.columns,
             self.parts,
@@ -136,11 +138,23 @@ class Explainer:
             rough = _in_one_call(self.rough, self._replaced(x[:, None], tried, lenders))
             tried = np.argpartition(rough, MOST_TRIED - 1, axis=1)[:, :MOST_TRIED]
         alone = np.full(lenders.shape, np.nan)
-        alone[every, tried] = self._score_changed(self._replaced(x[:, None], tried, lenders), x)
+        alone[every, tried] = self._score_changed(self._replaced(x[:, None], tried, lenders), x[:, None])
         return alone
 
+    def _insert_alone(self, x: Floats, nearest: Rows, tried: np.ndarray) -> Floats:
+        """Scores (n, p) of the row of the baseline with one part of the row in it; NaN where it is not tried.
+
+        Of a row with several wrong values none may lower the score by itself; each raises that of an ordinary row.
+        """
+        rows, parts = np.nonzero(tried)
+        mixed = np.where(self._features[parts], x[rows], self.ordinary.lent[nearest[rows]])
+        sources = np.stack([x[rows], self.ordinary.rows[nearest[rows]]], axis=1)
+        scores = np.full(tried.shape, np.nan)
+        scores[rows, parts] = self.score_changed(mixed, sources)
+        return scores
+
     def _choose(self, drops: Floats) -> Floats:
-        """How much each part that is to be named (n, p) lowers the score; -inf for the others.
+        """How much each part that is to be named (n, p) matters; -inf for the others.
 
         A group is named instead of its columns where none of them says enough alone, or where several do, so that
         nobody can tell which of them is wrong.
@@ -154,8 +168,8 @@ class Explainer:
             drops[~together, group] = -np.inf
         return drops
 
-    def _replace_in_turn(self, x: Floats, lenders: Rows, start: Floats, drops: Floats) -> Floats:
-        """Contributions (n, p) of the parts that say most.
+    def _replace_in_turn(self, x: Floats, nearest: Rows, reference: Floats, start: Floats, drops: Floats) -> Floats:
+        """Contributions (n, p) of the parts that say most, replaced by the values of the row of the baseline.
 
         Each is the mean of two ways there, the most telling part first and last: a score that grows like a logarithm
         would give too little to what is replaced first.
@@ -164,8 +178,10 @@ class Explainer:
         counts = np.isfinite(np.take_along_axis(drops, order, axis=1))
         n_steps, contributions = order.shape[1], np.zeros_like(drops)
         ways = (order, counts), (order[:, ::-1], counts[:, ::-1])
+        lenders = np.broadcast_to(nearest[:, None], drops.shape)
         states = [self._states(x, lenders, *way) for way in ways]  # (n, steps, d) each; both end the same
-        reached = self._score_changed(np.concatenate([states[0], states[1][:, :-1]], axis=1), x)
+        sources = np.stack([x, reference], axis=1)
+        reached = self._score_changed(np.concatenate([states[0], states[1][:, :-1]], axis=1), sources)
         forth, back = reached[:, :n_steps], np.concatenate([reached[:, n_steps:], reached[:, [n_steps - 1]]], axis=1)
         for (parts, _), scores in zip(ways, (forth, back), strict=True):
             drop = np.concatenate([start[:, None], scores[:, :-1]], axis=1) - scores
@@ -186,9 +202,9 @@ class Explainer:
         every = np.arange(len(parts)) if parts.ndim == 1 else np.arange(len(parts))[:, None]
         return np.where(self._features[parts], self.ordinary.lent[lenders[every, parts]], x)
 
-    def _score_changed(self, x: Floats, original: Floats) -> Floats:
-        """Scores (n, q) of rows (n, q, d) that were made of others (n, d)."""
-        return _in_one_call(lambda rows: self.score_changed(rows, np.repeat(original, x.shape[1], axis=0)), x)
+    def _score_changed(self, x: Floats, sources: Floats) -> Floats:
+        """Scores (n, q) of rows (n, q, d) that were put together from others (n, s, d)."""
+        return _in_one_call(lambda rows: self.score_changed(rows, np.repeat(sources, x.shape[1], axis=0)), x)
 
     def _rank(self, scores: Floats) -> Rows:
         """The ranks that scores have among the pool's; 0 for NaN."""

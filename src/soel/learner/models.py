@@ -119,11 +119,11 @@ class Blend:
             )
         return self.patches.add(whole, self.patches.detector.score(patches))
 
-    def score_changed(self, x: Floats, original: Floats) -> Floats:
-        """Scores (n,) of rows (n, d) alone that others (n, d) would be if values were changed."""
+    def score_changed(self, x: Floats, sources: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) alone that were put together from others (n, s, d)."""
         if self.detector is None:
             return self.trained.score(x)
-        scores = self.detector.score_changed(x, original)
+        scores = self.detector.score_changed(x, sources)
         return np.asarray(scores + self.deep_weight * self.trained.score(x)) if self.listens else scores
 
     def rough_score(self, x: Floats) -> Floats:

@@ -105,17 +105,17 @@ class Pretrained(Detector):
         scores[closer] = self._look_closely(x[closer])
         return scores
 
-    def score_changed(self, x: Floats, original: Floats) -> Floats:
-        """Scores (n,) of rows (n, d) that others (n, d) would be if values were changed; a context does without these.
+    def score_changed(self, x: Floats, sources: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) that were put together from others (n, s, d); the context does without these.
 
-        A changed row shares most of its values with the one it was made of, and two of a kind would look suspicious.
+        Such a row shares most of its values with what it was made of, and two of a kind would look suspicious.
         """
-        x, original = self._ordered(x), self._ordered(original)
+        x, sources = self._ordered(x), np.asarray(sources, np.float32)[:, :, self.columns.astype(np.int64)]
         if self.student is None:
-            return self._look_closely(x, original)
+            return self._look_closely(x, sources)
         scores = self.student.score(x, self.with_labels.score(x))
         closer = np.flatnonzero(scores > self.student.border)
-        scores[closer] = self._look_closely(x[closer], original[closer])
+        scores[closer] = self._look_closely(x[closer], sources[closer])
         return scores
 
     def suspicion(self, x: Floats) -> Floats:
@@ -162,16 +162,16 @@ class Pretrained(Detector):
         lessons = np.zeros((0, len(own["columns"])), np.float32)
         return cls(**own, with_labels=with_labels, without=without, lessons=lessons, taught=student)
 
-    def _look_closely(self, x: Floats, original: Floats | None = None) -> Floats:
-        """Scores (n,) of rows in the order of `columns`. original: rows that they were made of, if they were."""
-        trust, by_labels = self.trust, self._suspect(x, original)
+    def _look_closely(self, x: Floats, sources: Floats | None = None) -> Floats:
+        """Scores (n,) of rows in the order of `columns`. sources: what they were put together from, if so."""
+        trust, by_labels = self.trust, self._suspect(x, sources)
         if trust > FULL_TRUST:
             return by_labels
-        without = _logits(self._plain, x, original) + self._weight * self.without.score(x)
+        without = _logits(self._plain, x, sources) + self._weight * self.without.score(x)
         return np.asarray(trust * by_labels + (1 - trust) * without)
 
-    def _suspect(self, x: Floats, original: Floats | None = None) -> Floats:
-        return np.asarray(_logits(self._read, x, original) + self._weight * self.with_labels.score(x))
+    def _suspect(self, x: Floats, sources: Floats | None = None) -> Floats:
+        return np.asarray(_logits(self._read, x, sources) + self._weight * self.with_labels.score(x))
 
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
@@ -207,8 +207,8 @@ class Pretrained(Detector):
         return float(np.float32(trust_in_labels(self._rows, self.labels.astype(np.int8))))
 
 
-def _logits(reading: Reading, x: Floats, original: Floats | None) -> Floats:
-    return reading.logits(x) if original is None else reading.changed_logits(x, original)
+def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:
+    return reading.logits(x) if sources is None else reading.changed_logits(x, sources)
 
 
 def _own_fields() -> list[str]:

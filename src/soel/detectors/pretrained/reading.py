@@ -47,11 +47,14 @@ class View:
         usual = logits[free] if free.sum() >= FEWEST_FREE else logits
         self.middle, self.spread = float(usual.mean()), float(max(usual.std(), 1e-2))
 
-    def read(self, x: Floats, original: Floats | None = None, same: np.ndarray | None = None) -> Outputs:
-        """What the network says of rows (n, d). original: what they were made of; same: (n, m) where in the context."""
+    def read(self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None) -> Outputs:
+        """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
+        where these are in the context.
+        """
         origin = None
-        if original is not None and same is not None:
-            origin = Origin(torch.from_numpy(self.narrow(original))[None], torch.from_numpy(same))
+        if sources is not None and same is not None:
+            narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
+            origin = Origin(torch.from_numpy(narrow)[None], torch.from_numpy(same))
         rows = self.reference.describe(torch.from_numpy(self.narrow(x))[None], origin)
         hidden = None if origin is None else origin.hidden
         seen = self.network.cells(rows.cells, self.reference.columns)
@@ -82,13 +85,14 @@ class Reading:
         """Scores (n,) in units of their spread over the context."""
         return self._of_each(x, lambda view, outputs: view.logits(outputs))
 
-    def changed_logits(self, x: Floats, original: Floats) -> Floats:
-        """The same of rows that others (n, d) would be if values were changed: the context is read without these."""
-        theirs, values = keys(original), np.empty(len(x))
+    def changed_logits(self, x: Floats, sources: Floats) -> Floats:
+        """The same of rows that were put together from others (n, s, d): the context is read without these."""
+        theirs, values = keys(sources.reshape(-1, sources.shape[2])).reshape(sources.shape[:2]), np.empty(len(x))
         for start in range(0, len(x), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            same = theirs[rows, None] == self.keys
-            apart = (original[rows], same) if same.any() and not same.all(axis=1).any() else ()
+            same = theirs[rows, :, None] == self.keys
+            same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
+            apart = (sources[rows], same) if same.any() and not same.any(axis=1).all(axis=1).any() else ()
             with torch.no_grad():
                 values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
         return values

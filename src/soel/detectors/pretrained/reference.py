@@ -50,10 +50,15 @@ class Described:
 
 @dataclass(frozen=True)
 class Origin:
-    """Rows (B, n, d) that others were made of, and which of the pool (n, N) are equal to them: these are left out."""
+    """The s rows (B, n, s, d) that each of n was put together from, and where in the pool (n, s, N) these are."""
 
     rows: Tensor
-    hidden: Tensor
+    same: Tensor
+
+    @property
+    def hidden(self) -> Tensor:
+        """Which rows of the pool (n, N) are no company for each."""
+        return self.same.any(1)
 
 
 @dataclass(frozen=True)
@@ -147,9 +152,11 @@ class Reference:
 
     def _without(self, origin: Origin, raw: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
         """The counts (B, d, n) of cells below and not above, without those that the rows were made of."""
-        were, now = ((origin.rows - self.mean) / self.deviation).transpose(1, 2), raw.transpose(1, 2)
-        n_hidden = origin.hidden.sum(1)
-        return low - n_hidden * (were < now), high - n_hidden * (were <= now)
+        now = raw.transpose(1, 2)
+        for rows, same in zip(origin.rows.unbind(2), origin.same.unbind(1), strict=True):
+            were, n_hidden = ((rows - self.mean) / self.deviation).transpose(1, 2), same.sum(1)
+            low, high = low - n_hidden * (were < now), high - n_hidden * (were <= now)
+        return low, high
 
     def _scores(self, parts: dict[str, Tensor]) -> Tensor:
         """Label-free scores (B, n, N_SCORES), higher is more anomalous, in units of their own."""
