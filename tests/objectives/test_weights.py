@@ -93,6 +93,12 @@ def test_one_kind_of_label_is_everyone_s(name: str, kind: int) -> None:
     assert found.normal.tolist() == [1 - kind] * 4
 
 
+@pytest.mark.parametrize("name", ["neighbour-labels", "gaussian-process-labels"])
+def test_a_single_label_is_everyone_s(name: str) -> None:
+    found = weights(name, "unlabelled", PoolView(np.zeros(6), X, np.array([-1, -1, 1, -1, -1, -1], np.int8)))
+    assert (found.anomaly.tolist(), found.normal.tolist()) == ([1] * 5, [0] * 5)
+
+
 def test_refinement_worked_by_hand() -> None:
     # One normal at 0, one anomaly at 10, unlabelled at 0 and 10: leanings are -10, 10 over a spread of 20, times 10.
     view = PoolView(np.zeros(4), np.array([[0.0], [10.0], [0.0], [10.0]]), np.array([0, 1, -1, -1], np.int8))
