@@ -36,6 +36,7 @@ def trained(live: Live) -> Live:
 def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained: Live) -> None:
     page = trained.open(browser)
     page.goto(f"{trained.address}/results")
+    expect(page.locator("#top > li").first).to_be_visible()  # the first list is there, and the next one is ours
     page.locator("#alarms").fill("30")
     with page.expect_response(re.compile("/api/items")):
         page.locator("#alarms").press("Tab")

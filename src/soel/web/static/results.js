@@ -81,9 +81,9 @@ function showThreshold(threshold) {
 const query = (threshold) => ({ alarms: "true", threshold, sort: "unlabelled" });
 
 async function showAlarms(page) {
-  if (page === 1) await showTimeline(shown.threshold);
   shown.page = page;
   await list.load({ ...query(shown.threshold), page, size: SIZE });
+  if (page === 1) await showTimeline(shown.threshold); // the list does not wait for it
 }
 
 async function refresh() {
