@@ -133,7 +133,20 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_unknown_steps_and_folders_are_refused(make: Make, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="Use one of: ask, fit"):
+    with pytest.raises(ConfigError, match="Use one of: ask, check, unsure, fit"):
         background.start(make().folder.path, "dance")
     with pytest.raises(SessionError, match="not a session folder"):
         background.start(tmp_path, "fit")
+
+
+def test_a_check_and_what_is_not_sure_are_drawn_within_the_budget(make: Make) -> None:
+    session = make(budget=9)
+    session.tell(dict.fromkeys(session.ask(4).items, "normal"))
+    session.fit()
+    report = background_task.Reporter(session.folder, "check")
+    background_task.take_step(session, "check", 3, report)
+    assert (len(session.state.open), session.state.rounds[-1].strategy) == (3, "spot-check")
+    session.tell(dict.fromkeys(session.state.open, "normal"))
+    background_task.take_step(session, "unsure", 5, report)
+    assert len(session.state.open) == 2, "no more than the budget leaves"
+    assert session.state.rounds[-1].options["not_sure"]
