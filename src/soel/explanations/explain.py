@@ -113,8 +113,9 @@ class Explainer:
         start = self._score_changed(x[:, None], x[:, None])[:, 0]
         alone = self._replace_alone(x, lenders) + (scores - start)[:, None]
         rises = self._insert_alone(x, nearest, np.isfinite(alone)) - baseline[:, None]
-        drops = self._choose(scores[:, None] - alone + rises)
-        contributions = self._replace_in_turn(x, nearest, reference, start, drops)
+        named = self._choose(scores[:, None] - alone)
+        matters = np.where(named, scores[:, None] - alone + rises, -np.inf)
+        contributions = self._replace_in_turn(x, nearest, reference, start, matters)
         return Explanation(
             self.columns,
             self.parts,
@@ -153,8 +154,8 @@ class Explainer:
         scores[rows, parts] = self.score_changed(mixed, sources)
         return scores
 
-    def _choose(self, drops: Floats) -> Floats:
-        """How much each part that is to be named (n, p) matters; -inf for the others.
+    def _choose(self, drops: Floats) -> np.ndarray:
+        """Which parts (n, p) are to be named, by how much each lowers the score; NaN where it was not tried.
 
         A group is named instead of its columns where none of them says enough alone, or where several do, so that
         nobody can tell which of them is wrong.
@@ -166,19 +167,19 @@ class Explainer:
             together = (whole > 0) & (n_enough != 1)
             drops[np.ix_(together, members)] = -np.inf
             drops[~together, group] = -np.inf
-        return drops
+        return np.isfinite(drops)
 
-    def _replace_in_turn(self, x: Floats, nearest: Rows, reference: Floats, start: Floats, drops: Floats) -> Floats:
+    def _replace_in_turn(self, x: Floats, nearest: Rows, reference: Floats, start: Floats, matters: Floats) -> Floats:
         """Contributions (n, p) of the parts that say most, replaced by the values of the row of the baseline.
 
         Each is the mean of two ways there, the most telling part first and last: a score that grows like a logarithm
         would give too little to what is replaced first.
         """
-        order = np.argsort(-drops, axis=1, kind="stable")[:, :MOST_STEPS]
-        counts = np.isfinite(np.take_along_axis(drops, order, axis=1))
-        n_steps, contributions = order.shape[1], np.zeros_like(drops)
+        order = np.argsort(-matters, axis=1, kind="stable")[:, :MOST_STEPS]
+        counts = np.isfinite(np.take_along_axis(matters, order, axis=1))
+        n_steps, contributions = order.shape[1], np.zeros_like(matters)
         ways = (order, counts), (order[:, ::-1], counts[:, ::-1])
-        lenders = np.broadcast_to(nearest[:, None], drops.shape)
+        lenders = np.broadcast_to(nearest[:, None], matters.shape)
         states = [self._states(x, lenders, *way) for way in ways]  # (n, steps, d) each; both end the same
         sources = np.stack([x, reference], axis=1)
         reached = self._score_changed(np.concatenate([states[0], states[1][:, :-1]], axis=1), sources)
