@@ -21,7 +21,7 @@ NAMES = (
     "t.csv", "t.tsv", "t.csv.gz", "t.csv.bz2", "t.csv.zst", "t.zip", "t.jsonl", "t.parquet", "t.feather", "t.xlsx",
     "t.sqlite", "t.npy", "t.npz",
     "p.png", "p.jpg", "p.tif", "p.bmp", "p.webp", "p.npz", "idx3-ubyte.gz", "c.mp4", "c.avi", "c.mkv", "n.onnx",
-    "session", "model", "labels.csv", "labels.json", "label-studio.json", "sheet",
+    "session", "model", "labels.csv", "labels.json", "label-studio.json", "coco.json", "sheet",
     "http bytes", "http api",
 )  # fmt: skip
 

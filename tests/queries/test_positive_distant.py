@@ -34,6 +34,15 @@ def test_rows_of_one_round_keep_apart() -> None:
     assert chosen(PositiveDistant(0.5), [-1, -1, -1, -1], 2) == [2, 3]  # the neighbour of 2 is more suspicious than 3
 
 
+def test_rows_after_the_first_keep_apart_unless_anomalies_are_to_be_found() -> None:
+    points, scores = np.array([[0.0], [1.0], [2.0], [4.0]]), np.array([0.0, 5.0, 6.0, -6.0])
+    view = PoolView(scores, points, np.full(4, -1, np.int8), None)
+    rows = {
+        on: PositiveDistant(4.0, on).select(view, 2, np.random.default_rng(0)).rows.tolist() for on in (True, False)
+    }
+    assert rows == {True: [2, 0], False: [2, 1]}
+
+
 def test_equal_scores_leave_the_distance_to_decide() -> None:
     view = PoolView(np.zeros(4), POINTS, np.array([0, -1, -1, -1], np.int8), None)
     assert PositiveDistant().select(view, 1, np.random.default_rng(0)).rows[0] == 3

@@ -10,6 +10,7 @@ from soel.queries.base import Need, Strategy, certain
 from soel.types import ANOMALY, UNLABELLED, Labels, PoolView, Selection
 
 ENOUGH = 0.25  # share of anomalies among the answers, above which normal rows teach more
+LATER = 0.1  # of the tilt, for the rows of a selection after its first
 TINY = 1e-3  # in units of a column's spread: copies of a labelled row are not infinitely dull
 
 
@@ -17,8 +18,9 @@ class PositiveDistant(Strategy):
     """The largest log distance to the nearest labelled row plus `tilt` times the score in standard deviations.
 
     Scores come from a detector that has heard every answer so far, so that each question knows the last answer. A
-    larger tilt finds more anomalies and teaches less. balanced: the tilt falls while more than a quarter of the answers
-    are anomalies, to nothing at three quarters, and then turns to normal rows. Both were chosen on tables
+    larger tilt finds more anomalies and teaches less. balanced, for those who want to learn: the tilt falls while more
+    than a quarter of the answers are anomalies, to nothing at three quarters, and then turns to normal rows; rows of
+    a selection after its first, which do not know its answer, mostly keep apart. All this was chosen on tables
     (docs/detection.md).
     """
 
@@ -38,7 +40,8 @@ class PositiveDistant(Strategy):
         free, closest = view.labels == UNLABELLED, space.nearest(view.labelled)
         rows: list[int] = []
         for _ in range(n_rows):
-            gain = suspicion + np.log(closest / unit + TINY) if np.isfinite(closest[0]) else suspicion
+            worth = LATER * suspicion if rows and self.balanced else suspicion
+            gain = worth + np.log(closest / unit + TINY) if np.isfinite(closest[0]) else worth
             row = int(np.where(free, gain, -np.inf).argmax())
             rows.append(row)
             free[row] = False
