@@ -49,7 +49,7 @@ def test_the_user_has_the_last_word() -> None:
 def test_ten_columns_of_many_categories_are_a_table_in_every_step() -> None:
     words = np.array([f"word {number}" for number in range(31)])
     x = words[RNG.integers(31, size=(120, 10))]
-    detector = SOEL(random_state=0)
+    detector = SOEL("distances", random_state=0)
     rows = detector.query(x, 6)
     y = np.full(120, -1)
     y[rows] = np.arange(6) % 2
@@ -60,6 +60,8 @@ def test_ten_columns_of_many_categories_are_a_table_in_every_step() -> None:
     assert detector.detector_.fitted.blend.detector.name == "neighbours"
     n_weights = sum(p.numel() for p in detector.detector_.fitted.blend.trained.model.backbone.parameters())
     assert n_weights < 2_000_000
+    usual = SOEL(random_state=0).fit(x, y)
+    assert (usual.kind_, usual.detector_.fitted.blend.detector.name) == ("table", "pretrained")
 
 
 def test_many_flags_are_a_table_and_do_no_worse_than_plain_neighbours() -> None:

@@ -105,11 +105,11 @@ def test_points_are_standardised_and_clipped(narrow: Reading) -> None:
 
 def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Reading) -> None:
     new = table(4, seed=1)
-    np.testing.assert_allclose(narrow.changed_logits(new, new + 1), narrow.logits(new), atol=1e-4)
+    np.testing.assert_allclose(narrow.changed_logits(new, new[:, None] + 1), narrow.logits(new), atol=1e-4)
 
 
 def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, origin = table(7, seed=3), table()[:7]
+    x, origin = table(7, seed=3), table()[:7, None]
     whole = narrow.changed_logits(x, origin)
     monkeypatch.setattr(reading, "BLOCK_ROWS", 3)
     np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
@@ -118,7 +118,7 @@ def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pyte
 def test_where_a_row_is_the_whole_context_it_is_not_taken_away() -> None:
     alone = read(np.ones((12, 2), np.float32))
     x = np.full((1, 2), 1.5, np.float32)
-    np.testing.assert_allclose(alone.changed_logits(x, np.ones((1, 2), np.float32)), alone.logits(x), atol=1e-4)
+    np.testing.assert_allclose(alone.changed_logits(x, np.ones((1, 1, 2), np.float32)), alone.logits(x), atol=1e-4)
 
 
 def test_few_unlabelled_rows_do_not_set_the_unit() -> None:

@@ -23,7 +23,7 @@ from soel_reproduction.variants import VARIANTS, Variant
 from soel_reproduction.versions import ROLES, versions_of
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
-OURS = replace(CELL, variant=VARIANTS["default"])
+OURS = replace(CELL, variant=VARIANTS["distances"])
 KINDS = {
     "soel": CELL,
     "in rounds": replace(CELL, method=SEQUENTIAL),
