@@ -11,7 +11,6 @@ from soel.cli.main import main
 from soel.web.auth import Auth
 from tests.cli.conftest import Run, folder, run, table  # noqa: F401
 from tests.web.accessibility import serious_findings
-from tests.web.conftest import browser  # noqa: F401
 
 
 def test_the_page_says_where_each_session_stands(run: Run, folder: Path, tmp_path: Path, browser: Browser) -> None:  # noqa: F811
