@@ -70,6 +70,8 @@ async function add() {
 }
 
 function act(form, task) {
+  const first = find(form)?.querySelector("button");
+  if (first) first.disabled = false; // until now a click would have sent the form by itself, and lost what was typed
   find(form)?.addEventListener("submit", async (event) => {
     event.preventDefault();
     const button = find(form).querySelector("button");
