@@ -106,14 +106,19 @@ def test_a_large_pool_is_summed_up_by_its_quantiles(monkeypatch: pytest.MonkeyPa
     assert few.slope == whole.slope
 
 
-@pytest.mark.parametrize(("n_each", "normal", "anomaly"), [(5, 0.045, 0.6), (20, 0.02, 0.85)])
-def test_meeting_the_share_separates_groups(n_each: int, normal: float, anomaly: float) -> None:
+@pytest.mark.parametrize(
+    ("n_each", "prior", "normal", "anomaly"),
+    [(5, (0.7, 0.5), 0.04, 0.65), (5, PRIOR, 0.045, 0.6), (20, PRIOR, 0.02, 0.85)],
+)
+def test_meeting_the_share_separates_groups(
+    n_each: int, prior: tuple[float, float], normal: float, anomaly: float
+) -> None:
     """Ten labels of a perfect detector give odds with caution, forty believe it."""
     rng = np.random.default_rng(0)
     scores = np.concatenate([rng.normal(0, 1, 900), rng.normal(6, 1, 100)])
     labels = unlabelled(1000)
     labels[:n_each], labels[900 : 900 + n_each] = 0, 1
-    probabilities = calibrate(scores, labels, 0.1).probabilities(scores)
+    probabilities = calibrate(scores, labels, 0.1, prior).probabilities(scores)
     assert probabilities.mean() == pytest.approx(0.1, abs=1e-3)
     assert probabilities[:900].mean() < normal
     assert probabilities[900:].mean() > anomaly
