@@ -26,17 +26,17 @@ from pyarrow import parquet
 from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, step_traffic
 from soel.api import sessions
 from soel.backbones.layers import BatchNorm
+from soel.data.session_streams import open_whole
 from soel.data.thinning import draw_rows
 from soel.engines.ray.clusters import ClusterOptions
 from soel.numeric.space import Origin
+from soel.pools.cluster_drawing import DrawPart
 from soel.profiles import DEFAULT
 from soel.queries.k_center import KCenter
 from soel.queries.shards import Shard
-from soel.scoring.cluster_drawing import DrawPart
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import Scorer, score_missing
 from soel.scoring.scored_parts import scored_parts
-from soel.scoring.streaming import open_whole
 from soel.session import Session, SessionOptions
 from soel.types import Estimate, PoolView, Rows
 

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soel.api.growth import add_data
     from soel.api.labels import merge_session, take_labels
     from soel.api.listing import list_sessions
     from soel.api.sessions import create_session, open_session
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from soel.features.extractors import Extractor
     from soel.media.picture_pool import MediaOptions
     from soel.objectives.base import Objective
+    from soel.pools.growth import add_data
     from soel.profiles import PROFILES, Profile, Schedule
     from soel.queries.base import Strategy
     from soel.session import Answer, Session, SessionOptions
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "soel.estimator": ("SOEL",),
     "soel.api.sessions": ("create_session", "open_session"),
-    "soel.api.growth": ("add_data",),
+    "soel.pools.growth": ("add_data",),
     "soel.session.growth": ("remove_items",),
     "soel.api.labels": ("merge_session", "take_labels"),
     "soel.api.listing": ("list_sessions",),

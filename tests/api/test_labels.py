@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from soel.api import sessions
-from soel.api.growth import add_data
 from soel.api.labels import merge_session, take_labels
 from soel.api.listing import list_sessions
 from soel.data.session_tables import read_items
 from soel.errors import LabelError, SchemaError, SessionError
 from soel.exchange.label_files import export_labels
+from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
 from tests.table_session import Make
 

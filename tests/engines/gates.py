@@ -14,7 +14,7 @@ from pathlib import Path
 
 from soel.engines.ray.clusters import FeatureFile
 from soel.engines.ray.parts import Done
-from soel.scoring.cluster_drawing import DrawPart
+from soel.pools.cluster_drawing import DrawPart
 from soel.scoring.cluster_scoring import ScorePart
 from soel.types import Floats
 

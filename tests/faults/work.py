@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from soel.api import scores, sessions
-from soel.api.growth import add_data
 from soel.durable import remove_leftovers
 from soel.exchange.label_files import export_labels
+from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
 from soel.session.growth import remove_items
 from soel.stores.models import read_model, write_model

@@ -12,13 +12,13 @@ import pytest
 from PIL import Image
 
 from soel.api import scores, sessions
-from soel.api.growth import add_data
 from soel.data.session_tables import readable_rows
 from soel.errors import DataError
 from soel.features.source import Reading
 from soel.media import picture_pool
 from soel.media.picture_pool import MediaOptions
 from soel.media.session_media import open_media
+from soel.pools.growth import add_data
 from soel.session import SessionOptions
 from tests.features.makers import ColourExtractor, make_clip, make_folder
 

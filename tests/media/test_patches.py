@@ -11,12 +11,12 @@ from PIL import Image
 
 from soel import SOEL
 from soel.api import scores, sessions
-from soel.api.growth import add_data
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.media import image_rows, picture_pool
-from soel.media.picture_pool import MediaOptions, media_summary, read_note
+from soel.media.picture_pool import MediaOptions, media_summary
 from soel.media.session_maps import write_maps
 from soel.numeric.grids import Grid
+from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
 from soel.session.marks import Mark, Region
 from soel.session.replay import replay
@@ -79,7 +79,7 @@ def test_patches_that_changed_are_refused(tmp_path: Path) -> None:
 def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool) -> None:
     with closing(make_session(tmp_path, said, side)) as session:
         assert (session.folder.patches is not None) == looks
-        assert read_note(session.folder.path)["patches"] == looks
+        assert session.folder.media_note["patches"] == looks
         assert ("Places" in media_summary(session.folder.path)["chosen"]) == looks
 
 

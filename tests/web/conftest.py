@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from soel.api import sessions
-from soel.api.kept_reasons import keep_reasons
 from soel.jobs.background import JobStatus
 from soel.jobs.background_task import add_upload
+from soel.report.kept_reasons import keep_reasons
 from soel.report.outcome import keep_outcome
 from soel.session import Session, SessionOptions
 from soel.web.app import create_app

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from soel.api import sessions
-from soel.api.kept_reasons import keep_reasons, read_reasons
+from soel.report.kept_reasons import keep_reasons, read_reasons
 from soel.session import Answer
 from soel.types import Verdict
 from tests.web.accessibility import violations

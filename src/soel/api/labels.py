@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 from soel.api.sessions import open_session
-from soel.data.session_tables import read_items
 from soel.errors import SessionError
 from soel.exchange.entries import list_entries
 from soel.exchange.label_files import read_labels
-from soel.exchange.twins import TakenLabels, match_by_content, name_some, store_for_twins
-from soel.media.picture_pool import read_note
-from soel.session import Session, SessionFolder
-from soel.session.folder import MEDIA
+from soel.exchange.twins import TakenLabels, match_items, name_some, store_for_twins
+from soel.session import Session
 
 
 def take_labels(session: Session, source: str | Path, store: str | None = None) -> TakenLabels:
@@ -53,22 +49,3 @@ def merge_session(session: Session, other: str | Path, store: str | None = None)
             "was stored. Add their data first, or take over the rest: soel export, then soel init --labels."
         )
     return store_for_twins(session, entries, twins, by, str(other))
-
-
-def match_items(own: SessionFolder, other: SessionFolder) -> tuple[Mapping[str, str], str]:
-    """The item of this session for each of the other one's that is here too, and by what they were matched."""
-    if _ids_from(own) == _ids_from(other):
-        known = set(own.ids)
-        return {item: item for item in other.ids if item in known}, "id"
-    if (own.path / MEDIA).exists() or (other.path / MEDIA).exists():
-        raise SessionError("The items of the two sessions are named in different ways and cannot be matched.")
-    return match_by_content(read_items(own), own.ids, read_items(other), other.ids), "content"
-
-
-def _ids_from(place: SessionFolder) -> str:
-    """Where ids come from: a column that names items, their content, or the numbers of rows in certain files."""
-    if (place.path / MEDIA).exists():
-        return "pictures" if read_note(place.path).get("id_column") is None else "names of pictures"
-    if place.wholes and place.wholes[0].id_column is None:
-        return f"row numbers in {place.wholes[0].fingerprint}"
-    return "names" if place.config.id_column is not None else "content"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.reasons import TableExplainer, choose_explained, tabulate_reasons
 from soel.data.baseline import Tally
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, as_frame
+from soel.data.session_streams import open_other, open_whole
 from soel.data.session_tables import read_encoder, read_items
 from soel.data.streams import Stream
 from soel.data.tables import Table, read_table
@@ -25,15 +25,14 @@ from soel.profiles import Profile
 from soel.quality import UnsureBand
 from soel.quality.alarms import real_alarms
 from soel.report.promises import promise_of
+from soel.report.reasons import TableExplainer, choose_explained, tabulate_reasons
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import Scorer, check_out, score_stream
 from soel.scoring.score_table import build_score_table, free_name, labels_by_item, name_pictures, name_rows
-from soel.scoring.streaming import open_other, open_whole
 from soel.session import Session, SessionConfig
-from soel.session.folder import MEDIA
 from soel.session.ports import Learnt
 from soel.session.results import ScoreResult, ranked
 from soel.types import ANOMALY, Floats, Kind, Progress
@@ -59,7 +58,7 @@ def score_file(
     and of ten at least).
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
-    if with_columns and (session.folder.path / MEDIA).exists():
+    if with_columns and session.folder.has_pictures:
         raise ConfigError("Pictures have no columns of their own; leave --with-columns out.")
     stream = _find_stream(session, data)
     if stream is not None:
@@ -182,7 +181,7 @@ def _find_stream(session: Session, data: str | Path | None) -> Stream | None:
     if data is None:
         place = session.folder
         return open_whole(place, read_encoder(place)) if place.wholes else None
-    if (session.folder.path / MEDIA).exists():
+    if session.folder.has_pictures:
         return None
     return open_other(session, data, read_encoder(session.folder))
 
@@ -206,7 +205,7 @@ class _NewItems:
 
 def _read_new(session: Session, data: Path, with_cells: bool) -> _NewItems:
     """New items, read as the pool was."""
-    if (session.folder.path / MEDIA).exists():
+    if session.folder.has_pictures:
         encoder = read_encoder(session.folder)
         new = read_new_pictures(session.folder.path, data)
         ids, names = tuple(item.id for item in new.items), name_pictures(new.items)

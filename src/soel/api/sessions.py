@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from soel.api.pool import PoolSource, Sampling, read_pool
 from soel.data.encoder import Encoder
 from soel.data.reading.options import ReadOptions, as_options
 from soel.data.session_tables import read_encoder, read_items
@@ -20,8 +19,9 @@ from soel.durable import building, copy_whole, write_whole
 from soel.engines.ray.clusters import ClusterOptions, compute_on
 from soel.errors import SessionError
 from soel.media.picture_pool import MediaOptions
+from soel.pools.cluster_drawing import sampling_on
+from soel.pools.sources import PoolSource, Sampling, read_pool
 from soel.profiles import find_profile
-from soel.scoring.cluster_drawing import sampling_on
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, write_patches
 from soel.stores.event_stores import new_store, open_store, stored_address
@@ -126,8 +126,8 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
 
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
-    from soel.api.kept_reasons import find_why
     from soel.api.pictures import gather_media
+    from soel.report.kept_reasons import find_why
     from soel.report.session_report import write_session_report
 
     frame = read_items(session.folder).frame

@@ -6,7 +6,7 @@ import argparse
 import socket
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,9 @@ from soel.report.progress import progress_bar
 from soel.report.text import format_table
 
 if TYPE_CHECKING:
-    from soel.api.listing import SessionEntry
     from soel.exchange.twins import TakenLabels
     from soel.session import Session
+    from soel.session.listing import SessionEntry
     from soel.session.pools import PoolRef
 
 
@@ -66,7 +66,7 @@ def add_description(verb: argparse.ArgumentParser) -> None:
 
 def run_add(args: argparse.Namespace) -> Reply:
     """Take in more data."""
-    from soel.api.growth import add_data
+    from soel.pools.growth import add_data
 
     with closing(open_session(args)) as session:
         with progress_bar("Reading") as bar:
@@ -144,17 +144,14 @@ def run_sessions(args: argparse.Namespace) -> Reply:
 
 
 def _write_page(folder: Path, found: Sequence[SessionEntry], out: Path) -> Path:
-    from soel.report.session_list import ListedSession, write_session_list
+    from soel.report.session_list import write_session_list
 
-    sessions = [
-        ListedSession(entry.folder.resolve(), entry.status, entry.changed, entry.error, _served_at(entry.folder))
-        for entry in found
-    ]
+    sessions = [replace(entry, folder=entry.folder.resolve(), address=_find_served(entry.folder)) for entry in found]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return write_session_list(folder.resolve(), sessions, when, out)
 
 
-def _served_at(folder: Path) -> str:
+def _find_served(folder: Path) -> str:
     """The address of a session's page on this machine, where one is served there now; else empty."""
     try:
         from soel.web.auth import FILE, Auth

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from soel.data.encoder import Encoder
 from soel.data.frame import Frame
 from soel.data.reading.kinds import TableReading
 from soel.data.tables import Table, read_table
-from soel.durable import explain
-from soel.errors import DamagedError, ModelFileError, SchemaError
+from soel.durable import explain, move
+from soel.errors import DamagedError, ModelFileError, SchemaError, SoelError
 from soel.session import SessionConfig, SessionFolder
-from soel.session.folder import MEDIA
+from soel.session.digests import digest_of
+from soel.session.folder import ITEM_FILES, write_items
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 
@@ -47,7 +49,7 @@ def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
 
 def reading_of(place: SessionFolder) -> TableReading | None:
     """How the columns of the session's table are read; None for a list of pictures."""
-    return None if (place.path / MEDIA).exists() else read_encoder(place).how
+    return None if place.has_pictures else read_encoder(place).how
 
 
 def read_rows_as(path: Path, config: SessionConfig, reading: TableReading | None, with_cells: bool = False) -> Table:
@@ -101,6 +103,48 @@ def _gather(place: SessionFolder, found: Mapping[int, Column | None]) -> Column:
         if values is not None:
             column[here] = values[place.rows[here, 1]]
     return column
+
+
+def compare_items(place: SessionFolder) -> str:
+    """What the tables of a pool give other than what was stored of them, in words; empty where nothing differs."""
+    try:
+        table = read_items(place)
+        if table.ids.tolist() != list(place.ids):
+            return "the table gives other item ids"
+        return "" if place.has_pictures else _compare_features(place, table)
+    except SoelError as error:
+        return str(error)
+
+
+def _compare_features(place: SessionFolder, table: Table) -> str:
+    again, pool = read_encoder(place).encode(table.frame), place.pool
+    if again.shape != pool.shape:
+        return f"the features had shape {pool.shape} and have {again.shape}"
+    gap = float(np.abs(np.asarray(again, np.float32) - pool).max(initial=0))
+    return f"features differ by up to {gap:.3g}" if gap else ""
+
+
+def remake_items(place: SessionFolder, names: Collection[str]) -> list[str]:
+    """Make ids and features of a pool again from its tables, where they are among the names of files in the session.
+
+    Only what comes out as it was written takes its place; returns the names of these files.
+    """
+    lost = [place.home / name for name in ITEM_FILES if _name_in(place, place.home / name) in names]
+    if not lost:
+        return []
+    digests = place.pools[-1].digests or place.config.digests
+    with tempfile.TemporaryDirectory(prefix=".repair-", dir=place.path) as scratch:
+        table = read_items(place)
+        write_items(Path(scratch), table.ids.tolist(), read_encoder(place).encode(table.frame))
+        same = [path for path in lost if digest_of(Path(scratch) / path.name) == digests[path.name]]
+        for path in same:
+            move(Path(scratch) / path.name, path)
+    return [_name_in(place, path) for path in same]
+
+
+def _name_in(place: SessionFolder, path: Path) -> str:
+    """The name of a file in the session."""
+    return path.relative_to(place.path).as_posix()
 
 
 def readable_rows(place: SessionFolder, ids: Sequence[str]) -> tuple[list[str], list[list[Any]]]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from soel.data.frame import Frame
 from soel.data.row_ids import content_ids
+from soel.data.session_tables import read_items
 from soel.data.tables import Table
-from soel.errors import LabelError, SchemaError
+from soel.errors import LabelError, SchemaError, SessionError
 from soel.exchange.entries import Entry, EntryKind, grow_budget, store_entries
-from soel.session import Session, SessionState
+from soel.session import Session, SessionFolder, SessionState
 
 N_SHOWN = 5
 
@@ -25,6 +26,25 @@ class TakenLabels:
     n_known: int
     n_left_out: int
     by: str
+
+
+def match_items(own: SessionFolder, other: SessionFolder) -> tuple[Mapping[str, str], str]:
+    """The item of this session for each of the other one's that is here too, and by what they were matched."""
+    if _ids_from(own) == _ids_from(other):
+        known = set(own.ids)
+        return {item: item for item in other.ids if item in known}, "id"
+    if own.has_pictures or other.has_pictures:
+        raise SessionError("The items of the two sessions are named in different ways and cannot be matched.")
+    return match_by_content(read_items(own), own.ids, read_items(other), other.ids), "content"
+
+
+def _ids_from(place: SessionFolder) -> str:
+    """Where ids come from: a column that names items, their content, or the numbers of rows in certain files."""
+    if place.has_pictures:
+        return "pictures" if SessionFolder(place.path).media_note.get("id_column") is None else "names of pictures"
+    if place.wholes and place.wholes[0].id_column is None:
+        return f"row numbers in {place.wholes[0].fingerprint}"
+    return "names" if place.config.id_column is not None else "content"
 
 
 def match_by_content(own: Table, own_ids: Sequence[str], other: Table, other_ids: Sequence[str]) -> dict[str, str]:

@@ -10,13 +10,12 @@ from contextlib import closing
 from pathlib import Path
 
 from soel.api import sessions
-from soel.api.growth import add_data
 from soel.errors import SoelError
 from soel.jobs.background import JobStatus, write_progress
 from soel.jobs.uploads import Uploads
+from soel.pools.growth import add_data
 from soel.session import Session, SessionFolder
 from soel.session.draw import find_candidates
-from soel.session.folder import MEDIA
 from soel.types import Progress
 
 ARRAYS = (".npz", ".npy")
@@ -68,10 +67,10 @@ def in_words(error: Exception) -> str:
 
 def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
     """Take what a browser has sent into the session, and look at the grown pool with the last model."""
-    from soel.api.kept_reasons import keep_reasons
+    from soel.report.kept_reasons import keep_reasons
     from soel.report.outcome import keep_outcome
 
-    uploads, of_pictures = Uploads(session.folder.path), (session.folder.path / MEDIA).exists()
+    uploads, of_pictures = Uploads(session.folder.path), session.folder.has_pictures
     data = uploads.data(upload)
     if of_pictures and data.suffix.lower() not in ARRAYS:
         data = uploads.folder(upload)  # a single picture is a folder of one
@@ -87,7 +86,7 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
     """Draw a round, train and look at the pool with the new model, or only look with the last one; then say why."""
-    from soel.api.kept_reasons import keep_reasons
+    from soel.report.kept_reasons import keep_reasons
 
     if what in ("ask", "check", "unsure"):
         state = session.state

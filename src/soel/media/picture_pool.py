@@ -12,7 +12,7 @@ from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.row_ids import given_ids
-from soel.errors import ConfigError, DamagedError, DataError, SchemaError
+from soel.errors import ConfigError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
@@ -23,7 +23,6 @@ from soel.features.tiles import Tiled, count_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
-from soel.session.folder import MEDIA
 from soel.types import UNLABELLED, Floats, Progress, Rows
 
 PATCH_CHOICES = ("auto", "yes", "no")
@@ -112,7 +111,7 @@ class NewPictures:
 
 def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> NewPictures:
     """Other pictures with their features and patches, by the extractor of the session in `folder`."""
-    note = read_note(folder)
+    note = SessionFolder(folder).media_note
     media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
     extractor = open_for(note)
@@ -157,7 +156,7 @@ def _looks_at_places(source: Source, extractor: Extractor, said: str) -> bool:
 
 def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress: Progress | None = None) -> PicturePool:
     """Other pictures in the way of the session's own, as a list of items and features to be added to them."""
-    note = read_note(place.path)
+    note = SessionFolder(place.path).media_note
     media = MediaOptions(
         note["extractor"],
         Reading(**note["reading"]),
@@ -172,16 +171,6 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
     if json.loads(found.note)["fingerprint"] != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     return found
-
-
-def read_note(place: Path | SessionFolder) -> dict[str, Any]:
-    """Where the session's pictures lie and how they were read; those that came with a later pool, of its folder."""
-    path = (place if isinstance(place, SessionFolder) else SessionFolder(place)).checked(MEDIA)
-    try:
-        note: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DamagedError(f"{path} cannot be read ({error}); restore it from a copy.") from error
-    return note
 
 
 def _open_source(
@@ -269,10 +258,11 @@ def _moments(items: Sequence[MediaItem]) -> list[tuple[str, float]] | None:
 
 def media_summary(folder: Path) -> dict[str, str]:
     """What was chosen for the pictures of a session and what was left out, in sentences; empty for a table."""
-    if not (folder / MEDIA).exists():
+    place = SessionFolder(folder)
+    if not place.has_pictures:
         return {}
-    note = read_note(folder)
-    backbone = SessionFolder(folder).config.settings["backbone"]
+    note = place.media_note
+    backbone = place.config.settings["backbone"]
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
         chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."

@@ -18,13 +18,12 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import parse_threshold
 from soel.session import Session
-from soel.session.folder import MEDIA
 from soel.types import Floats, Rows
 
 
 def write_maps(session: Session, data: str | Path | None, out: Path, threshold: str | None = None) -> dict[str, int]:
     """Maps of all alarms into the folder `out`, the most anomalous first; returns how many maps and boxes there are."""
-    if not (session.folder.path / MEDIA).exists() or session.folder.patches is None:
+    if not session.folder.has_pictures or session.folder.patches is None:
         raise SessionError("Maps are drawn of pictures whose places are looked at: start a session with --patches yes.")
     rule = parse_threshold(threshold or session.config.threshold)
     _, model = session.fitted(None if rule.kind == "alarms" else threshold)

@@ -18,9 +18,7 @@ from soel.features.neighbours import nearest
 from soel.features.source import Reading, open_source
 from soel.features.thumbnails import kept_thumbnail, shrink
 from soel.media.heat_maps import draw_overlay
-from soel.media.picture_pool import read_note
 from soel.session import SessionFolder
-from soel.session.folder import MEDIA
 from soel.types import Floats
 
 
@@ -43,7 +41,7 @@ class MediaPart:
     @cached_property
     def source(self) -> Source:
         """The pictures themselves; files are not digested again."""
-        note = read_note(self.folder)
+        note = self.folder.media_note
         place = Path(self.data or note["data"])
         if not place.exists():
             raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
@@ -136,7 +134,7 @@ class SessionMedia:
 
 def open_media(folder: SessionFolder, data: Path | None = None) -> SessionMedia | None:
     """The pictures of a session, or None for a session on a table."""
-    return SessionMedia(folder, data) if (folder.path / MEDIA).exists() else None
+    return SessionMedia(folder, data) if folder.has_pictures else None
 
 
 def _time(row: dict[str, str]) -> float | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from soel.durable import write_whole
 from soel.report.markup import Markup, safe, table
-from soel.session import Status
+from soel.session.listing import SessionEntry
 
 NEXT = {
     "ask": "ask for questions",
@@ -41,18 +40,7 @@ PAGE = """<!doctype html>
 """
 
 
-@dataclass(frozen=True)
-class ListedSession:
-    """One session. status: None where `error` says why nothing is known. address: of its page where it is served."""
-
-    folder: Path
-    status: Status | None
-    changed: str = ""
-    error: str = ""
-    address: str = ""
-
-
-def write_session_list(folder: Path, sessions: Sequence[ListedSession], when: str, out: Path) -> Path:
+def write_session_list(folder: Path, sessions: Sequence[SessionEntry], when: str, out: Path) -> Path:
     """Write the page, whole or not at all, and return where it lies."""
     rows = [_row(session) for session in sessions]
     body = table("Where each session stands", HEADER, rows, (2, 3, 4)) if rows else safe("There is none.")
@@ -62,7 +50,7 @@ def write_session_list(folder: Path, sessions: Sequence[ListedSession], when: st
     return out
 
 
-def _row(session: ListedSession) -> list[object]:
+def _row(session: SessionEntry) -> list[object]:
     status, place = session.status, Markup(f"<bdi>{safe(session.folder)}</bdi>")
     if status is None:
         return [place, "", "", "", "", safe(session.error), "", ""]
@@ -73,7 +61,7 @@ def _row(session: ListedSession) -> list[object]:
     return [name, data, f"{status.n_items:,}", labels, status.n_anomalies, NEXT[status.next], changed, _go_on(session)]
 
 
-def _go_on(session: ListedSession) -> Markup:
+def _go_on(session: SessionEntry) -> Markup:
     if session.address:
         return Markup(f'<a href="{safe(session.address)}">open its page</a>')
     return Markup(f"<code>soel label {safe(session.folder)}</code>")

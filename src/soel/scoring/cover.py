@@ -10,10 +10,10 @@ import numpy as np
 
 from soel.data.ahead import ahead
 from soel.data.encoder import Encoder
+from soel.data.session_streams import open_whole
 from soel.data.streams import Stream
 from soel.engines.ray.parts import Done
 from soel.numeric.distances import nearest
-from soel.scoring.streaming import open_whole
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.types import Floats, Progress

@@ -22,6 +22,7 @@ from soel.types import Floats
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
 MEDIA = "media.json"  # of a pool of pictures: how to find them again
 PATCHES = "patches.npy"
+IDS, FEATURES = ITEM_FILES = ("ids.json", "features.npy")
 KEPT = "whole"  # the folder for a copy of data that a sample was drawn from, where they cannot be read in parts
 
 
@@ -94,6 +95,17 @@ class SessionFolder:
         """How far the work in the background is."""
         return self.path / "progress.json"
 
+    @property
+    def has_pictures(self) -> bool:
+        """Whether the items are pictures or frames, rather than rows of a table."""
+        return (self.path / MEDIA).exists()
+
+    @property
+    def media_note(self) -> dict[str, Any]:
+        """Where the pictures that came with this pool lie, and how they were read."""
+        note: dict[str, Any] = self._read_json(MEDIA)
+        return note
+
     @cached_property
     def config(self) -> SessionConfig:
         """What the session was started with."""
@@ -122,7 +134,7 @@ class SessionFolder:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The item ids, in row order."""
-        ids, path = self._read_json("ids.json"), self.home / "ids.json"
+        ids, path = self._read_json(IDS), self.home / IDS
         if not isinstance(ids, list) or len(ids) != self.n_items:
             raise DamagedError(f"{path} is not this session's list of items; restore it from a copy.")
         return tuple(str(item) for item in ids)
@@ -130,7 +142,7 @@ class SessionFolder:
     @cached_property
     def pool(self) -> Floats:
         """The features (N, d), mapped from disk."""
-        return self._read_array("features.npy")
+        return self._read_array(FEATURES)
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -178,16 +190,16 @@ class SessionFolder:
 
         Sessions of older releases do not say.
         """
-        if not (self.path / MEDIA).exists():
+        if not self.has_pictures:
             return None
         parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
-        told = {number: part._read_json(MEDIA).get("moments") for number, part in parts.items()}
-        if any(moments is None for moments in told.values()):
+        known: dict[int, Any] = {number: part.media_note.get("moments") for number, part in parts.items()}
+        if any(moments is None for moments in known.values()):
             return None
         clips: dict[str, int] = {}
         found = np.empty((self.n_items, 2))
         for at, (number, row) in enumerate(self.rows.tolist()):
-            clip, second = told[number][row]
+            clip, second = known[number][row]
             found[at] = clips.setdefault(clip, len(clips)), second
         return found
 
@@ -195,7 +207,7 @@ class SessionFolder:
     def grid(self) -> Grid:
         """Where the patches of a picture lie in it."""
         assert self.patches is not None  # or nobody would ask
-        n_places, tiles = int(self.patches.shape[1]), self._read_json(MEDIA).get("tiles")
+        n_places, tiles = int(self.patches.shape[1]), self.media_note.get("tiles")
         if tiles is None:
             return Grid.square(n_places)
         side = round((n_places / (tiles[0] * tiles[1])) ** 0.5)
@@ -304,6 +316,6 @@ def write_patches(path: Path, patches: Floats) -> None:
 
 def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:
     """Write what follows from the table alone: equal tables give equal files."""
-    write_whole(path / "ids.json", json.dumps(list(ids), ensure_ascii=False).encode())
-    with replacing(path / "features.npy") as file:
+    write_whole(path / IDS, json.dumps(list(ids), ensure_ascii=False).encode())
+    with replacing(path / FEATURES) as file:
         np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)

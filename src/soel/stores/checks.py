@@ -10,14 +10,14 @@ from pathlib import Path
 from soel.errors import DamagedError, SoelError
 from soel.session import SessionFolder
 from soel.session.digests import digest_of
-from soel.session.folder import MEDIA, PATCHES
+from soel.session.folder import FEATURES, IDS, MEDIA, PATCHES
 from soel.session.ledger import fold
 from soel.session.pools import ROWS
 from soel.session.state import SessionState
 from soel.stores.event_stores import open_store
 from soel.stores.models import read_manifest, read_model
 
-CONFIG, IDS, FEATURES = "config.json", "ids.json", "features.npy"
+CONFIG = "config.json"
 RESTORE = "Restore it from a copy."
 REBUILD = "It can be made again from the table: soel check DIR --repair."
 _MEANS = {
@@ -76,7 +76,7 @@ def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Finding
         if name not in damaged:
             yield Finding(shown, True)
             continue
-        is_features = name == FEATURES and not (place.path / MEDIA).exists()
+        is_features = name == FEATURES and not place.has_pictures
         is_ids = name == IDS and (len(place.pools) == 1 or place.config.id_column is not None)
         can_rebuild = source_is_whole and (is_ids or is_features)
         means = _MEANS.get(name) or _MEANS.get(Path(name).stem, "")

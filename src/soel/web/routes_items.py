@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from soel.api.kept_reasons import read_reasons
+from soel.report.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
 from soel.scoring.score_files import write_table
 from soel.session import SessionState

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from soel.session.folder import MEDIA
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
@@ -29,7 +28,7 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     source = session.state.name or session.config.source.removesuffix(ITEMS)
     context: dict[str, Any] = {"user": user, "here": path, "source": source}
     if path == "/data":
-        context |= {"pictures": (session.folder.path / MEDIA).exists(), "goal": session.config.goal}
+        context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":
         text = session.guidelines
         context |= {"guideline_text": text, "guideline": render(text or texts("label.no_guideline"))}

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from soel.api.kept_reasons import read_reasons
+from soel.report.kept_reasons import read_reasons
 from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, TextsDep, UserDep, ViewModelDep
 from soel.web.messages import ItemId

@@ -14,13 +14,13 @@ from soel.data.frame import as_frame
 from soel.data.kinds import find_kind
 from soel.data.places import is_address
 from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.session_streams import Write, draw_pool, find_stream
 from soel.data.streams import Stream
 from soel.data.table_files import is_dataset_folder
 from soel.data.tables import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.data.thinning import write_sample
 from soel.features.source import is_media
 from soel.media.picture_pool import MediaOptions, read_picture_pool
-from soel.scoring.streaming import Write, draw_pool, find_stream
 from soel.session.config import POOL_ROWS
 from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.types import Floats, Kind, Progress

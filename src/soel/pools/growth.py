@@ -10,17 +10,17 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.api.pool import needs_copy
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.reading.options import DEFAULT
+from soel.data.session_streams import Growth, draw_more, drawn_numbers
 from soel.data.session_tables import read_encoder, read_rows_as, reading_of
 from soel.data.tables import copy_as_parquet
 from soel.durable import copy_whole, write_whole
 from soel.errors import DataError, SessionError
 from soel.features.source import is_media
 from soel.media.picture_pool import read_more_pictures
-from soel.scoring.streaming import Growth, draw_more, drawn_numbers
+from soel.pools.sources import needs_copy
 from soel.session import Session, SessionFolder, SessionState
 from soel.session.folder import MEDIA, STREAM, as_note
 from soel.session.growth import NewItems, change_pool, grow, name_some, take_rows
@@ -48,7 +48,7 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
     """Ids and features of new items, read as the session's own were."""
     encoder = read_encoder(place)
     with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
-        if (place.path / MEDIA).exists():
+        if place.has_pictures:
             found = read_more_pictures(place, data, Path(folder), progress)
             table = read_rows_as(found.path, replace(place.config, label_column=None), None)
             features = encoder.encode(as_frame(found.features))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from soel.data.parts import Part
+from soel.data.session_streams import Write
 from soel.data.streams import Stream
 from soel.data.thinning import drawn_from, join_sample
 from soel.durable import mark, remove_marked, replacing
@@ -17,7 +18,6 @@ from soel.engines.ray.cluster import Cluster, check_installed
 from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.parts import Done, map_parts
 from soel.errors import SessionError
-from soel.scoring.streaming import Write
 from soel.types import Progress, Rows
 
 

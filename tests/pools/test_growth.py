@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from soel.api import sessions
-from soel.api.growth import add_data
 from soel.api.repairs import repair
 from soel.api.replays import replay_session
 from soel.api.scores import score_file
@@ -19,6 +18,7 @@ from soel.data.frame import Frame
 from soel.data.session_tables import read_items, readable_rows
 from soel.data.thinning import draw_rows
 from soel.errors import DamagedError, DataError, SchemaError, SessionError, UnknownItemError
+from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
 from soel.session.growth import remove_items, take_rows
 from soel.stores.checks import Finding, check_session

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from soel.api.reasons import TableExplainer, reason_texts, say_reason, show_cell
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.explanations import Explanation
 from soel.explanations.summary import find_drivers, find_rule, group_alike
 from soel.numeric.distances import nearest_of
 from soel.report.outcome import FOLDER
+from soel.report.reasons import TableExplainer, reason_texts, say_reason, show_cell
 from soel.report.session_report import Why
 from soel.session import Session, SessionState
 from soel.types import Floats, Kind, Rows

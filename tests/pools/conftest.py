@@ -1,0 +1,3 @@
+"""Sessions over a small table, with the fake engine."""
+
+from tests.table_session import make as make
