@@ -6,15 +6,16 @@ import gzip
 import io
 import struct
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soel.errors import DataError
-from soel.features.image_arrays import image_array
-from soel.features.source import open_source
+from soel.errors import ConfigError, DataError
+from soel.features.image_arrays import holds_pictures, image_array, read_arrays
+from soel.features.source import Reading, open_source
 
 
 def pictures(seed: int, n: int, *shape: int) -> np.ndarray:
@@ -83,10 +84,67 @@ def test_an_array_that_claims_more_than_is_there(tmp_path: Path) -> None:
         open_source(tmp_path / "a.npz")
 
 
-def test_an_archive_of_objects_is_not_run(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", train_images=pictures(0, 2, 4, 4), evil=np.array([{}], dtype=object))
-    with pytest.raises(DataError, match="cannot be read"):
-        open_source(tmp_path / "a.npz")
+def test_arrays_that_are_not_needed_stay_packed(tmp_path: Path) -> None:
+    evil = np.empty(2, object)
+    evil[:] = [{"a": 1}, {"b": 2}]
+    parts = {"train_images": pictures(0, 2, 4, 4), "train_labels": np.arange(2)}
+    save(tmp_path / "a.npz", **parts, notes=evil, masks=np.zeros((900, 900), bool))
+    source = open_source(tmp_path / "a.npz", Reading(max_unpacked=2 * 16 + 2 * 8))
+    assert [item.category for item in source.items] == ["0", "1"]
+    np.savez(tmp_path / "b.npz", train_images=parts["train_images"], train_labels=evil)
+    with pytest.raises(DataError, match=r"b\.npz cannot be read"):
+        open_source(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("name", ["a.npz", "train-images-idx3-ubyte.gz", "train-images-idx3-ubyte"])
+def test_pictures_beyond_the_limit_are_refused_before_they_are_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path, many = tmp_path / name, np.zeros((64, 128, 128), np.uint8)
+    if name == "a.npz":
+        save(path, train_images=many)
+    else:
+        path.write_bytes(gzip.compress(idx(many)) if name.endswith(".gz") else idx(many))
+    assert len(open_source(path, Reading(max_unpacked=many.size)).items) == 64
+    for module, attribute in ((np, "frombuffer"), (np, "load")):
+        monkeypatch.setattr(module, attribute, lambda *_, **__: pytest.fail("it was unpacked"))
+    with pytest.raises(DataError, match=rf"{name} has 1,048,576 bytes .* limit is 1,048,575.*--max-unpacked"):
+        open_source(path, Reading(max_unpacked=many.size - 1))
+
+
+def test_a_limit_is_a_number_of_bytes() -> None:
+    with pytest.raises(ConfigError, match="max_unpacked is a number of bytes above 0, got 0"):
+        Reading(max_unpacked=0)
+
+
+def _zip_version(content: bytes) -> bytes:
+    """The same archive, whose directory says that a far newer unzip is needed."""
+    at = content.index(b"PK\x01\x02")
+    return content[: at + 6] + b"\x7e" + content[at + 7 :]
+
+
+def _zip_stream(content: bytes) -> bytes:
+    """The same archive with packed bytes that cannot be unpacked."""
+    at = content.index(b".npy") + 4
+    at += int.from_bytes(content[28:30], "little")
+    return content[:at] + b"\xff" * 12 + content[at + 12 :]
+
+
+@pytest.mark.parametrize("spoil", [_zip_version, _zip_stream])
+def test_a_damaged_archive_is_the_file_s_fault(tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "p.npz"
+    save(path, train_images=np.zeros((5, 8, 8, 3), np.uint8))
+    path.write_bytes(spoil(path.read_bytes()))
+    assert not holds_pictures(path), "whoever reads it as a table says what is wrong"
+    with pytest.raises(DataError, match=r"p\.npz cannot be read"):
+        read_arrays(path)
+
+
+def test_an_idx_file_with_more_axes_than_pictures_have(tmp_path: Path) -> None:
+    path = tmp_path / "train-images-idx3-ubyte"
+    path.write_bytes(struct.pack(">HBB70I", 0, 8, 70, *[1] * 70) + b"\0")
+    with pytest.raises(DataError, match="no idx file of bytes"):
+        open_source(path)
 
 
 @pytest.mark.parametrize(("shape", "kind"), [((3, 4, 4, 2), "u1"), ((3, 4, 4), "f4"), ((0, 4, 4), "u1")])

@@ -117,7 +117,7 @@ def test_what_a_killed_process_left_half_written_is_cleared(table: Path) -> None
 
 
 def test_an_order_travels_whole() -> None:
-    media = MediaOptions("net.onnx", Reading(5, 12.5, True), "file", "good", Path("known.csv"))
+    media = MediaOptions("net.onnx", Reading(5, 12.5, True, 9), "file", "good", Path("known.csv"))
     request = Request(Path("/a.soel"), Path("/a"), SessionOptions(budget=3, id_column="ü'"), media)
     assert Request.from_text(request.to_text()) == request
 

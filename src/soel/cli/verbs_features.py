@@ -51,7 +51,8 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
     from soel.features.source import Reading
     from soel.media.picture_pool import MediaOptions
 
-    reading = Reading(args.every, args.frame_rate, args.strict)
+    limit = Reading.max_unpacked if args.max_unpacked is None else args.max_unpacked
+    reading = Reading(args.every, args.frame_rate, args.strict, limit)
     paths = (args.extractor, reading, args.path_column, args.normal, args.truth, bar)
     return MediaOptions(*paths, patches=args.patches, resolution=args.resolution)
 

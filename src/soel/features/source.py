@@ -9,7 +9,15 @@ import numpy as np
 
 from soel.errors import ConfigError, DataError
 from soel.features import pictures, video
-from soel.features.image_arrays import ImageArrays, holds_pictures, image_array, is_idx, read_arrays, read_idx
+from soel.features.image_arrays import (
+    MAX_UNPACKED,
+    ImageArrays,
+    holds_pictures,
+    image_array,
+    is_idx,
+    read_arrays,
+    read_idx,
+)
 from soel.features.image_files import Scanned, image_folder
 from soel.features.items import Source, describe
 
@@ -18,17 +26,21 @@ from soel.features.items import Source, describe
 class Reading:
     """How a source is read. every: keep each n-th frame. frame_rate: the pictures of a folder are frames of a
     clip, so many a second. strict: stop at a file that cannot be read instead of leaving it out.
+    max_unpacked: how many bytes the pictures of a packed file may have when they are unpacked.
     """
 
     every: int = 1
     frame_rate: float | None = None
     strict: bool = False
+    max_unpacked: int = MAX_UNPACKED
 
     def __post_init__(self) -> None:
         if self.every < 1:
             raise ConfigError(f"Every n-th frame is kept for n from 1 on, got {self.every}.")
         if self.frame_rate is not None and self.frame_rate <= 0:
             raise ConfigError(f"The frame rate must be positive, got {self.frame_rate}.")
+        if self.max_unpacked < 1:
+            raise ConfigError(f"max_unpacked is a number of bytes above 0, got {self.max_unpacked}.")
 
 
 def is_media(path: Path) -> bool:
@@ -63,9 +75,9 @@ def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
     if suffix in video.SUFFIXES:
         return video.read_clips(path, reading.every, scanned)
     if is_idx(path):
-        return read_idx(path)
+        return read_idx(path, reading.max_unpacked)
     if suffix in (".npz", ".npy"):
-        return read_arrays(path)
+        return read_arrays(path, reading.max_unpacked)
     raise DataError(
         f"{path.name} is one picture or of an unknown kind. Give a folder, a clip, .npz, .npy or idx files."
     )
@@ -77,7 +89,7 @@ def _open_folder(path: Path, reading: Reading, scanned: Scanned | None) -> Sourc
         return video.read_clips(path, reading.every, scanned)
     arrays = sorted(file for file in path.iterdir() if is_idx(file))
     if arrays:
-        return _joined(path.name, [read_idx(file) for file in arrays])
+        return _joined(path.name, [read_idx(file, reading.max_unpacked) for file in arrays])
     return image_folder(path, reading.frame_rate, reading.every, scanned)
 
 

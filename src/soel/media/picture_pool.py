@@ -27,6 +27,7 @@ from soel.types import UNLABELLED, Floats, Progress, Rows
 
 PATCH_CHOICES = ("auto", "yes", "no")
 N_JUDGED = 16  # pictures whose size says whether places are looked at
+FORMER_LIMIT = 32 << 30  # bytes of packed pictures
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class NewPictures:
 def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> NewPictures:
     """Other pictures with their features and patches, by the extractor of the session in `folder`."""
     note = SessionFolder(folder).media_note
-    media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
+    media = MediaOptions(note["extractor"], reading_of(note), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
     extractor = open_for(note)
     if extractor.fingerprint != note["fingerprint"]:
@@ -120,6 +121,11 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
     items = [source.items[row] for row in features.rows]
     return NewPictures(items, features.matrix, features.patches, source, features.rows)
+
+
+def reading_of(note: Mapping[str, Any]) -> Reading:
+    """How a session's pictures were read; where it was made before their size was an option, with the limit of then."""
+    return Reading(**{"max_unpacked": FORMER_LIMIT} | note["reading"])
 
 
 def open_for(note: Mapping[str, Any]) -> Extractor:
@@ -159,7 +165,7 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
     note = SessionFolder(place.path).media_note
     media = MediaOptions(
         note["extractor"],
-        Reading(**note["reading"]),
+        reading_of(note),
         note["path_column"],
         progress=progress,
         patches="yes" if note.get("patches") else "no",

@@ -15,9 +15,10 @@ from soel.errors import DataError, SessionError
 from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
 from soel.features.neighbours import nearest
-from soel.features.source import Reading, open_source
+from soel.features.source import open_source
 from soel.features.thumbnails import kept_thumbnail, shrink
 from soel.media.heat_maps import draw_overlay
+from soel.media.picture_pool import reading_of
 from soel.session import SessionFolder
 from soel.types import Floats
 
@@ -46,7 +47,7 @@ class MediaPart:
         if not place.exists():
             raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
         if note["paths"] is None:
-            return open_source(place, Reading(**note["reading"]))
+            return open_source(place, reading_of(note))
         base = place if place.is_dir() else place.parent
         return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
 
