@@ -27,8 +27,9 @@ from soel.engines.ray.clusters import ClusterOptions
 from soel.engines.ray.compute import RayCompute
 from soel.engines.ray.workers import Workers
 from soel.errors import DataError, SessionError
+from soel.pools import cluster_drawing
 from soel.profiles import DISTANCES, Schedule
-from soel.scoring import cluster_drawing, cluster_scoring
+from soel.scoring import cluster_scoring
 from soel.session import Session, SessionOptions, as_answers
 from soel.training import Model
 from soel.types import Pool, Progress
