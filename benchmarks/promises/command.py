@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -16,18 +16,22 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.promises.judge import JUDGED, Kept, judge, judge_share
-from benchmarks.promises.runs import BUDGETS, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.runs import BUDGETS, Turn, make_runs, order_turns, path_of, read_run
 from benchmarks.promises.sentences import judge_sentences
 from benchmarks.promises.tasks import Cell, Source, find_sources
+from soel.durable import write_whole
 from soel.profiles import find_profile
 from soel.report.text import format_table
+
+SHARE = "share, no check"
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was said of one session, and whether it was so."""
+    """What was said of one session, and whether it was so. half: 1 of tables that no constant was chosen on, else 0."""
 
     source: Source
+    half: int
     cell: Cell
     kept: list[Kept]
 
@@ -40,11 +44,33 @@ class _Plan:
     profile: str
     budgets: tuple[int, ...]
     until: float
-    sentences: bool = False
 
     @property
     def has_time(self) -> bool:
         return time.monotonic() < self.until
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One pool. index: the table's number among all."""
+
+    plan: _Plan
+    index: int
+    source: Source
+    turn: Turn
+
+    @property
+    def asked_path(self) -> Path:
+        budgets = "-".join(map(str, self.plan.budgets))
+        return self.plan.folder / f"{self.source.name}-{self.turn.share:g}-asked-{budgets}.json"
+
+    def fitted_paths(self) -> Iterator[tuple[Cell, Path]]:
+        for budget in self.turn.fitted:
+            cell = Cell(self.turn.share, budget)
+            yield cell, path_of(self.plan.folder, self.source, cell)
+
+    def judged(self, cell: Cell, kept: Sequence[Kept]) -> Judged:
+        return Judged(self.source, self.index % 2, cell, list(kept))
 
 
 def main(words: Sequence[str]) -> int:
@@ -54,43 +80,42 @@ def main(words: Sequence[str]) -> int:
     budgets = tuple(int(word) for word in arguments.budgets.split(","))
     folder = arguments.runs / arguments.profile
     folder.mkdir(parents=True, exist_ok=True)
-    plan = _Plan(folder, arguments.profile, budgets, time.monotonic() + arguments.seconds, arguments.sentences)
-    orders = [(source, order_cells(index, budgets)) for index, source in sources]
-    fits = [(plan, source, cells[turn]) for turn in range(arguments.passes) for source, cells in orders]
+    plan = _Plan(folder, arguments.profile, budgets, time.monotonic() + arguments.seconds)
+    orders = [(index, source, order_turns(index, budgets, arguments.fits)) for index, source in sources]
+    works = [_Work(plan, index, source, turns[at]) for at in range(arguments.passes) for index, source, turns in orders]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
-        asked = [] if plan.sentences else [(plan, source) for _, source in sources]
-        shares = [each for found in pool.map(_ask, asked) for each in found]
-        fitted = [each for each in pool.map(_fit, fits) if each is not None]
-    print(summarise([*shares, *fitted]))
+        judged = [each for found in pool.map(_do, works) for each in found]
+    print(summarise(judged))
     return 0
 
 
-def _ask(work: tuple[_Plan, Source]) -> list[Judged]:
-    """The share of every cell of a file, kept in one file."""
-    plan, source = work
-    path = plan.folder / f"{source.name}-shares-{'-'.join(map(str, plan.budgets))}.json"
-    if not path.exists():
-        if not plan.has_time:
-            return []
-        asked = ask_shares(source, plan.budgets, find_profile(plan.profile))
-        found = [Judged(source, cell, judge_share(*said)) for cell, said in asked.items()]
-        path.write_text(json.dumps([[asdict(each.cell), [asdict(kept) for kept in each.kept]] for each in found]))
-    return [Judged(source, Cell(**cell), _read(kept)) for cell, kept in json.loads(path.read_text())]
+def _do(work: _Work) -> list[Judged]:
+    """The sessions of one pool, made where they are missing and there is time, judged."""
+    if _is_missing(work) and work.plan.has_time:
+        profile = find_profile(work.plan.profile)
+        asked = make_runs(work.source, work.turn, work.plan.budgets, profile, work.plan.folder) or {}
+        kept = [[asdict(cell), [asdict(each) for each in judge_share(said)]] for cell, said in asked.items()]
+        write_whole(work.asked_path, json.dumps(kept).encode())
+    if not work.asked_path.exists():
+        return []
+    shares = [work.judged(Cell(**cell), _read(kept)) for cell, kept in json.loads(work.asked_path.read_text())]
+    return shares + [work.judged(cell, _judge_run(path)) for cell, path in work.fitted_paths() if path.exists()]
 
 
-def _fit(work: tuple[_Plan, Source, Cell]) -> Judged | None:
-    """One session, fitted and judged; None where the file has too few rows or the time is over."""
-    plan, source, cell = work
-    path = path_of(plan.folder, source, cell)
-    if not path.exists() and (not plan.has_time or not make_run(source, cell, find_profile(plan.profile), plan.folder)):
-        return None
-    if plan.sentences:
-        return Judged(source, cell, judge_sentences(read_run(path), seed=round(1000 * cell.share) + cell.budget))
+def _is_missing(work: _Work) -> bool:
+    if not work.asked_path.exists():
+        return True
+    was_possible = json.loads(work.asked_path.read_text())
+    return bool(was_possible) and not all(path.exists() for _, path in work.fitted_paths())
+
+
+def _judge_run(path: Path) -> list[Kept]:
     beside = path.with_suffix(f".judged-{JUDGED}.json")
     if not beside.exists():
-        beside.write_text(json.dumps([asdict(each) for each in judge(read_run(path))]))
-    return Judged(source, cell, _read(json.loads(beside.read_text())))
+        run = read_run(path)
+        write_whole(beside, json.dumps([asdict(each) for each in [*judge(run), *judge_sentences(run)]]).encode())
+    return _read(json.loads(beside.read_text()))
 
 
 def _read(kept: list[dict[str, float]]) -> list[Kept]:
@@ -101,13 +126,14 @@ def summarise(judged: Sequence[Judged]) -> str:
     """Every promise over all runs, and by kind of table, share and number of labels."""
     tables = len({each.source.name for each in judged})
     parts = [f"{tables} tables, {len(judged)} runs", _overview(judged)]
-    by_kind, by_share, by_budget = defaultdict(list), defaultdict(list), defaultdict(list)
-    for each in judged:
-        by_kind[each.source.group].append(each)
-        by_share[f"{each.cell.share:.0%}"].append(each)
-        by_budget[f"{each.cell.budget} labels"].append(each)
-    for title, groups in (("kind of table", by_kind), ("share", by_share), ("labels", by_budget)):
-        parts.append(_by(judged, title, groups))
+    for title, name in (
+        ("kind of table", lambda each: each.source.group),
+        ("share", lambda each: f"{each.cell.share:.0%}"),
+        ("labels", lambda each: f"{each.cell.budget} labels"),
+        ("half", lambda each: ("tables chosen on", "others")[each.half]),
+    ):
+        parts.append(_by(judged, title, _group(judged, name)))
+    parts.append(_cross(judged))
     return "\n\n".join(parts)
 
 
@@ -132,6 +158,23 @@ def _by(judged: Sequence[Judged], title: str, groups: dict[str, list[Judged]]) -
     return format_table([f"realised by {title}", *groups], rows)
 
 
+def _cross(judged: Sequence[Judged]) -> str:
+    """How often the share's interval holds: kinds of tables by shares and labels."""
+    cells = sorted({(each.cell.share, each.cell.budget) for each in judged})
+    rows = []
+    for kind, group in _group(judged, lambda each: each.source.group).items():
+        of_cells = [[each for each in group if (each.cell.share, each.cell.budget) == cell] for cell in cells]
+        rows.append([kind, *(f"{_mean(found, SHARE):.0%}" for found in of_cells)])
+    return format_table([SHARE, *(f"{share:.0%}, {budget}" for share, budget in cells)], rows)
+
+
+def _group(judged: Sequence[Judged], name: Callable[[Judged], str]) -> dict[str, list[Judged]]:
+    groups: dict[str, list[Judged]] = defaultdict(list)
+    for each in judged:
+        groups[name(each)].append(each)
+    return groups
+
+
 def _promises(judged: Sequence[Judged]) -> list[str]:
     return list(dict.fromkeys(kept.promise for each in judged for kept in each.kept))
 
@@ -151,10 +194,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=Path, default=Path("build/promises"), help="finished runs, a file each")
     parser.add_argument("--profile", default="default")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), metavar="A,B", help="numbers of labels")
-    parser.add_argument("--passes", type=int, default=4, metavar="N", help="fits of each table; 12 for all of them")
+    parser.add_argument(
+        "--passes", type=int, default=4, metavar="N", help="pools of each table, one a share; at most 4"
+    )
+    parser.add_argument(
+        "--fits", type=int, default=1, metavar="N", help="numbers of labels that each pool is fitted with"
+    )
     parser.add_argument("--first", type=int, default=0, metavar="N", help="start with this table")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take one table of so many")
-    parser.add_argument("--sentences", action="store_true", help="judge the results page's sentences, as it words them")
     parser.add_argument("--seconds", type=float, default=3600, help="start nothing new after this; call again to go on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     return parser

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import betabinom
 
-from benchmarks.promises.runs import Run
+from benchmarks.promises.runs import Asked, Run
 from soel.contamination.base import wilson
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import parse_threshold
 from soel.quality import Bounds, SpotCheck, UnsureBand, draw_check
 from soel.quality.alarms import calibration_error, real_alarms
 from soel.quality.conformal import cut_at_rate
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Labels
+from soel.types import ANOMALY, NORMAL, UNLABELLED
 
 RATES = (0.01, 0.05)
-JUDGED = 2  # raised when runs are judged otherwise
+JUDGED = 3  # raised when runs are judged otherwise
 LUCK = 0.05  # runs that have more false alarms than allowed by chance alone, though the promise holds
 CHECKS, N_DRAWS = (10, 20), 20
 TRUSTING = (5.0, 1.0)  # a prior of the curve's slope that takes every detector for a good one, as there was before
@@ -45,16 +44,19 @@ def judge(run: Run) -> list[Kept]:
     return [*_false_alarms(run), *_list(run), *_probability(run), *_real(run), *_unsure(run), *_spot_checks(run)]
 
 
-def judge_share(truth: NDArray[np.bool_], labels: Labels, estimate: Estimate) -> list[Kept]:
-    """What is said of the share without a check, and the rival: Wilson's interval of the labels' own share."""
-    share = float(truth.mean())
-    told = labels[labels != UNLABELLED] == ANOMALY
-    rival = Bounds(0, *wilson(float(told.mean()), len(told)))
-    return [
+def judge_share(asked: Asked) -> list[Kept]:
+    """What is said of the share without a check, and rivals: Wilson's interval of the labels' own share, estimators."""
+    share, estimate = float(asked.truth.mean()), asked.estimate
+    answers = asked.labels[asked.labels != UNLABELLED] == ANOMALY
+    kept = [
         _held("share, no check", share, Bounds(estimate.value, estimate.low, estimate.high)),
-        _held("share, Wilson's interval of the labels", share, rival),
         Kept("share, error", abs(estimate.value - share), nominal="0"),
+        _held("share, Wilson's interval of the labels", share, Bounds(0, *wilson(float(answers.mean()), len(answers)))),
     ]
+    for name, rival in asked.rivals.items():
+        kept.append(_held(f"share, {name}", share, Bounds(rival.value, rival.low, rival.high)))
+        kept.append(Kept(f"share, {name}, error", abs(rival.value - share), nominal="0"))
+    return kept
 
 
 def _held(promise: str, truth: float, bounds: Bounds) -> Kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -11,30 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.promises.tasks import SHARES, Cell, Source, Task, task_of
+from soel.contamination import ESTIMATORS
 from soel.data.encoder import Encoder
 from soel.data.frame import read_frame
 from soel.durable import write_whole
 from soel.learner import Learner
 from soel.profiles import Profile
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Pool
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Evidence, Floats, Labels, Pool
 
 BUDGETS = (10, 20, 40)
-Asked = tuple[NDArray[np.bool_], Labels, Estimate]
+RIVALS = ("cover", "kriging")  # estimators of the share that stand beside the profile's own
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A session after its last answer. truth: (N,) what nobody told it. labels: (N,). estimates: by the estimator."""
+
+    truth: NDArray[np.bool_]
+    labels: Labels
+    estimate: Estimate
+    rivals: dict[str, Estimate]
 
 
 @dataclass(frozen=True)
 class Run:
     """What one session knew (labels, scores) and what nobody told it (truth).
 
-    warm_scores, embeddings, rows: before the first label. scores, probabilities: (N,) after the fit. new_scores: (n,)
-    of new rows. reference: (m,) scores that stand for those of new normal rows. estimate: the share and its interval.
+    scores, probabilities: (N,) after the fit. new_scores: (n,) of new rows. reference: (m,) scores that stand for those
+    of new normal rows. estimate: the share and its interval.
     """
 
     truth: NDArray[np.bool_]
     labels: Labels
-    rows: Floats
-    warm_scores: Floats
-    embeddings: Floats
     scores: Floats
     probabilities: Floats
     cut: float
@@ -42,6 +50,14 @@ class Run:
     reference: Floats
     new_scores: Floats
     new_truth: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A pool of a table and which of its sessions are fitted, too: all of them ask, and answers are shared."""
+
+    share: float
+    fitted: tuple[int, ...]
 
 
 def path_of(folder: Path, source: Source, cell: Cell) -> Path:
@@ -56,42 +72,19 @@ def read_run(path: Path) -> Run:
     return Run(**{**kept, "cut": float(kept["cut"])})
 
 
-def order_cells(index: int, budgets: Sequence[int] = BUDGETS) -> list[Cell]:
-    """All cells of the table with this number. Every share comes once among the first four, with budgets in turn.
+def order_turns(index: int, budgets: Sequence[int] = BUDGETS, n_fits: int = 1) -> list[Turn]:
+    """Every share of the table with this number, in an order of its own; budgets are fitted in turn.
 
-    So the n-th cells of many tables are balanced, and a benchmark that is stopped after any of them is fair.
+    So the n-th pools of many tables are balanced, and a benchmark that is stopped after any of them is fair.
     """
-    turns = [
-        (index + at, index // len(SHARES) + at + again) for again in range(len(budgets)) for at, _ in enumerate(SHARES)
+    turns = [(index + at, index // len(SHARES) + at) for at, _ in enumerate(SHARES)]
+    return [
+        Turn(SHARES[a % len(SHARES)], tuple(budgets[(b + again) % len(budgets)] for again in range(n_fits)))
+        for a, b in turns
     ]
-    return [Cell(SHARES[a % len(SHARES)], budgets[b % len(budgets)]) for a, b in turns]
 
 
-def ask_shares(source: Source, budgets: Sequence[int], profile: Profile) -> dict[Cell, Asked]:
-    """Truth, labels and the estimated share for every cell that the file can give: no fit is needed for it."""
-    found = {}
-    for share in SHARES:
-        task = task_of(source, share)
-        if task is None:
-            continue
-        start = _Start(task, profile)
-        for budget in budgets:
-            labels = start.ask(budget)
-            estimate = start.learner.estimate(start.learner.evidence(start.warm, start.pool, labels))
-            found[Cell(share, budget)] = task.truth, labels, estimate
-    return found
-
-
-def make_run(source: Source, cell: Cell, profile: Profile, folder: Path) -> bool:
-    """Make the run that the folder lacks; False where the file has too few rows for it."""
-    path = path_of(folder, source, cell)
-    task = None if path.exists() else task_of(source, cell.share)
-    if task is not None:
-        write_whole(path, _packed(_Start(task, profile).finish(cell.budget)))
-    return path.exists()
-
-
-class _Start:
+class Start:
     """A pool before the first label."""
 
     def __init__(self, task: Task, profile: Profile) -> None:
@@ -103,24 +96,33 @@ class _Start:
         self.learner = Learner(profile.settle(kind, self.pool.n_features), 0)
         self.warm = self.learner.prepare(self.pool)
 
-    def ask(self, budget: int) -> Labels:
-        """True answers (N,) to so many questions."""
-        labels = np.full(len(self.pool), UNLABELLED, np.int8)
-        rows = self.learner.propose(self.warm, self.pool, labels, budget).rows
-        labels[rows] = np.where(self.task.truth[rows], ANOMALY, NORMAL)
-        return labels
+    def ask(self, budgets: Sequence[int]) -> Iterator[tuple[int, Labels]]:
+        """True answers (N,) to so many questions. Those that know the last answer are asked once for all budgets."""
+        unlabelled = np.full(len(self.pool), UNLABELLED, np.int8)
+        labels = unlabelled
+        for budget in sorted(budgets):
+            if self.learner.hears_answers:
+                for _ in range(budget - int((labels != UNLABELLED).sum())):
+                    labels = self._answer(labels, 1)
+            else:
+                labels = self._answer(unlabelled, budget)
+            yield budget, labels
 
-    def finish(self, budget: int) -> Run:
-        """Ask, learn, score."""
-        labels = self.ask(budget)
+    def estimate(self, labels: Labels) -> Asked:
+        """What is said of the share, and what rivals say."""
+        (evidence,) = self.learner.evidence(self.warm, self.pool, labels)
+        scores = self.learner.look(self.warm, self.pool)[0]
+        complete = Evidence(scores, evidence.embeddings, evidence.rows, evidence.labels)
+        rivals = {name: ESTIMATORS.create(name).estimate([complete]) for name in RIVALS}
+        return Asked(self.task.truth, labels, self.learner.estimate([evidence]), rivals)
+
+    def finish(self, labels: Labels) -> Run:
+        """Learn and score."""
         rounds = self.learner.evidence(self.warm, self.pool, labels)
         fitted = self.learner.learn(self.warm, self.pool, rounds, labels)
         return Run(
             self.task.truth,
             labels,
-            np.asarray(self.pool.rows, np.float32),
-            rounds[0].scores,
-            rounds[0].embeddings.astype(np.float32),
             fitted.pool_scores,
             fitted.calibration.probabilities(fitted.pool_scores),
             fitted.threshold,
@@ -129,6 +131,29 @@ class _Start:
             fitted.score(self.encoder.encode(read_frame(self.task.new.astype(np.float64)))),
             self.task.new_truth,
         )
+
+    def _answer(self, labels: Labels, n: int) -> Labels:
+        rows = self.learner.propose(self.warm, self.pool, labels, n).rows
+        told = labels.copy()
+        told[rows] = np.where(self.task.truth[rows], ANOMALY, NORMAL)
+        return told
+
+
+def make_runs(
+    source: Source, turn: Turn, budgets: Sequence[int], profile: Profile, folder: Path
+) -> dict[Cell, Asked] | None:
+    """Ask once, keep the fits that are wanted, and hand over the rest; None where the file has too few rows."""
+    task = task_of(source, turn.share)
+    if task is None:
+        return None
+    start, asked = Start(task, profile), {}
+    for budget, labels in start.ask(budgets):
+        cell = Cell(turn.share, budget)
+        asked[cell] = start.estimate(labels)
+        path = path_of(folder, source, cell)
+        if budget in turn.fitted and not path.exists():
+            write_whole(path, _packed(start.finish(labels)))
+    return asked
 
 
 def _packed(run: Run) -> bytes:

@@ -23,8 +23,9 @@ HALF = 0.5  # of a point of a hundred: the page rounds
 CHECKS = (10, 20)
 
 
-def judge_sentences(run: Run, seed: int) -> list[Kept]:
-    """Whether each sentence that this session's page would show is true. seed: of the spot check."""
+def judge_sentences(run: Run) -> list[Kept]:
+    """Whether each sentence that this session's page would show is true."""
+    seed = len(run.truth) + int(run.truth.sum()) + int((run.labels != UNLABELLED).sum())  # of the spot check
     findings = _findings(run)
     kept = [*_headline(run), *_expected(run), *_unsure(run, findings)]
     foreseen = {int(_numbers(line)[0]): _numbers(line)[1:] for line in check_advice_words(findings, ENGLISH)}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from benchmarks.promises.command import Judged, summarise
 from benchmarks.promises.judge import Kept, _chance, judge, judge_share
-from benchmarks.promises.runs import BUDGETS, Run, ask_shares, make_run, order_cells, path_of, read_run
+from benchmarks.promises.runs import BUDGETS, Asked, Run, Start, Turn, make_runs, order_turns, path_of, read_run
 from benchmarks.promises.sentences import judge_sentences
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
-from soel.profiles import PAPER
+from soel.profiles import PAPER, Profile, find_profile
 from soel.types import NORMAL, UNLABELLED, Estimate
 
 
@@ -23,6 +24,12 @@ def write_table(folder: Path) -> Source:
     np.savez(folder / "tables" / "made.npz", X=x, y=np.arange(700) < 80)
     (source,) = find_sources(folder)
     return source
+
+
+def write_few(folder: Path) -> Path:
+    path = folder / "tables" / "few.npz"
+    np.savez(path, X=np.zeros((90, 2), np.float32), y=np.arange(90) < 9)
+    return path
 
 
 def test_pools_have_the_share_that_is_wanted(tmp_path: Path) -> None:
@@ -37,39 +44,55 @@ def test_pools_have_the_share_that_is_wanted(tmp_path: Path) -> None:
 
 def test_a_benchmark_that_is_stopped_is_balanced() -> None:
     everything = {Cell(share, budget) for share in SHARES for budget in BUDGETS}
-    orders = [order_cells(index) for index in range(12)]
-    assert all(set(order) == everything for order in orders)
-    assert all({cell.share for cell in order[:4]} == set(SHARES) for order in orders)
-    for turn in range(len(everything)):
-        assert {order[turn] for order in orders} == everything
+    orders = [order_turns(index) for index in range(12)]
+    assert all({turn.share for turn in order} == set(SHARES) for order in orders)
+    for at in range(len(SHARES)):
+        assert {Cell(order[at].share, *order[at].fitted) for order in orders} == everything
+    assert {turn.fitted for turn in order_turns(0, n_fits=3)} <= {(10, 20, 40), (20, 40, 10), (40, 10, 20)}
 
 
-def test_runs_are_made_once_and_the_share_is_asked_for_every_cell(tmp_path: Path) -> None:
+def quick_profile(**parts: str) -> Profile:
+    quick = PAPER.with_parts(contamination="cover", **parts)
+    return replace(quick, tables=replace(quick.tables, epochs=1, learning_rate=1e-3))
+
+
+def test_questions_are_asked_once_for_all_budgets_and_fits_are_kept(tmp_path: Path) -> None:
     source, cell = write_table(tmp_path), Cell(0.05, 5)
-    quick = PAPER.with_parts(contamination="cover")
-    quick = quick.__class__(**{**vars(quick), "tables": quick.tables.__class__(epochs=1, learning_rate=1e-3)})
-    assert make_run(source, cell, quick, tmp_path)
+    asked = make_runs(source, Turn(0.05, (5,)), (5, 8), quick_profile(), tmp_path)
+    assert asked is not None
+    assert set(asked) == {cell, Cell(0.05, 8)}
+    assert not path_of(tmp_path, source, Cell(0.05, 8)).exists()
     path = path_of(tmp_path, source, cell)
-    before = path.stat().st_mtime_ns
-    assert make_run(source, cell, quick, tmp_path)
+    run, before = read_run(path), path.stat().st_mtime_ns
+    make_runs(source, Turn(0.05, (5,)), (5, 8), quick_profile(), tmp_path)
     assert path.stat().st_mtime_ns == before
-    run = read_run(path)
     assert int((run.labels != UNLABELLED).sum()) == 5
     assert len(run.reference) == int((run.labels != 1).sum())
-    asked = ask_shares(source, [5], quick)
-    assert set(asked) == {Cell(share, 5) for share in SHARES}
-    _, labels, estimate = asked[cell]
-    assert (labels == run.labels).all()
-    assert estimate.value == run.estimate[0]
+    assert (asked[cell].labels == run.labels).all()
+    assert asked[cell].estimate.value == run.estimate[0]
+    assert make_runs(replace(source, path=write_few(tmp_path)), Turn(0.4, ()), (5,), quick_profile(), tmp_path) is None
+
+
+def test_a_later_budget_goes_on_where_questions_know_the_answers(tmp_path: Path) -> None:
+    task = task_of(write_table(tmp_path), 0.15)
+    assert task is not None
+    few, more = (labels for _, labels in Start(task, find_profile("default")).ask((3, 1)))
+    assert [int((labels != UNLABELLED).sum()) for labels in (few, more)] == [1, 3]
+    known = few != UNLABELLED
+    assert (more[known] == few[known]).all()
 
 
 def test_an_interval_is_judged_by_the_truth() -> None:
     truth, labels = np.arange(100) < 30, np.where(np.arange(100) < 10, 1, UNLABELLED).astype(np.int8)
-    good, rival, error = judge_share(truth, labels, Estimate(0.25, 0.2, 0.4, "made up"))
+    rivals = {"other": Estimate(0.31, 0.3, 0.35, "made up")}
+    good, error, rival, other, others_error = judge_share(
+        Asked(truth, labels, Estimate(0.25, 0.2, 0.4, "made up"), rivals)
+    )
     assert (good.realised, round(good.width, 6)) == (1, 0.2)
     assert rival.realised == 0
     assert round(error.realised, 6) == 0.05
-    assert judge_share(truth, labels, Estimate(0.1, 0.05, 0.2, "made up"))[0].realised == 0
+    assert (other.realised, round(others_error.realised, 6)) == (1, 0.01)
+    assert judge_share(Asked(truth, labels, Estimate(0.1, 0.05, 0.2, "made up"), {}))[0].realised == 0
 
 
 def test_a_perfect_detector_keeps_every_promise() -> None:
@@ -79,21 +102,21 @@ def test_a_perfect_detector_keeps_every_promise() -> None:
     labels = np.where(np.arange(300) % 10 == 0, truth, UNLABELLED).astype(np.int8)
     never = np.zeros(200, bool)
     reference, estimate = scores[labels != 1], np.array([0.1, 0.05, 0.2])
-    space, cut = scores[:, None], float(np.quantile(scores, 0.9))
+    cut = float(np.quantile(scores, 0.9))
     chances = np.where(truth, 0.9, 0.02)
-    run = Run(truth, labels, space, scores, space, scores, chances, cut, estimate, reference, new, never)
+    run = Run(truth, labels, scores, chances, cut, estimate, reference, new, never)
     kept = {each.promise: each.realised for each in judge(run)}
     assert kept["false alarms 5%"] <= 0.05
     assert kept["real alarms, no check"] == 1
     assert NORMAL in labels
-    judged = [Judged(Source(Path("tables/made.npz"), "made up"), Cell(0.1, 30), judge(run))]
+    judged = [Judged(Source(Path("tables/made.npz"), "made up"), 0, Cell(0.1, 30), judge(run))]
     assert "share, 10 checks" in summarise(judged)
 
 
 def test_the_summary_says_where_a_promise_fails() -> None:
     sources = [Source(Path("tables/a.npz"), "easy"), Source(Path("tables/b.npz"), "hard")]
     judged = [
-        Judged(source, Cell(0.1, 10), [Kept("fdr 10%", rate, most=0.1)])
+        Judged(source, 1, Cell(0.1, 10), [Kept("fdr 10%", rate, most=0.1)])
         for source, rate in zip(sources, (0.0, 0.3), strict=True)
     ]
     words = summarise(judged)
@@ -107,12 +130,12 @@ def test_sentences_are_judged_as_the_page_words_them() -> None:
     scores = rng.normal(size=400) + 8 * truth
     labels = np.where(np.arange(400) % 20 == 0, truth, UNLABELLED).astype(np.int8)
     chances, cut = np.where(truth, 0.99, 0.01), float(np.quantile(scores, 0.9))
-    new, never, space = rng.normal(size=200), np.zeros(200, bool), scores[:, None]
+    new, never = rng.normal(size=200), np.zeros(200, bool)
     held: dict[str, list[float]] = {}
     for low, high in ((0.06, 0.2), (0.2, 0.4)):
         estimate, reference = np.array([(low + high) / 2, low, high]), scores[labels != 1]
-        run = Run(truth, labels, space, scores, space, scores, chances, cut, estimate, reference, new, never)
-        for kept in judge_sentences(run, seed=0):
+        run = Run(truth, labels, scores, chances, cut, estimate, reference, new, never)
+        for kept in judge_sentences(run):
             held.setdefault(kept.promise, []).append(kept.realised)
     assert held["Roughly ... of ... items look anomalous (... to ...)"] == [1, 0]
     assert held["... to ... of ... alarms are real (10 checked)"] == [1, 1]
