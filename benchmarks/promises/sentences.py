@@ -81,10 +81,14 @@ def _unsure(run: Run, findings: FitResults) -> Iterator[Kept]:
 def _checked(run: Run, quality: Quality, n: int) -> Iterator[Kept]:
     is_alarm = run.scores > run.cut
     hits, total = int((run.truth & is_alarm).sum()), int(run.truth.sum())
-    _, share, alarms, recall, false, _ = quality_words(quality, ENGLISH)
+    _, share, alarms, *promised, recall, false, _ = quality_words(quality, ENGLISH)
     truth = 100 * run.truth.mean()
     yield _within(f"... to ... of all items are anomalies ({n} checked)", truth, _numbers(share)[:2])
     yield _within(f"... to ... of ... alarms are real ({n} checked)", hits, _numbers(alarms)[:2])
+    if promised and quality.promised_alarms is not None and quality.alarms_judgement != "right":
+        too_high = quality.alarms_judgement == "too high"
+        was_so = quality.promised_alarms > hits if too_high else quality.promised_alarms < hits
+        yield Kept(f"The probabilities are too high, too low ({n} checked)", float(was_so), nominal=">= 90 %")
     found = 100 * hits / total if total else 100.0
     yield _within(f"The alarms hold ... to ... of all anomalies ({n} checked)", found, _numbers(recall)[:2])
     per_thousand = 1000 * (int(is_alarm.sum()) - hits) / len(run.truth)
@@ -127,4 +131,4 @@ def _check(run: Run, n: int, seed: int) -> Quality:
     is_alarm, open_rows = run.scores > run.cut, np.flatnonzero(run.labels == UNLABELLED)
     rows = draw_check(is_alarm, open_rows, n, np.random.default_rng([seed, n])).rows[:n]
     told = np.where(run.truth, ANOMALY, NORMAL).astype(np.int8)
-    return SpotCheck.of(is_alarm, run.labels, rows, told).quality()
+    return SpotCheck.of(is_alarm, run.labels, rows, told, run.probabilities).quality()

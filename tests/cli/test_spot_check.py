@@ -75,3 +75,9 @@ def test_the_sentences() -> None:
         "False alarms: 0 to 100 in 1,000 items.",
     ]
     assert len(quality_lines(SpotCheck(Stratum(0), Stratum(50, 0, 0, 10, 0)).quality())) == len(lines) - 1
+    promised = SpotCheck(Stratum(8, 2, 2, 3, 3, 1.2), Stratum(12, 2, 0, 5, 0, 1.4)).quality()
+    assert quality_lines(promised)[5:7] == [
+        "Probabilities: of the alarms they promise 3 to be real, the check proves 6 to 8: they are too low.",
+        "Probabilities: of the others they promise 1 to be anomalies, the check proves 0 to 2: as they say, as far as "
+        "it can tell.",
+    ]

@@ -43,6 +43,27 @@ def test_without_alarms_there_is_no_precision() -> None:
     assert quality.false_alarms == Bounds(0, 0, 0)
 
 
+def test_probabilities_are_held_against_the_check_by_hand() -> None:
+    # As above: 6 to 8 alarms are real, 2 of them known before; none of 5 among 10 others at a risk of a tenth: with 2
+    # anomalies C(8,5)/252 = 22 %, with 3: 8 %: at most 2.
+    for expected, judgement in ((2.0, "too low"), (3.6, "right"), (5.9, "right")):
+        quality = SpotCheck(Stratum(8, 2, 2, 3, 3, expected), Stratum(12, 2, 0, 5, 0)).quality()
+        assert (quality.promised_alarms, quality.alarms_judgement) == (2 + expected, judgement)
+        assert (quality.promised_missed, quality.missed_judgement) == (None, None)
+    for expected, judgement in ((0.0, "right"), (2.4, "right"), (2.6, "too high")):
+        quality = SpotCheck(Stratum(8, 2, 2, 3, 3), Stratum(12, 2, 0, 5, 0, expected)).quality()
+        assert quality.missed == Bounds(0, 0, 2)
+        assert (quality.promised_missed, quality.missed_judgement) == (expected, judgement)
+
+
+def test_what_probabilities_promise_is_the_sum_over_what_could_be_drawn() -> None:
+    is_alarm, before = np.arange(6) < 3, np.array([1, -1, -1, 0, -1, -1], np.int8)
+    labels, chances = np.array([1, 1, -1, 0, 0, -1], np.int8), np.array([0.9, 0.75, 0.5, 0.3, 0.25, 0.125])
+    check = SpotCheck.of(is_alarm, before, np.array([1, 4]), labels, chances)
+    assert (check.alarms.promised, check.others.promised) == (1 + 1.25, 0.375)
+    assert SpotCheck.of(is_alarm, before, np.array([1, 4]), labels).alarms.promised is None
+
+
 def test_a_quality_survives_json() -> None:
     quality = SpotCheck(Stratum(10, 0, 0, 4, 3), Stratum(90, 0, 0, 6, 1)).quality()
     assert Quality.from_json(quality.to_json()) == quality

@@ -28,7 +28,11 @@ def test_a_check_is_drawn_answered_and_judged(trained: Page) -> None:
     trained.label_all()
     assert trained.work.steps.count("fit") == n_fits + 1, "a check teaches as well"
     assert trained.get("/api/results")["quality"][0].startswith("8 items were drawn by chance")
-    assert trained.view_model.session.quality() is not None
+    quality = trained.view_model.session.quality()
+    assert quality is not None
+    assert quality.promised_alarms is not None
+    words = trained.get("/api/results")["quality"]
+    assert sum(f"promise {round(quality.promised_alarms)} real alarms" in line for line in words) == 1
 
 
 def test_how_much_a_check_would_tell_is_foreseen(trained: Page) -> None:

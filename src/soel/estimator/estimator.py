@@ -102,7 +102,9 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    _drawn: tuple[np.ndarray, Labels, Rows] | None = None  # alarms and labels when a spot check was drawn, and its rows
+    _drawn: tuple[np.ndarray, Labels, Rows, Floats] | None = (
+        None  # alarms, labels, its rows, chances when one was drawn
+    )
     _ordinary: tuple[Rows, Frame] | None = (
         None  # positions in the pool of rows that show what is ordinary, and the rows
     )
@@ -243,11 +245,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         is_alarm = fitted.alarms(fitted.pool_scores)
         rng = np.random.default_rng([self.detector_.learner.seed, len(is_alarm)])
         rows = draw_check(is_alarm, np.flatnonzero(fitted.pool_labels == UNLABELLED), n, rng).rows[:n]
-        self._drawn = is_alarm, fitted.pool_labels, rows
+        self._drawn = is_alarm, fitted.pool_labels, rows, fitted.probabilities(fitted.pool_scores)
         return rows
 
     def quality(self, y: Any) -> Quality:
-        """What the last spot check proves, by the labels (N,) known now: share, precision, recall, false alarms.
+        """What the last spot check proves, by the labels (N,) known now: share, precision, recall, false alarms, and
+        whether the probabilities are too high or too low.
 
         Every interval holds in at least 80 % of checks, whatever the data. It is about the model that stood when the
         rows were drawn, so a fit with their labels leaves it true. Sets `quality_`, and `contamination_interval_` to
@@ -255,8 +258,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if self._drawn is None:
             raise ConfigError("There is no spot check to judge by; draw one with spot_check, and label its rows.")
-        is_alarm, before, rows = self._drawn
-        self.quality_ = SpotCheck.of(is_alarm, before, rows, check_labels(y, len(is_alarm))).quality()
+        is_alarm, before, rows, chances = self._drawn
+        self.quality_ = SpotCheck.of(is_alarm, before, rows, check_labels(y, len(is_alarm)), chances).quality()
         self.contamination_interval_ = (self.quality_.share.low, self.quality_.share.high)
         return self.quality_
 

@@ -193,6 +193,10 @@ class Fitted:
         """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
         return self.blend.score(x, patches)
 
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of being an anomaly: (n,) by scores (n,)."""
+        return self.calibration.probabilities(scores)
+
     def alarms(self, scores: Floats) -> np.ndarray:
         """Which scores (n,) lie above the threshold."""
         return np.asarray(scores > self.threshold)
@@ -204,7 +208,7 @@ class Fitted:
     @property
     def figures(self) -> RoughFigures:
         """What is said of the pool it learnt from, roughly."""
-        chances = self.calibration.probabilities(self.pool_scores)
+        chances = self.probabilities(self.pool_scores)
         return RoughFigures.of(self.pool_scores, self.pool_labels, self.threshold, chances, self.estimate)
 
     @property

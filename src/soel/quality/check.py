@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from soel.quality.bounds import COVERAGE, Bounds, highest_count, lowest_count
-from soel.types import ANOMALY, UNLABELLED, Labels, Rows, Selection
+from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows, Selection
 
 TO_ALARMS = 0.4  # of a spot check; chosen by the widths that docs/contamination.md shows
 RESERVE = 2  # rows that can step in for each one that is set aside
 PER = 1000  # rows that false alarms are counted in
+ROUNDING = 0.5  # rows: probabilities add up to no whole number
+Judgement = Literal["right", "too high", "too low"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Stratum:
     """Rows on one side of the threshold: those asked before, and of the rest those drawn by chance and answered.
 
     n_rows: all of them. n_known, n_known_anomalies: labelled before the draw. n_checked, n_found: drawn uniformly from
-    the others.
+    the others. expected: anomalies among the others by their probabilities before the draw; None where nobody said.
     """
 
     n_rows: int
@@ -29,6 +31,7 @@ class Stratum:
     n_known_anomalies: int = 0
     n_checked: int = 0
     n_found: int = 0
+    expected: float | None = None
 
     @property
     def n_open(self) -> int:
@@ -40,6 +43,11 @@ class Stratum:
         """The anomalies that are to be expected; half of what nobody looked at."""
         rate = self.n_found / self.n_checked if self.n_checked else 0.5
         return self.n_known_anomalies + self.n_open * rate
+
+    @property
+    def promised(self) -> float | None:
+        """The anomalies that the probabilities of the checked model promise."""
+        return None if self.expected is None else self.n_known_anomalies + self.expected
 
     def low(self, risk: float) -> int:
         """A number of anomalies that the truth falls below with a chance of `risk` at most."""
@@ -58,9 +66,14 @@ class SpotCheck:
     others: Stratum
 
     @classmethod
-    def of(cls, is_alarm: np.ndarray, before: Labels, rows: Rows, labels: Labels) -> SpotCheck:
-        """From arrays. is_alarm: (N,). before: (N,) known when the rows were drawn. labels: (N,) known now."""
-        sides = [_side(side, before != UNLABELLED, rows, labels) for side in (is_alarm, ~is_alarm)]
+    def of(
+        cls, is_alarm: np.ndarray, before: Labels, rows: Rows, labels: Labels, chances: Floats | None = None
+    ) -> SpotCheck:
+        """From arrays. is_alarm: (N,). before: (N,) known when the rows were drawn. labels: (N,) known now.
+
+        chances: (N,) probabilities by the model that is checked.
+        """
+        sides = [_side(side, before != UNLABELLED, rows, labels, chances) for side in (is_alarm, ~is_alarm)]
         return cls(*sides)
 
     def quality(self, coverage: float = COVERAGE) -> Quality:
@@ -91,6 +104,9 @@ class SpotCheck:
             n_rows=n_rows,
             n_alarms=n_alarms,
             coverage=coverage,
+            missed=Bounds(others.count, others.low(risk), others.high(risk)),
+            promised_alarms=alarms.promised,
+            promised_missed=others.promised,
         )
 
     def _part_of_alarms(self) -> float:
@@ -104,7 +120,9 @@ class Quality:
     """What a spot check says of the pool and of the alarms of the model that stood when it was drawn.
 
     share: of anomalies in the pool. real_alarms: how many alarms are anomalies. precision: None without alarms.
-    false_alarms: in 1,000 rows. coverage: how often, at least, each interval holds.
+    false_alarms: in 1,000 rows. coverage: how often, at least, each interval holds. missed: anomalies without an alarm.
+    promised_alarms, promised_missed: what the model's probabilities add up to among the alarms and among the others;
+    None where they are not known.
     """
 
     share: Bounds
@@ -116,6 +134,19 @@ class Quality:
     n_rows: int
     n_alarms: int
     coverage: float = COVERAGE
+    missed: Bounds | None = None
+    promised_alarms: float | None = None
+    promised_missed: float | None = None
+
+    @property
+    def alarms_judgement(self) -> Judgement | None:
+        """Whether the probabilities of the alarms are too high, too low, or right as far as the check tells."""
+        return _judge(self.promised_alarms, self.real_alarms)
+
+    @property
+    def missed_judgement(self) -> Judgement | None:
+        """The same of all others."""
+        return _judge(self.promised_missed, self.missed)
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -173,10 +204,20 @@ def draw_check(is_alarm: np.ndarray, open_rows: Rows, n: int, rng: np.random.Gen
     return Selection(rows, odds[rows])
 
 
-def _side(side: np.ndarray, was_known: np.ndarray, rows: Rows, labels: Labels) -> Stratum:
+def _judge(promised: float | None, proven: Bounds | None) -> Judgement | None:
+    """Wrong in at most half of the risk, since the range is exact; half a row is no difference."""
+    if promised is None or proven is None:
+        return None
+    if promised > proven.high + ROUNDING:
+        return "too high"
+    return "too low" if promised < proven.low - ROUNDING else "right"
+
+
+def _side(side: np.ndarray, was_known: np.ndarray, rows: Rows, labels: Labels, chances: Floats | None) -> Stratum:
     known, checked = side & was_known & (labels != UNLABELLED), rows[side[rows] & (labels[rows] != UNLABELLED)]
     n_known, n_found = int((labels[known] == ANOMALY).sum()), int((labels[checked] == ANOMALY).sum())
-    return Stratum(int(side.sum()), int(known.sum()), n_known, len(checked), n_found)
+    expected = None if chances is None else float(chances[side & ~was_known].sum())
+    return Stratum(int(side.sum()), int(known.sum()), n_known, len(checked), n_found, expected)
 
 
 def _scaled(value: float, low: float, high: float, by: float) -> Bounds:

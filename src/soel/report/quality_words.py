@@ -19,6 +19,12 @@ ABOUT = (
     "as if they were like the others."
 )
 
+JUDGEMENTS = {
+    "right": "as they say, as far as it can tell",
+    "too high": "they are too high",
+    "too low": "they are too low",
+}
+
 
 def quality_lines(quality: Quality) -> list[str]:
     """One sentence for each figure; each interval holds with at least the chance that the first one says."""
@@ -37,7 +43,22 @@ def quality_lines(quality: Quality) -> list[str]:
     false_alarms = f"{shown.low:.0f} to {shown.high:.0f}"
     lines.append(f"The alarms hold {_range(quality.recall)} of all anomalies (recall).")
     lines.append(f"False alarms: {false_alarms} in 1,000 items.")
-    return [*lines, ABOUT]
+    return [*lines, *_calibration(quality), ABOUT]
+
+
+def _calibration(quality: Quality) -> list[str]:
+    """What the probabilities promised, beside what the check proves."""
+    sides = (
+        (quality.promised_alarms, quality.alarms_judgement, "alarms", "real", quality.real_alarms),
+        (quality.promised_missed, quality.missed_judgement, "others", "anomalies", quality.missed),
+    )
+    return [
+        f"Probabilities: of the {side} they promise {promised:.0f} to be {what}, "
+        f"the check proves {proven.low:.0f} to {proven.high:.0f}: "
+        f"{JUDGEMENTS[judgement]}."
+        for promised, judgement, side, what, proven in sides
+        if promised is not None and judgement is not None and proven is not None
+    ]
 
 
 def rough_lines(figures: RoughFigures) -> list[str]:

@@ -133,6 +133,9 @@ class Learnt(Protocol):
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of rows, and of the patches of pictures where they are looked at."""
 
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of being an anomaly: (n,) by scores (n,)."""
+
     def alarms(self, scores: Floats) -> np.ndarray:
         """Which scores lie above the threshold: (n,) of bool."""
 

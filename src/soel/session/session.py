@@ -298,7 +298,9 @@ class Session(Labelling):
         scores, embeddings = self.engine.loop.look(model, self.pool_in(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
-        options = describe(scores, model.threshold, state, rows_of(place.ids, state.labels))
+        options = describe(
+            scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels)
+        )
         return self._keep(place, state, n, ref, proposal, STRATEGY, options)
 
     def _keep(

@@ -28,15 +28,24 @@ def propose_check(
     return Proposal(selection, seed, scores, embeddings)
 
 
-def describe(scores: Floats, threshold: float, state: SessionState, row_of: dict[str, int]) -> dict[str, Any]:
-    """What the round keeps to be judged by later, as plain JSON: the threshold, and what was known on either side."""
-    known = {item: bool(scores[row] > threshold) for item, row in row_of.items() if item in state.labels}
+def describe(
+    scores: Floats, chances: Floats, threshold: float, state: SessionState, row_of: dict[str, int]
+) -> dict[str, Any]:
+    """What the round keeps to be judged by later, as plain JSON: the threshold, and what was known on either side.
+
+    chances: (N,) probabilities by the model; their sums on either side are promises that the check can test.
+    """
+    is_open, is_alarm = np.ones(len(scores), bool), scores > threshold
+    is_open[[row for item, row in row_of.items() if item in state.labels]] = False
+    known = {item: bool(is_alarm[row]) for item, row in row_of.items() if item in state.labels}
     return {
         "threshold": float(threshold),
         "n_rows": len(scores),
-        "n_alarms": int((scores > threshold).sum()),
-        "known_alarms": sorted(item for item, is_alarm in known.items() if is_alarm),
-        "known_others": sorted(item for item, is_alarm in known.items() if not is_alarm),
+        "n_alarms": int(is_alarm.sum()),
+        "known_alarms": sorted(item for item, alarms in known.items() if alarms),
+        "known_others": sorted(item for item, alarms in known.items() if not alarms),
+        "expected_alarms": float(chances[is_open & is_alarm].sum()),
+        "expected_others": float(chances[is_open & ~is_alarm].sum()),
     }
 
 
@@ -59,8 +68,8 @@ def measure_quality(state: SessionState) -> Quality | None:
     alarms = [item for item in answered if scores[item] > threshold]
     others = [item for item in answered if scores[item] <= threshold]
     return SpotCheck(
-        _stratum(state, n_alarms, first.options["known_alarms"], alarms),
-        _stratum(state, n_rows - n_alarms, first.options["known_others"], others),
+        _stratum(state, n_alarms, first.options["known_alarms"], alarms, first.options.get("expected_alarms")),
+        _stratum(state, n_rows - n_alarms, first.options["known_others"], others, first.options.get("expected_others")),
     ).quality()
 
 
@@ -86,9 +95,11 @@ def _goes_on(state: SessionState, before: Round, check: Round) -> bool:
     return meanwhile <= before.items
 
 
-def _stratum(state: SessionState, n_rows: int, known: Sequence[str], checked: Sequence[str]) -> Stratum:
+def _stratum(
+    state: SessionState, n_rows: int, known: Sequence[str], checked: Sequence[str], expected: float | None
+) -> Stratum:
     def anomalies(items: Sequence[str]) -> int:
         return sum(state.labels[item] == ANOMALY for item in items)
 
     standing = [item for item in known if item in state.labels]
-    return Stratum(n_rows, len(standing), anomalies(standing), len(checked), anomalies(checked))
+    return Stratum(n_rows, len(standing), anomalies(standing), len(checked), anomalies(checked), expected)

@@ -10,6 +10,11 @@ from soel.web.results import FitResults
 from soel.web.texts import Texts
 
 SIZES = (10, 20, 40)
+PROMISED = {
+    "right": "check.promised_right",
+    "too high": "check.promised_too_high",
+    "too low": "check.promised_too_low",
+}
 
 
 def quality_words(quality: Quality | None, t: Texts) -> list[str]:
@@ -22,10 +27,19 @@ def quality_words(quality: Quality | None, t: Texts) -> list[str]:
         t("check.drawn", n=quality.n_checked),
         t("check.share", low=t.percent(share.low), high=t.percent(share.high)),
         t("check.alarms", low=int(real.low), high=int(real.high), n=quality.n_alarms),
+        *_promised(quality, t),
         t("check.recall", low=t.percent(recall.low), high=t.percent(recall.high)),
         t("check.false", low=int(false.low), high=int(false.high)),
         t("check.about"),
     ]
+
+
+def _promised(quality: Quality, t: Texts) -> list[str]:
+    """What the probabilities said of the alarms, and whether the check bears it out; nothing without alarms."""
+    judgement = quality.alarms_judgement if quality.n_alarms else None
+    if judgement is None or quality.promised_alarms is None:
+        return []
+    return [t(PROMISED[judgement], n=round(quality.promised_alarms))]
 
 
 def check_advice_words(findings: FitResults, t: Texts) -> list[str]:
