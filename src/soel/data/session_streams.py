@@ -13,10 +13,11 @@ from soel.data.encoder import Encoder
 from soel.data.places import is_address
 from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
+from soel.data.session_tables import read_encoder
 from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import draw_rows, write_sample
 from soel.errors import SchemaError, SessionError
-from soel.session import Session, SessionFolder
+from soel.session import SessionFolder
 from soel.session.config import POOL_ROWS
 from soel.session.folder import Whole
 from soel.types import Progress, Rows
@@ -124,9 +125,16 @@ def _open_same(place: SessionFolder, whole: Whole, reading: TableReading) -> Str
     return stream
 
 
-def open_other(session: Session, data: str | Path, encoder: Encoder) -> Stream | None:
+def find_scored_stream(place: SessionFolder, data: str | Path | None) -> Stream | None:
+    """What is to be scored, the session's own rows or these, as a stream; None where it fits into memory."""
+    if data is None:
+        return open_whole(place, read_encoder(place)) if place.wholes else None
+    return None if place.has_pictures else _open_other(place, data, read_encoder(place))
+
+
+def _open_other(place: SessionFolder, data: str | Path, encoder: Encoder) -> Stream | None:
     """Other rows as a stream; None where they are few enough to be read at once, as the session's own were."""
-    config, wholes = session.config, session.folder.wholes
+    config, wholes = place.config, place.wholes
     if wholes:
         return _open(data, wholes[0].id_column, wholes[0].label_column, encoder.how)
     if not _is_read_in_parts(data, POOL_ROWS):

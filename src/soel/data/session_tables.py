@@ -18,9 +18,11 @@ from soel.data.reading.kinds import TableReading
 from soel.data.tables import Table, read_table
 from soel.durable import explain, move
 from soel.errors import DamagedError, ModelFileError, SchemaError, SoelError
+from soel.profiles import Profile
 from soel.session import SessionConfig, SessionFolder
 from soel.session.digests import digest_of
 from soel.session.folder import ITEM_FILES, write_items
+from soel.types import Kind
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 
@@ -52,10 +54,34 @@ def reading_of(place: SessionFolder) -> TableReading | None:
     return None if place.has_pictures else read_encoder(place).how
 
 
-def read_rows_as(path: Path, config: SessionConfig, reading: TableReading | None, with_cells: bool = False) -> Table:
-    """A table read as the session's own was; the label column may be among its columns or not."""
-    dropped = reading is not None and reading.drop_duplicates
-    read = partial(read_table, path, config.id_column, reading=reading, drop_duplicates=dropped, with_cells=with_cells)
+def read_encoder_with_baseline(place: SessionFolder) -> Encoder:
+    """The same, with what the pool's columns hold. It is looked up in the tables for a session of a release that did
+    not keep it, and for one that has grown.
+    """
+    encoder = read_encoder(place)
+    is_table = Profile.from_json(place.config.settings, encoder.n_features).kind is Kind.TABLE
+    has_grown = len(place.pools) > 1
+    if not is_table or (encoder.baseline is not None and not has_grown):
+        return encoder
+    return encoder.with_baseline(read_items(place).frame)
+
+
+def read_rows_as(
+    path: Path,
+    config: SessionConfig,
+    reading: TableReading | None,
+    with_cells: bool = False,
+    drop_duplicates: bool | None = None,
+) -> Table:
+    """A table read as the session's own was; the label column may be among its columns or not.
+
+    drop_duplicates: as with the session's own rows where it is None.
+    """
+    if drop_duplicates is None:
+        drop_duplicates = reading is not None and reading.drop_duplicates
+    read = partial(
+        read_table, path, config.id_column, reading=reading, drop_duplicates=drop_duplicates, with_cells=with_cells
+    )
     if config.label_column:
         try:
             return read([config.label_column])

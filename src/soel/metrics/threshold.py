@@ -33,6 +33,11 @@ class ThresholdRule:
             return f"cost={self.value:g}:1"
         return self.kind if self.value is None else f"{self.kind}={self.value:g}"
 
+    @property
+    def n_alarms(self) -> int | None:
+        """How many items raise an alarm, where the rule says a number of them; else None."""
+        return int(self.value or 0) if self.kind == "alarms" else None
+
     def cut(
         self, scores: Floats, contamination: float, probabilities: Floats, reference: Floats | None = None
     ) -> float:

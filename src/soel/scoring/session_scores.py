@@ -1,0 +1,153 @@
+"""What the last fit of a session says of items: its own or new ones, in memory or as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.data.baseline import Tally
+from soel.data.encoder import Encoder
+from soel.data.frame import Frame
+from soel.data.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
+from soel.learner.models import FEW_ROWS
+from soel.metrics.threshold import parse_threshold
+from soel.quality import UnsureBand
+from soel.quality.alarms import real_alarms
+from soel.scoring.cluster_scoring import scoring_on
+from soel.scoring.drift import AlarmCounts, Drift, judge_drift
+from soel.scoring.intervals import name_intervals, write_intervals
+from soel.scoring.score_stream import Scorer
+from soel.scoring.score_table import Names, build_score_table, labels_by_item, name_rows
+from soel.session import Session
+from soel.session.results import ScoreResult, ranked
+from soel.types import ANOMALY, Floats
+
+Cells = Mapping[str, Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class NewItems:
+    """Items that are not of the session: ids, names, features (n, d), and what their columns hold.
+
+    cells: their own columns as written, where they were asked for. patches: of pictures, where they count.
+    """
+
+    ids: tuple[str, ...]
+    names: Names
+    features: Floats
+    encoder: Encoder
+    frame: Frame
+    tally: Tally | None = None
+    cells: Cells = field(default_factory=dict)
+    patches: Floats | None = None
+
+
+def read_new_rows(session: Session, data: Path, with_cells: bool = False) -> NewItems:
+    """Rows of another table, read as the pool was. with_cells: with all columns as they are written."""
+    encoder = read_encoder_with_baseline(session.folder)
+    table = read_rows_as(data, session.config, encoder.how, with_cells, drop_duplicates=False)
+    frame, ids = table.frame, tuple(table.ids.tolist())
+    names = name_rows(ids, session.config.id_column)
+    return NewItems(ids, names, encoder.encode(frame), encoder, frame, encoder.tally(frame), table.cells)
+
+
+@dataclass(frozen=True)
+class ItemScores:
+    """What the last fit of a session says of items. drift: how they differ from the pool, None for its own.
+
+    probabilities: (n,) of being an anomaly, p_values: (n,) how often a normal item scores as high; None where the
+    model keeps nothing to tell it by. unsure: scores of items whose side hangs on where in its interval the share of
+    anomalies lies.
+    """
+
+    session: Session
+    model: Any
+    result: ScoreResult
+    unsure: UnsureBand
+    probabilities: Floats | None
+    p_values: Floats | None
+    drift: Drift | None = None
+
+    @property
+    def has_drifted(self) -> bool:
+        """Whether the items are not like the pool, so that nothing is promised of them."""
+        return self.drift is not None and self.drift.found
+
+    def write(self, out: Path, names: Names, cells: Cells) -> dict[str, Any]:
+        """Write the file, and the events of clips beside it; returns a summary."""
+        labels = self.session.state
+        table = build_score_table(self.result, names, labels, self.probabilities, cells, self.p_values, self.unsure)
+        table.write(out)
+        events = name_intervals(names, self.result.scores, self.result.is_anomaly)
+        summary = table.summary(out) | {"real_alarms": self._count_real_alarms()}
+        if events:
+            write_intervals(out, events)
+            summary["intervals"] = [vars(event) for event in events]
+        return summary | {"drift": None if self.drift is None else self.drift.document()}
+
+    def _count_real_alarms(self) -> list[int] | None:
+        """From how many to how many alarms are real, roughly; None where nothing is known or promised of it."""
+        if self.probabilities is None or self.has_drifted:
+            return None
+        known, alarms = self.session.state.labels, np.flatnonzero(self.result.is_anomaly)
+        labels = [known.get(self.result.ids[row]) for row in alarms]
+        unknown = [row for row, label in zip(alarms, labels, strict=True) if label is None]
+        found = real_alarms(self.probabilities[unknown], sum(label == ANOMALY for label in labels))
+        return [int(found.low), int(found.high)]
+
+
+def score_items(session: Session, threshold: str | None, new: NewItems | None) -> ItemScores:
+    """Scores of new items, or of the session's own. threshold: the session's where it is None.
+
+    A number of alarms counts in what is scored; other rules mean the pool.
+    """
+    rule = parse_threshold(threshold or session.config.threshold)
+    few_rows = new is not None and len(new.ids) <= FEW_ROWS
+    fit: Any = session.fitted(threshold if rule.n_alarms is None else None, few_rows)[1]
+    pool_scores = session.pool_scores(fit)
+    ids, scores, drift = session.ids, pool_scores, None
+    if new is not None:
+        ids, scores = new.ids, fit.score(new.features, new.patches)
+        alarms = AlarmCounts.of(fit.alarms(scores), fit.alarms(pool_scores))
+        drift = judge_drift(new.encoder.baseline, new.tally, alarms)
+    result = ranked(ids, scores, fit.alarms(scores))
+    if rule.n_alarms is not None:
+        result = replace(result, is_anomaly=result.ranks <= rule.n_alarms)
+    unsure = UnsureBand.of(pool_scores, fit.estimate.low, fit.estimate.high)
+    return ItemScores(session, fit, result, unsure, _probabilities(fit, scores), _p_values(fit, scores), drift)
+
+
+def make_scorer(session: Session, threshold: str | None, is_new: bool = False) -> Scorer:
+    """What scores a stream. is_new: whether its rows are others than the pool's, and are compared with it."""
+    n_alarms = parse_threshold(threshold or session.config.threshold).n_alarms
+    ref, model = session.fitted(threshold if n_alarms is None else None)
+    place, pool_scores = session.folder, session.pool_scores(model)
+    return Scorer(
+        ref.fingerprint,
+        read_encoder_with_baseline(place) if is_new else replace(read_encoder(place), baseline=None),
+        model.score,
+        model.alarms,
+        n_alarms,
+        scoring_on(session.engine, model),
+        lambda scores: _probabilities(model, scores),
+        labels_by_item(session.state),
+        pool_scores if is_new else np.zeros(0),
+        p_values=lambda scores: _p_values(model, scores),
+        unsure=UnsureBand.of(pool_scores, model.estimate.low, model.estimate.high),
+    )
+
+
+def _probabilities(model: Any, scores: Floats) -> Floats | None:
+    """Of being an anomaly (n,), by the model's own calibration; None where it has none."""
+    calibration = getattr(model, "calibration", None)
+    return None if calibration is None else calibration.probabilities(scores)
+
+
+def _p_values(model: Any, scores: Floats) -> Floats | None:
+    """How often a normal item scores as high (n,); None where the model keeps nothing to tell it by."""
+    p_values = getattr(model, "p_values", None)
+    return None if p_values is None else p_values(scores)
