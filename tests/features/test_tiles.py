@@ -10,16 +10,21 @@ import pytest
 from soel.errors import ConfigError
 from soel.features.extract import extract
 from soel.features.image_arrays import image_array
-from soel.features.tiles import Tiled, count_tiles, stretch
+from soel.features.tiles import Tiled, count_tiles, open_tiles, stretch
 from soel.numeric.grids import Grid
 from tests.features.test_patches import PlaceExtractor
 
 
 @pytest.mark.parametrize(
     ("height", "width", "resolution", "tiles"),
-    [(600, 600, 260, (1, 1)), (600, 600, 520, (2, 2)), (500, 1500, 260, (1, 3)), (1000, 700, 520, (3, 2))],
+    [
+        (600, 600, 260, (1, 1)),
+        (600, 600, 520, (2, 2, 0.125)),
+        (500, 1500, 260, (1, 3, 0.125)),
+        (1000, 700, 520, (3, 2, 0.125)),
+    ],
 )
-def test_the_resolution_says_how_many(height: int, width: int, resolution: int, tiles: tuple[int, int]) -> None:
+def test_the_resolution_says_how_many(height: int, width: int, resolution: int, tiles: tuple[float, ...]) -> None:
     assert count_tiles(height, width, 260, resolution) == tiles
 
 
@@ -59,3 +64,35 @@ def test_features_are_the_mean_over_tiles_and_kept_apart_from_those_of_the_middl
 
 def test_pictures_are_brought_to_the_size_of_the_tiles(tmp_path: Path) -> None:
     assert stretch(np.zeros((30, 70, 3), np.uint8), (64, 128)).shape == (64, 128, 3)
+
+
+def test_tiles_overlap_and_each_place_comes_from_the_tile_in_whose_middle_it_lies() -> None:
+    inner = PlaceExtractor()
+    size, tiled = inner.size, Tiled(inner, 1, 2, 0.25)
+    assert tiled.shape == (size, size + round(0.75 * size))
+    pictures = np.random.default_rng(0).integers(0, 255, (1, *tiled.shape, 3), dtype=np.uint8)
+    _, patches = tiled.look(pictures)
+    halves = [inner.look(pictures[:, :, start : start + size])[1][0] for start in (0, tiled.shape[1] - size)]
+    side = round(len(halves[0]) ** 0.5)
+    grid = Grid.of_tiles(patches.shape[1], 1, 2, 0.25)
+    assert (grid.down, grid.across, grid.whole) == (side, round(1.75 * side), True)
+    joined = patches[0].reshape(grid.down, grid.across, -1)
+    first, second = (half.reshape(side, side, -1) for half in halves)
+    np.testing.assert_array_equal(joined[:, 0], first[:, 0])
+    np.testing.assert_array_equal(joined[:, -1], second[:, -1])
+    kept = [
+        np.flatnonzero([(half[:, at] == joined[:, place]).all() for at in range(side)])
+        for half in (first, second)
+        for place in range(grid.across)
+    ]
+    assert all(len(found) <= 1 for found in kept)
+    assert sum(map(len, kept)) == grid.across  # each from one of them
+
+
+def test_tiles_of_older_sessions_do_not_overlap() -> None:
+    inner = PlaceExtractor()
+    old = open_tiles(inner, [2, 3])
+    assert old.shape == (2 * inner.size, 3 * inner.size)
+    assert old.fingerprint == f"{inner.fingerprint}-tiles-2x3"
+    assert open_tiles(inner, [2, 3, 0.125]).fingerprint != old.fingerprint
+    assert Grid.of_tiles(2 * 3 * 17 * 17, 2, 3) == Grid(34, 51, whole=True)

@@ -15,7 +15,7 @@ from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
 from soel.features.patches import SMALLEST_SIDE
-from soel.features.tiles import Tiled
+from soel.features.tiles import Tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.profiles import PICTURE_BACKBONES, Profile
 from soel.session import SessionFolder
@@ -35,7 +35,7 @@ class ImageRows:
     shape: tuple[int, ...]
     extractor: str | None
     has_patches: bool = False
-    tiles: tuple[int, int] | None = None
+    tiles: Tiles | None = None
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
@@ -50,7 +50,7 @@ class ImageRows:
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
         source, extractor = image_array("X", pictures), open_extractor(self.extractor)
-        extractor = extractor if self.tiles is None else Tiled(extractor, *self.tiles)
+        extractor = extractor if self.tiles is None else open_tiles(extractor, self.tiles)
         found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
         return found.matrix, found.patches
 

@@ -19,7 +19,7 @@ from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Picture, Skipped, Source, describe
 from soel.features.patches import SMALLEST_SIDE, has_patches
 from soel.features.source import Reading, is_media, open_source
-from soel.features.tiles import Tiled, count_tiles
+from soel.features.tiles import Tiles, count_tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
@@ -38,7 +38,7 @@ class MediaOptions:
     scanned: told of the files that were looked at, before that (default: progress is). patches: whether places are
     looked at beside the whole picture; 'auto' does so for pictures, not frames, that are large enough for it.
     resolution: pixels along the shorter side at which pictures are looked at in tiles; None takes the square in the
-    middle. tiles: how many, down and across, where that is known.
+    middle. tiles: how many, down and across, and how far they overlap, where that is known.
     """
 
     extractor: str = DEFAULT
@@ -50,7 +50,7 @@ class MediaOptions:
     scanned: Progress | None = None
     patches: str = "auto"
     resolution: int | None = None
-    tiles: tuple[int, int] | None = None
+    tiles: Tiles | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read_picture_pool(
     source, labels = _open_source(data, id_column, label_column, media)
     extractor = open_extractor(media.extractor)
     tiles = media.tiles or _count_tiles(source, extractor.size, media.resolution)
-    extractor = extractor if tiles is None else Tiled(extractor, *tiles)
+    extractor = extractor if tiles is None else open_tiles(extractor, tiles)
     looks = _looks_at_places(source, extractor, media.patches)
     features = extract(source, extractor, cache_folder(), media.progress, looks)
     skipped = (*source.skipped, *features.faulty)
@@ -131,10 +131,10 @@ def reading_of(note: Mapping[str, Any]) -> Reading:
 def open_for(note: Mapping[str, Any]) -> Extractor:
     """The extractor of a session's pictures, with its tiles."""
     extractor = open_extractor(note["extractor"])
-    return Tiled(extractor, *note["tiles"]) if note.get("tiles") else extractor
+    return open_tiles(extractor, note["tiles"]) if note.get("tiles") else extractor
 
 
-def _count_tiles(source: Source, size: int, resolution: int | None) -> tuple[int, int] | None:
+def _count_tiles(source: Source, size: int, resolution: int | None) -> Tiles | None:
     """How many tiles pictures have at a resolution, by the usual shape of the first ones; None without one."""
     if resolution is None:
         return None

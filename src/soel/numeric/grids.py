@@ -26,6 +26,15 @@ class Grid:
         side = round(n_places**0.5)
         return cls(side, side)
 
+    @classmethod
+    def of_tiles(cls, n_places: int, down: int, across: int, overlap: float = 0.0) -> Grid:
+        """Over a whole picture that was seen in so many tiles, `n_places` in all."""
+        for side in range(1, n_places + 1):
+            grid = cls(count_places(side, down, overlap), count_places(side, across, overlap), whole=True)
+            if grid.down * grid.across >= n_places:
+                break
+        return grid
+
     def seen(self, height: int, width: int) -> tuple[int, int, int, int]:
         """The part of a picture that the places cover: top, left, height and width in pixels."""
         if self.whole:
@@ -49,6 +58,11 @@ class Grid:
         """Values (n, P) as pictures (n, height, width); between the middles of places they pass evenly."""
         folded = maps.reshape(len(maps), self.down, self.across)
         return np.asarray(_between(self.down, height) @ folded @ _between(self.across, width).T)
+
+
+def count_places(side: int, n_tiles: int, overlap: float) -> int:
+    """Places along an axis of `n_tiles` tiles with `side` places each."""
+    return round(side * (1 + (n_tiles - 1) * (1 - overlap)))
 
 
 def _between(n_places: int, n_pixels: int) -> Floats:

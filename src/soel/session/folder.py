@@ -210,8 +210,7 @@ class SessionFolder:
         n_places, tiles = int(self.patches.shape[1]), self.media_note.get("tiles")
         if tiles is None:
             return Grid.square(n_places)
-        side = round((n_places / (tiles[0] * tiles[1])) ** 0.5)
-        return Grid(tiles[0] * side, tiles[1] * side, whole=True)
+        return Grid.of_tiles(n_places, *tiles)
 
     def _own_patches(self, n_items: int | None) -> Floats:
         """The patches of the pictures that came with this pool."""
