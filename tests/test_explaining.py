@@ -87,3 +87,17 @@ def test_a_changed_row_is_scored_without_the_one_it_was_made_of() -> None:
     assert apart < own / 2 < own < beside
     new = rng.normal(size=(5, 6)).astype(np.float32)
     np.testing.assert_allclose(detector.score_changed(new, new[:, None] + 1), detector.score(new), atol=1e-5)
+
+
+def test_of_equal_rows_only_the_one_that_a_row_was_made_of_is_left_out() -> None:
+    """Half of the context is one row: as common as it is, it stays ordinary when it is what a row was made of."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(200, 6)).astype(np.float32)
+    pool[:100] = 0.5
+    detector = Pretrained.fit(pool, np.full(200, UNLABELLED, np.int8), 0)
+    own, apart = detector.score(pool[:1]), detector.score_changed(pool[:1], pool[None, :1])
+    np.testing.assert_allclose(apart, own, atol=0.05)
+    wrong = pool[:1].copy()
+    wrong[0, 2] = 9.5
+    both = np.stack([wrong, pool[:1]], axis=1)
+    assert detector.score_changed(pool[:1], both) < 0 < 2 < detector.score_changed(wrong, both)

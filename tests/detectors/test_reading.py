@@ -115,10 +115,15 @@ def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pyte
     np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
 
 
-def test_where_a_row_is_the_whole_context_it_is_not_taken_away() -> None:
+def test_where_rows_are_the_whole_context_they_are_not_taken_away() -> None:
+    both = np.array([[1, 1], [2, 2]], np.float32)
+    alone, x = read(both), np.full((1, 2), 1.5, np.float32)
+    np.testing.assert_allclose(alone.changed_logits(x, both[None]), alone.logits(x), atol=1e-4)
+
+
+def test_of_equal_rows_one_is_taken_away() -> None:
     alone = read(np.ones((12, 2), np.float32))
-    x = np.full((1, 2), 1.5, np.float32)
-    np.testing.assert_allclose(alone.changed_logits(x, np.ones((1, 1, 2), np.float32)), alone.logits(x), atol=1e-4)
+    assert alone._find(np.ones((3, 2, 2), np.float32)).sum(axis=(1, 2)).tolist() == [1, 1, 1]
 
 
 def test_few_unlabelled_rows_do_not_set_the_unit() -> None:

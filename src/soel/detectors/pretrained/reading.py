@@ -87,15 +87,29 @@ class Reading:
 
     def changed_logits(self, x: Floats, sources: Floats) -> Floats:
         """The same of rows that were put together from others (n, s, d): the context is read without these."""
-        theirs, values = keys(sources.reshape(-1, sources.shape[2])).reshape(sources.shape[:2]), np.empty(len(x))
+        values = np.empty(len(x))
         for start in range(0, len(x), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            same = theirs[rows, :, None] == self.keys
-            same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
-            apart = (sources[rows], same) if same.any() and not same.any(axis=1).all(axis=1).any() else ()
+            same = self._find(sources[rows])
+            n_apart = same.sum(axis=(1, 2)).max(initial=0)
+            apart = (sources[rows], same) if 0 < n_apart < same.shape[2] else ()
             with torch.no_grad():
                 values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
         return values
+
+    def _find(self, sources: Floats) -> np.ndarray:
+        """Where (n, s, m) in the context rows (n, s, d) are.
+
+        Of equal rows one is meant: the others are company, as they are for a row of the context itself.
+        """
+        theirs = keys(sources.reshape(-1, sources.shape[2])).reshape(sources.shape[:2])
+        order, first, _ = self._groups
+        at = np.minimum(np.searchsorted(self.own, theirs), len(self.own) - 1)
+        same = np.zeros((*theirs.shape, len(order)), bool)
+        row, source = np.nonzero(self.own[at] == theirs)
+        same[row, source, order[first[at[row, source]]]] = True
+        same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
+        return same
 
     def context_logits(self) -> Floats:
         """The scores (m,) of the context's own rows."""
