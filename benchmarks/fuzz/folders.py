@@ -20,7 +20,7 @@ from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
 from soel.api import scores, sessions
 from soel.api.models import load_model
-from soel.cli.sheet import read_sheet, write_sheet
+from soel.cli.sheet import tell_sheet, write_sheet
 from soel.exchange.label_files import FORMATS, export_labels, import_labels
 from soel.profiles import DEFAULT
 from soel.session import Session, SessionOptions
@@ -181,7 +181,7 @@ def _sheet(folder: Path) -> Target:
     path = folder / "round.csv"
     write_sheet(session, session.ids[:6], path)
     path.write_text(path.read_text().replace(",,,", ",normal,why,", 2))
-    return one_file(path, _on(session, lambda open_one, file: open_one.tell(read_sheet(open_one, file), "ann")))
+    return one_file(path, _on(session, lambda open_one, file: tell_sheet(open_one, file, "ann")))
 
 
 def _on(session: Session, use: Callable[[Session, Path], Any]) -> Callable[[Path], object]:

@@ -57,10 +57,13 @@ def _requests(page: Page) -> Iterator[bytes]:
 
 
 def _request(page: Page, method: str, path: str, body: str = "", kind: str = "application/json") -> bytes:
-    cookie = f"{SITE.cookie}={page.client.cookies[SITE.cookie]}"
-    head = [f"{method} {path} HTTP/1.1", f"host: {HOST}", f"origin: {ORIGIN}", f"cookie: {cookie}"]
+    head = [f"{method} {path} HTTP/1.1", *_head(page)]
     head += [f"content-type: {kind}", f"content-length: {len(body.encode())}"] if body else []
     return ("\r\n".join([*head, "connection: close"]) + "\r\n\r\n" + body).encode()
+
+
+def _head(page: Page) -> list[str]:
+    return [f"host: {HOST}", f"origin: {ORIGIN}", f"cookie: {SITE.cookie}={page.client.cookies[SITE.cookie]}"]
 
 
 def _serve(page: Page) -> int:
@@ -79,7 +82,20 @@ def _bytes(folder: Path) -> Target:
     for path, content in files.items():
         path.write_bytes(content)
     made = st.sampled_from(list(files)).flatmap(lambda path: st.tuples(st.just(path), edited(files[path])))
-    return Target(files, (lambda path: _send(port, path.read_bytes()),), made, put_file)
+    return Target(
+        files, (lambda path: _send(port, path.read_bytes()),), made, put_file, mend=lambda: _mend_heads(page, files)
+    )
+
+
+def _mend_heads(page: Page, files: Mapping[Path, bytes]) -> None:
+    """Put an honest head between the first line and the body of each request, so that they come past the door."""
+    for path in files:
+        first, _, rest = path.read_bytes().partition(b"\r\n")
+        body = rest.partition(b"\r\n\r\n")[2]
+        kind = FORM if b"/enter" in first else "application/json"
+        length = [f"content-type: {kind}", f"content-length: {len(body)}"] if body else []
+        head = "\r\n".join([*_head(page), *length, "connection: close"])
+        path.write_bytes(first + b"\r\n" + head.encode() + b"\r\n\r\n" + body)
 
 
 def _send(port: int, request: bytes) -> None:

@@ -96,10 +96,11 @@ class ClusterLostError(SessionError):
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """What is wrong with a file's content is told with the file's name before it."""
+    """What is wrong with a file's content is told with the file's name before it; what is about another file is not."""
     try:
         yield
     except SoelError as error:
-        if error.args and name not in str(error):
+        is_elsewhere = isinstance(error, StorageError) and error.filename is not None
+        if error.args and name not in str(error) and not is_elsewhere:
             error.args = (f"{name}: {error.args[0]}", *error.args[1:])
         raise

@@ -106,7 +106,9 @@ def test_a_sheet_with_an_unknown_item_is_refused_whole(run: Run, folder: Path) -
     rows = read_rows(sheet)
     rows[1]["item_id"] = "stranger"
     write_rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
-    assert "'stranger'" in run("tell", folder, sheet).err
+    said = run("tell", folder, sheet).err
+    assert "'stranger'" in said
+    assert sheet.name in said, "the sheet is named"
     assert stored(folder) == 0
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from soel.data.csv_cells import read_rows, write_rows
 from soel.data.session_tables import readable_rows
-from soel.errors import LabelError, SessionError, SoelError
-from soel.session import Answer, Session, read_verdict
+from soel.errors import LabelError, SessionError, SoelError, naming
+from soel.session import Answer, Session, TellResult, read_verdict
 
 COLUMNS = ("item_id", "label", "note", "session")
 N_SHOWN = 5
@@ -20,6 +20,12 @@ def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
     header, rows = readable_rows(session.folder, items)
     lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
     write_rows(out, [*COLUMNS, *_tell_apart(header)], lines)
+
+
+def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
+    """Store the answers of a filled sheet, all or none; what is wrong with one is told with the sheet's name."""
+    with naming(path.name):
+        return session.tell(read_sheet(session, path), who)
 
 
 def read_sheet(session: Session, path: Path) -> list[Answer]:

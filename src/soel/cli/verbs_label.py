@@ -15,7 +15,7 @@ from soel.errors import ConfigError, SessionError
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from soel.session import Answer, Session
+    from soel.session import Session, TellResult
 
 EXPERT = "expert"
 
@@ -124,7 +124,7 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
 def run_tell(args: argparse.Namespace) -> Reply:
     """Store an expert's answers."""
     with closing(open_session(args)) as session:
-        stored = session.tell(_read(session, args.answers), args.who)
+        stored = _tell(session, args.answers, args.who)
         document, text = _after(session, args.folder)
     repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
     return Reply({**asdict(stored), **document}, f"{stored.n_stored} answers stored{repeated}. {text}")
@@ -138,19 +138,19 @@ def run_undo(args: argparse.Namespace) -> Reply:
     return Reply({"who": args.who, **document}, f"The last answer of {args.who} was taken back. {text}")
 
 
-def _read(session: Session, words: Sequence[str]) -> list[Answer]:
-    """Answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
-    from soel.cli.sheet import read_sheet
+def _tell(session: Session, words: Sequence[str], who: str) -> TellResult:
+    """Store answers from a sheet, or from ID=ANSWER pairs; an id may hold an equals sign itself."""
+    from soel.cli.sheet import tell_sheet
     from soel.errors import LabelError
     from soel.session import Answer, read_verdict
 
     if len(words) == 1 and ("=" not in words[0] or Path(words[0]).is_file()):
-        return read_sheet(session, Path(words[0]))
+        return tell_sheet(session, Path(words[0]), who)
     bare = [word for word in words if "=" not in word]
     if bare:
         raise LabelError(f"{bare[0]!r} is not an answer; write ID=anomaly, or name one sheet alone.")
     pairs = [word.rpartition("=") for word in words]
-    return [Answer(item, read_verdict(verdict)) for item, _, verdict in pairs]
+    return session.tell([Answer(item, read_verdict(verdict)) for item, _, verdict in pairs], who)
 
 
 def _after(session: Session, folder: Path) -> tuple[dict[str, Any], str]:
