@@ -10,6 +10,7 @@ import numpy as np
 from soel import SOEL
 from soel.data.catalogue_files import read_rows
 from soel.explanations import Ordinary
+from soel.explanations.ordinary import CORRELATED
 from soel.types import Floats, Rows
 
 TABLES = (
@@ -72,9 +73,17 @@ def plant(task: Task, groups: list[tuple[int, ...]], rng: np.random.Generator) -
 
 
 def correlated_pairs(pool: Floats) -> list[tuple[int, ...]]:
-    """Pairs of columns that hang together closely."""
-    ordinary = Ordinary.of(pool, np.arange(len(pool)), np.arange(pool.shape[1]))
-    return [group[:2] for group in ordinary.correlated()]
+    """Pairs of columns that hang together closely: two of each group of at most three that all hang together."""
+    likeness = Ordinary.of(pool, np.arange(len(pool)), np.arange(pool.shape[1])).likeness
+    close = np.triu(likeness, 1)
+    first, second = np.nonzero(close >= CORRELATED)
+    groups: list[tuple[int, ...]] = [(column,) for column in range(pool.shape[1])]
+    for at in np.argsort(-close[first, second], kind="stable"):
+        one, other = (next(each for each in groups if column in each) for column in (first[at], second[at]))
+        joined = tuple(sorted({*one, *other}))
+        if one != other and len(joined) <= 3 and likeness[np.ix_(one, other)].min() >= CORRELATED:
+            groups = [each for each in groups if each not in (one, other)] + [joined]
+    return [group[:2] for group in sorted(groups) if len(group) > 1]
 
 
 def decides(detector: SOEL, planted: Planted) -> np.ndarray:

@@ -17,7 +17,7 @@ def explainer(pool: Floats, score: Score, column_of: Rows | None = None) -> Expl
     scores = score(pool)
     positions = find_ordinary(scores, np.full(len(pool), UNLABELLED, np.int8))
     names = tuple("abcdefghij"[at] if at < 10 else f"c{at}" for at in range(columns.max() + 1))
-    ordinary = Ordinary.of(pool[positions], positions, columns)
+    ordinary = Ordinary.of(pool, positions, columns)
     return Explainer(score, lambda x, _: score(x), score, ordinary, names, scores)
 
 
@@ -90,10 +90,11 @@ def line() -> Explainer:
 
 
 def test_correlated_columns_are_named_together_where_only_together_they_explain(line: Explainer) -> None:
-    assert line.parts == ((0,), (1,), (2,), (0, 1))
     found = line.explain(np.array([[6.0, 6.0, 0.0]]))  # both are far out, and fit one another
+    assert found.parts == ((0,), (1,), (2,), (0, 1))
     assert found.first(0, 1) == [3]
     assert found.names(3) == ("a", "b")
+    assert found.lenders[0, 3] >= 0
     np.testing.assert_array_equal(found.contributions[0, :2], 0)
 
 
@@ -157,9 +158,21 @@ def test_several_wrong_values_are_found_where_none_of_them_decides_alone() -> No
 def test_rows_are_explained_alike_alone_and_among_many(line: Explainer) -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(130, 3)) * 3
-    together, alone = line.explain(x), line.explain(x[100:101])
-    np.testing.assert_array_equal(together.contributions[100], alone.contributions[0])
-    np.testing.assert_array_equal(together.lenders[100], alone.lenders[0])
+    x[3, 1] = x[3, 0] = 7  # a pair, in the first block alone
+    x[70:, 1] = 0
+    together = line.explain(x)
+    assert (0, 1) in together.parts
+    for row in (3, 100):
+        alone = line.explain(x[row : row + 1])
+        places = [together.parts.index(part) for part in alone.parts]
+        np.testing.assert_array_equal(together.contributions[row, places], alone.contributions[0])
+        np.testing.assert_array_equal(together.lenders[row, places], alone.lenders[0])
+        np.testing.assert_allclose(together.contributions[row].sum(), alone.contributions.sum())
+
+
+def test_no_rows_are_explained_as_none(line: Explainer) -> None:
+    found = line.explain(np.zeros((0, 3)))
+    assert (len(found), found.contributions.shape) == (0, (0, 3))
 
 
 def test_labelled_anomalies_lend_nothing() -> None:

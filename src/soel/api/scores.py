@@ -15,7 +15,7 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import parse_threshold
 from soel.report.promises import promise_of
-from soel.report.reasons import TableExplainer, choose_explained, tabulate_reasons
+from soel.report.reasons import SessionExplainer, choose_explained, tabulate_reasons
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import check_out, score_stream
 from soel.scoring.score_table import free_name, name_pictures, name_rows
@@ -77,7 +77,7 @@ def name_items(session: Session) -> Names:
 def _explain(scored: ItemScores, new: NewItems | None) -> Names:
     """Why the alarms are alarms, as columns."""
     rows = choose_explained(scored.result.ranks, int(scored.result.is_anomaly.sum()))
-    explainer = TableExplainer.of(scored.session, scored.model)
+    explainer = SessionExplainer.of(scored.session, scored.model)
     if new is None:
         found = explainer.explain_own(scored.session.folder.pool, rows)
     else:

@@ -20,7 +20,7 @@ from soel.data.frame import Frame, read_frame
 from soel.data.reading.options import ReadOptions, as_options
 from soel.errors import ConfigError
 from soel.estimator.task import Task, check_parts, read_share, read_task
-from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
+from soel.explanations import Explanation
 from soel.learner import Fitted, Learner, Warm
 from soel.learner.learner import NO_ROWS
 from soel.media.image_rows import ImageRows, find_session_images
@@ -30,6 +30,7 @@ from soel.profiles import Profile, find_profile
 from soel.quality import Quality, SpotCheck, draw_check
 from soel.quality.conformal import benjamini_hochberg
 from soel.report.progress import progress_bar
+from soel.report.table_explainer import TableExplainer
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
 from soel.validation import check_labels
@@ -105,9 +106,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _drawn: tuple[np.ndarray, Labels, Rows, Floats] | None = (
         None  # alarms, labels, its rows, chances when one was drawn
     )
-    _ordinary: tuple[Rows, Frame] | None = (
-        None  # positions in the pool of rows that show what is ordinary, and the rows
-    )
+    _why: TableExplainer | None = None  # by the pool of the fit
 
     def __init__(
         self,
@@ -190,22 +189,10 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(
                 f"Rows are explained by their columns, and those of {self.kind_} mean nothing each; give a table."
             )
-        fitted, encoder = self._fitted(), self._encoder
-        ordinary = self._ordinary if pool is None else self._find_ordinary(self._frame(pool)[0])
-        if ordinary is None:
+        why = self._why if pool is None else self._why_by(self._frame(pool)[0])
+        if why is None:
             raise ConfigError("This detector was loaded without the rows it learnt from; give some: explain(X, pool).")
-        positions, lent = ordinary
-        explainer = Explainer(
-            fitted.score,
-            fitted.blend.score_changed,
-            fitted.blend.rough_score,
-            Ordinary.of(encoder.encode(lent), positions, encoder.column_of),
-            encoder.telling_names,
-            fitted.pool_scores,
-        )
-        explained = explainer.explain(encoder.encode(frame))
-        cells = encoder.match(frame), encoder.match(lent)
-        return replace(explained, reasons=find_reasons(explained, *cells, positions))
+        return why.explain(frame, self._encoder.encode(frame))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n, 2) of normal and anomaly."""
@@ -362,14 +349,14 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         }
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
-            positions = find_ordinary(fitted.pool_scores, labels)
-            self._ordinary = positions, task.frame.take(positions)
+            told = fitted.pool_scores, labels
+            self._why = TableExplainer.of(fitted.blend, self._encoder, task.frame, pool.rows, *told)
         return self
 
     def _publish(self, saved: SavedModel) -> SOEL:
         """Set the fitted attributes."""
         fitted, extra = saved.fitted, saved.extra
-        self._ordinary = None
+        self._why = None
         self.detector_, self._encoder = saved, saved.encoder
         self.contamination_ = fitted.estimate.value
         self.contamination_interval_ = (fitted.estimate.low, fitted.estimate.high)
@@ -392,11 +379,11 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "detector_")
         return self.detector_.fitted
 
-    def _find_ordinary(self, frame: Frame) -> tuple[Rows, Frame]:
-        """Positions of rows that show what is ordinary, and these rows."""
-        scores = self._fitted().score(self._encoder.encode(frame))
-        positions = find_ordinary(scores, np.full(len(scores), UNLABELLED, np.int8))
-        return positions, frame.take(positions)
+    def _why_by(self, frame: Frame) -> TableExplainer:
+        """What explains rows by those of a table."""
+        blend, features = self._fitted().blend, self._encoder.encode(frame)
+        nothing = np.full(len(features), UNLABELLED, np.int8)
+        return TableExplainer.of(blend, self._encoder, frame, features, blend.score(features), nothing)
 
     def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
         """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""

@@ -3,7 +3,8 @@
 Pure: a scoring function and encoded rows go in, arrays come out. It knows no detector by name.
 """
 
-from soel.explanations.explain import Explainer, Explanation
+from soel.explanations.explain import Explainer
+from soel.explanations.explanation import Explanation
 from soel.explanations.ordinary import Ordinary, find_ordinary
 from soel.explanations.reasons import Reason, find_reasons
 

@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from soel.explanations.explanation import Explanation, Part, join
+from soel.explanations.groups import choose_group, find_families
 from soel.explanations.ordinary import Ordinary
-from soel.explanations.reasons import Reason
 from soel.types import Floats, Rows
 
 Score = Callable[[Floats], Floats]
 ScoreChanged = Callable[[Floats, Floats], Floats]
-MOST_TRIED = 40  # parts of a row that are replaced alone; of more, a rough score picks them
+MOST_TRIED = 40  # columns of a row that are replaced alone; of more, a rough score picks them
 MOST_STEPS = 8  # parts that are then replaced one after the other; the others go together
-ENOUGH = 0.8  # of what a group of columns explains: what says so much alone is not named together
 ROWS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """What raises the scores of n rows, by p parts: every column alone, then groups of correlated columns.
+class Tried:
+    """What was seen of n rows where one of p parts was changed alone: every column, then groups.
 
-    A row's score is `baseline + contributions.sum() + remainder`, always: the baseline is the score of the ordinary row
-    that it resembles most, the remainder what all parts without a contribution of their own do together. Where
-    columns explain a score only together, their group has the contribution, else each column its own.
-
-    columns: names (c,). parts: positions of columns. scores, baseline, remainder: (n,). contributions: (n, p).
-    alone: (n, p) the score with this part alone replaced, NaN where it was not tried. ranks: (n,) among the pool's
-    rows, 1 for the most anomalous; ranks_alone: (n, p) the same with one part replaced, 0 where it was not tried.
-    lenders: (n, p) the pool's row whose values were taken. reference: (n,) the row of the baseline.
-    reasons: the few that matter most of each row, with values.
+    lenders: (n, p) ordinary rows whose values were taken, -1 for none. alone: (n, p) scores with them. rises: (n, p) by
+    how much the row's own values raise the row of the baseline. NaN where it was not tried.
     """
 
-    columns: tuple[str, ...]
-    parts: tuple[tuple[int, ...], ...]
-    scores: Floats
-    baseline: Floats
-    contributions: Floats
-    remainder: Floats
-    alone: Floats
-    ranks: Rows
-    ranks_alone: Rows
+    parts: tuple[Part, ...]
     lenders: Rows
-    reference: Rows
-    reasons: tuple[tuple[Reason, ...], ...] = field(default=(), repr=False)
+    alone: Floats
+    rises: Floats
 
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def take(self, rows: Rows) -> Explanation:
-        """Some of the rows."""
-        arrays: dict[str, Any] = {name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, reasons=tuple(self.reasons[row] for row in rows) if self.reasons else (), **arrays)
-
-    def names(self, part: int) -> tuple[str, ...]:
-        """The columns of a part."""
-        return tuple(self.columns[column] for column in self.parts[part])
-
-    def first(self, row: int, most: int = 3) -> list[int]:
-        """The parts that raise a row's score most, in order; only such as raise it."""
-        order = np.argsort(-self.contributions[row], kind="stable")[:most]
-        return [int(part) for part in order if self.contributions[row, part] > 0]
+    def widen(self, groups: Sequence[Part]) -> Tried:
+        """The same with groups that nothing is known of."""
+        beside = ((0, 0), (0, len(groups)))
+        alone, rises = (np.pad(each, beside, constant_values=np.nan) for each in (self.alone, self.rises))
+        return Tried((*self.parts, *groups), np.pad(self.lenders, beside, constant_values=-1), alone, rises)
 
 
 @dataclass(frozen=True)
@@ -73,7 +46,7 @@ class Explainer:
 
     score: encoded rows (n, d) to scores (n,). score_changed: the same of rows that were put together from others
     (n, s, d), which the model may know; both are called with many rows at once. rough: one that is quicker and much
-    like them, by which parts are picked where there are many. columns: names (c,). pool_scores: (N,).
+    like them, by which columns are picked where there are many. columns: names (c,). pool_scores: (N,).
     """
 
     score: Score
@@ -86,39 +59,21 @@ class Explainer:
     def explain(self, x: Floats) -> Explanation:
         """Encoded rows (n, d) explained; the cost of a row is bounded, whatever the number of columns."""
         x = np.asarray(x, np.float32)
-        blocks = [self._explain(x[start : start + ROWS_AT_ONCE]) for start in range(0, len(x), ROWS_AT_ONCE)]
-        if len(blocks) == 1:
-            return blocks[0]
-        whole: dict[str, Any] = {
-            each.name: np.concatenate([getattr(block, each.name) for block in blocks])
-            for each in fields(Explanation)
-            if each.name not in ("columns", "parts", "reasons")
-        }
-        return replace(blocks[0], **whole)
-
-    @cached_property
-    def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Every column alone, then the groups of correlated ones."""
-        return (*((column,) for column in range(self.ordinary.n_columns)), *self.ordinary.correlated())
-
-    @cached_property
-    def _features(self) -> np.ndarray:
-        """Which features (p, d) each part has."""
-        return np.stack([np.isin(self.ordinary.column_of, part) for part in self.parts])
+        starts = range(0, max(len(x), 1), ROWS_AT_ONCE)
+        return join([self._explain(x[start : start + ROWS_AT_ONCE]) for start in starts])
 
     def _explain(self, x: Floats) -> Explanation:
-        lenders, nearest = self.ordinary.lenders(x, self.parts), self.ordinary.nearest(x)
+        lenders, nearest = self.ordinary.compare(x)
         scores, baseline = _in_one_call(self.score, np.stack([x, self.ordinary.rows[nearest]]))
-        reference = self.ordinary.rows[nearest]
-        start = self._score_changed(x[:, None], x[:, None])[:, 0]
-        alone = self._replace_alone(x, lenders) + (scores - start)[:, None]
-        rises = self._insert_alone(x, nearest, np.isfinite(alone)) - baseline[:, None]
-        named = self._choose(scores[:, None] - alone)
-        matters = np.where(named, scores[:, None] - alone + rises, -np.inf)
-        contributions = self._replace_in_turn(x, nearest, reference, start, matters)
+        start, alone, raised = self._change_columns(x, lenders, nearest)
+        columns = tuple((column,) for column in range(self.ordinary.n_columns))
+        tried, named = self._add_groups(x, start, Tried(columns, lenders, alone, raised - baseline[:, None]))
+        matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
+        contributions = self._replace_in_turn(x, nearest, start, matters, self._features(tried.parts))
+        alone, positions = tried.alone + (scores - start)[:, None], np.append(self.ordinary.positions, -1)
         return Explanation(
             self.columns,
-            self.parts,
+            tried.parts,
             scores,
             baseline,
             contributions,
@@ -126,86 +81,101 @@ class Explainer:
             alone,
             self._rank(scores),
             self._rank(alone),
-            self.ordinary.positions[lenders],
-            self.ordinary.positions[nearest],
+            positions[tried.lenders],
+            positions[nearest],
         )
 
-    def _replace_alone(self, x: Floats, lenders: Rows) -> Floats:
-        """Scores (n, p) with one part replaced; NaN for those that a rough score has left out."""
-        n_rows, n_parts = lenders.shape
-        every = np.arange(n_rows)[:, None]
-        tried = np.broadcast_to(np.arange(n_parts), lenders.shape)
-        if n_parts > MOST_TRIED:
-            rough = _in_one_call(self.rough, self._replaced(x[:, None], tried, lenders))
-            tried = np.argpartition(rough, MOST_TRIED - 1, axis=1)[:, :MOST_TRIED]
-        alone = np.full(lenders.shape, np.nan)
-        alone[every, tried] = self._score_changed(self._replaced(x[:, None], tried, lenders), x[:, None])
-        return alone
-
-    def _insert_alone(self, x: Floats, nearest: Rows, tried: np.ndarray) -> Floats:
-        """Scores (n, p) of the row of the baseline with one part of the row in it; NaN where it is not tried.
+    def _change_columns(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Floats, Floats]:
+        """Scores of the rows as they are (n,), with each column replaced (n, c), and of the row of the baseline with
+        each of their values in it (n, c): NaN where a rough score has left a column out.
 
         Of a row with several wrong values none may lower the score by itself; each raises that of an ordinary row.
         """
-        rows, parts = np.nonzero(tried)
-        mixed = np.where(self._features[parts], x[rows], self.ordinary.lent[nearest[rows]])
-        sources = np.stack([x[rows], self.ordinary.rows[nearest[rows]]], axis=1)
-        scores = np.full(tried.shape, np.nan)
-        scores[rows, parts] = self.score_changed(mixed, sources)
-        return scores
+        reference, every = self.ordinary.lent[nearest][:, None], np.arange(len(x))[:, None]
+        columns = self._pick(x, lenders)  # (n, q)
+        has, n_tried = self._features([(column,) for column in range(lenders.shape[1])])[columns], columns.shape[1]
+        replaced = np.where(has, self.ordinary.lent[lenders[every, columns]], x[:, None])
+        inserted = np.where(has, x[:, None], reference)
+        by_both = np.stack([x, self.ordinary.rows[nearest]], axis=1)  # (n, 2, d)
+        by_own = np.repeat(x[:, None], 2, axis=1)
+        sources = np.concatenate(
+            [np.repeat(by_own[:, None], 1 + n_tried, 1), np.repeat(by_both[:, None], n_tried, 1)], 1
+        )
+        found = self._score_changed(np.concatenate([x[:, None], replaced, inserted], axis=1), sources)
+        alone, raised = np.full((2, *lenders.shape), np.nan)
+        alone[every, columns], raised[every, columns] = found[:, 1 : 1 + n_tried], found[:, 1 + n_tried :]
+        return found[:, 0], alone, raised
 
-    def _choose(self, drops: Floats) -> np.ndarray:
-        """Which parts (n, p) are to be named, by how much each lowers the score; NaN where it was not tried.
+    def _pick(self, x: Floats, lenders: Rows) -> Rows:
+        """The columns (n, q) of each row that are tried: all, or those that lower a rough score most."""
+        n_columns = lenders.shape[1]
+        every = np.broadcast_to(np.arange(n_columns), lenders.shape)
+        if n_columns <= MOST_TRIED:
+            return every
+        has = self._features([(column,) for column in range(n_columns)])
+        rough = _in_one_call(self.rough, np.where(has, self.ordinary.lent[lenders], x[:, None]))
+        return np.argpartition(rough, MOST_TRIED - 1, axis=1)[:, :MOST_TRIED]
 
-        A group is named instead of its columns where none of them says enough alone, or where several do, so that
-        nobody can tell which of them is wrong.
-        """
-        drops = np.where(np.isnan(drops), -np.inf, drops)
-        for group in range(self.ordinary.n_columns, len(self.parts)):
-            members, whole = list(self.parts[group]), drops[:, group]
-            n_enough = (drops[:, members] >= ENOUGH * whole[:, None]).sum(axis=1)
-            together = (whole > 0) & (n_enough != 1)
-            drops[np.ix_(together, members)] = -np.inf
-            drops[~together, group] = -np.inf
-        return np.isfinite(drops)
+    def _add_groups(self, x: Floats, start: Floats, tried: Tried) -> tuple[Tried, np.ndarray]:
+        """The same with groups of columns that are to be named together, and which parts (n, p) are to be named."""
+        drops, named = start[:, None] - tried.alone, np.isfinite(tried.alone)
+        families = [find_families(each, self.ordinary.hang_together) for each in drops + tried.rises]
+        flat = [(row, group) for row, own in enumerate(families) for family in own for group in family]
+        if not flat:
+            return tried, named
+        rows, groups = np.array([row for row, _ in flat]), [group for _, group in flat]
+        lenders = self.ordinary.lenders_together(x[rows], groups)
+        replaced = np.where(self._features(groups), self.ordinary.lent[lenders], x[rows])
+        scores = np.asarray(self.score_changed(replaced, x[rows, None]), np.float64)
+        seen = [{tried.parts[at]: float(drop) for at, drop in enumerate(each)} for each in drops]
+        for (row, group), score in zip(flat, scores, strict=True):
+            seen[row][group] = float(start[row] - score)
+        chosen = {(row, choose_group(family, seen[row])) for row, own in enumerate(families) for family in own}
+        kept = [at for at, each in enumerate(flat) if each in chosen]
+        tried = tried.widen(sorted({groups[at] for at in kept}))
+        named = np.pad(named, ((0, 0), (0, len(tried.parts) - named.shape[1])))
+        for at in kept:
+            row, group = flat[at]
+            part = tried.parts.index(group)
+            tried.lenders[row, part], tried.alone[row, part] = lenders[at], scores[at]
+            tried.rises[row, part] = tried.rises[row, group].max()
+            named[row, group], named[row, part] = False, True
+        return tried, named
 
-    def _replace_in_turn(self, x: Floats, nearest: Rows, reference: Floats, start: Floats, matters: Floats) -> Floats:
+    def _replace_in_turn(
+        self, x: Floats, nearest: Rows, start: Floats, matters: Floats, features: np.ndarray
+    ) -> Floats:
         """Contributions (n, p) of the parts that say most, replaced by the values of the row of the baseline.
 
         Each is the mean of two ways there, the most telling part first and last: a score that grows like a logarithm
-        would give too little to what is replaced first.
+        would give too little to what is replaced first. features: (p, d) of each part.
         """
         order = np.argsort(-matters, axis=1, kind="stable")[:, :MOST_STEPS]
-        counts = np.isfinite(np.take_along_axis(matters, order, axis=1))
-        n_steps, contributions = order.shape[1], np.zeros_like(matters)
-        ways = (order, counts), (order[:, ::-1], counts[:, ::-1])
-        lenders = np.broadcast_to(nearest[:, None], matters.shape)
-        states = [self._states(x, lenders, *way) for way in ways]  # (n, steps, d) each; both end the same
-        sources = np.stack([x, reference], axis=1)
-        reached = self._score_changed(np.concatenate([states[0], states[1][:, :-1]], axis=1), sources)
-        forth, back = reached[:, :n_steps], np.concatenate([reached[:, n_steps:], reached[:, [n_steps - 1]]], axis=1)
-        for (parts, _), scores in zip(ways, (forth, back), strict=True):
+        has = features[order] & np.isfinite(np.take_along_axis(matters, order, axis=1))[..., None]  # (n, steps, d)
+        reference, n_steps = self.ordinary.lent[nearest][:, None], order.shape[1]
+        forth = np.where(np.logical_or.accumulate(has, axis=1), reference, x[:, None])
+        back = np.where(np.logical_or.accumulate(has[:, ::-1], axis=1), reference, x[:, None])  # both end the same
+        sources = np.stack([x, self.ordinary.rows[nearest]], axis=1)[:, None]
+        states = np.concatenate([forth, back[:, :-1]], axis=1)
+        reached = self._score_changed(states, np.repeat(sources, states.shape[1], axis=1))
+        last, contributions = reached[:, [n_steps - 1]], np.zeros_like(matters)
+        ways = (order, reached[:, :n_steps]), (order[:, ::-1], np.concatenate([reached[:, n_steps:], last], axis=1))
+        for parts, scores in ways:
             drop = np.concatenate([start[:, None], scores[:, :-1]], axis=1) - scores
             contributions[np.arange(len(x))[:, None], parts] += drop / 2
         return contributions
 
-    def _states(self, x: Floats, lenders: Rows, order: Rows, counts: np.ndarray) -> Floats:
-        """Rows (n, steps, d) with one part after the other replaced, in this order (n, steps); where it counts."""
-        states, state = [], x
-        for step in range(order.shape[1]):
-            new = self._replaced(state, order[:, step], lenders)
-            state = np.where(counts[:, step, None], new, state)
-            states.append(state)
-        return np.stack(states, axis=1)
-
-    def _replaced(self, x: Floats, parts: Rows, lenders: Rows) -> Floats:
-        """Rows (n, d) or (n, 1, d) with the values of one part each, (n,) or (n, q), taken from its lender."""
-        every = np.arange(len(parts)) if parts.ndim == 1 else np.arange(len(parts))[:, None]
-        return np.where(self._features[parts], self.ordinary.lent[lenders[every, parts]], x)
+    def _features(self, parts: Sequence[Part]) -> np.ndarray:
+        """Which features (p, d) each part has."""
+        has = np.zeros((len(parts), self.ordinary.n_columns), bool)
+        for at, part in enumerate(parts):
+            has[at, list(part)] = True
+        return has[:, self.ordinary.column_of]
 
     def _score_changed(self, x: Floats, sources: Floats) -> Floats:
-        """Scores (n, q) of rows (n, q, d) that were put together from others (n, s, d)."""
-        return _in_one_call(lambda rows: self.score_changed(rows, np.repeat(sources, x.shape[1], axis=0)), x)
+        """Scores (n, q) of rows (n, q, d) that were put together from others (n, q, s, d)."""
+        flat = sources.reshape(-1, *sources.shape[2:])
+        return _in_one_call(lambda rows: self.score_changed(rows, flat), x)
 
     def _rank(self, scores: Floats) -> Rows:
         """The ranks that scores have among the pool's; 0 for NaN."""

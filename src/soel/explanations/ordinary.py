@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,6 @@ FARTHEST = 4.0  # squared, in units of a column's spread: a wild value must not 
 N_SIMILAR = 7  # rows, of which the one in the middle lends its value
 CLIP = 3.0  # in units of the spread, where correlations are measured
 CORRELATED = 0.7  # columns from here on are looked at together, too
-MOST_TOGETHER = 3
 HAIR = 1e-4  # of the spread of a column's values
 MOST_AT_ONCE = 2**22  # distances by column
 
@@ -24,7 +24,7 @@ def find_ordinary(scores: Floats, labels: Labels) -> Rows:
     """Positions of the pool's rows that can lend values, in order, by scores (N,) and labels (N,)."""
     calm = (scores <= np.quantile(scores, CALM_SHARE)) & (labels != ANOMALY)
     positions = np.flatnonzero(calm) if calm.any() else np.arange(len(scores))
-    return positions[np.unique(np.linspace(0, len(positions) - 1, MOST_ROWS).astype(np.int64))]
+    return positions[_spread_out(len(positions))]
 
 
 @dataclass(frozen=True)
@@ -32,70 +32,82 @@ class Ordinary:
     """Rows (m, d) that look ordinary, their positions (m,) in the pool, in order, and how the columns hang together.
 
     column_of: (d,) the column of the user that each feature came from: a category or a time is several features, and
-    one column. spread: (c,) the variance of each column's features, summed. likeness: (c, c) the largest correlation
-    between features of two columns, absolute. lent: (m, d) the values as they are lent: by a hair another one
-    where only this row has it, so that no two rows come to share what nobody shares.
+    one column. everyone: (k, d) rows of the pool, the others too: columns that are wrong together may hang together
+    there alone.
     """
 
     rows: Floats
     positions: Rows
     column_of: Rows
-    spread: Floats
-    likeness: Floats
-    lent: Floats
+    everyone: Floats
 
     @classmethod
-    def of(cls, rows: Floats, positions: Rows, column_of: Rows) -> Ordinary:
-        """From the encoded rows (m, d) at these positions (m,) of the pool."""
-        rows = np.asarray(rows, np.float32)
-        n_columns = int(column_of.max()) + 1
-        variance = np.bincount(column_of, rows.var(axis=0, dtype=np.float64), n_columns)
-        spread = np.where(variance > 0, variance, 1.0)
-        return cls(rows, positions, column_of, spread, _likeness(rows, column_of), _moved_where_unique(rows))
+    def of(cls, pool: Floats, positions: Rows, column_of: Rows) -> Ordinary:
+        """From the encoded rows (N, d) of the pool, of which those at these positions (m,) are ordinary."""
+        rows, everyone = (np.asarray(pool[some], np.float32) for some in (positions, _spread_out(len(pool))))
+        return cls(rows, positions, column_of, everyone)
 
-    @property
+    @cached_property
     def n_columns(self) -> int:
         """c, the columns of the user that give features."""
-        return len(self.spread)
+        return int(self.column_of.max()) + 1
 
-    def correlated(self) -> tuple[tuple[int, ...], ...]:
-        """Columns that hang together closely, in groups of two or three; every pair of a group does."""
-        close = np.triu(self.likeness, 1)
-        first, second = np.nonzero(close >= CORRELATED)
-        groups: list[tuple[int, ...]] = [(column,) for column in range(self.n_columns)]
-        for at in np.argsort(-close[first, second], kind="stable"):
-            one, other = (next(each for each in groups if column in each) for column in (first[at], second[at]))
-            joined = tuple(sorted({*one, *other}))
-            if one == other or len(joined) > MOST_TOGETHER:
-                continue
-            if self.likeness[np.ix_(one, other)].min() >= CORRELATED:
-                groups = [each for each in groups if each not in (one, other)] + [joined]
-        return tuple(sorted(group for group in groups if len(group) > 1))
+    @cached_property
+    def likeness(self) -> Floats:
+        """The largest correlation (c, c) between features of two columns in the pool, absolute."""
+        return _likeness(self.everyone, self.column_of)
 
-    def lenders(self, x: Floats, parts: Sequence[Sequence[int]]) -> Rows:
-        """Which ordinary row (n, p) lends its values to each row (n, d) in the columns of each part.
+    @cached_property
+    def hang_together(self) -> np.ndarray:
+        """Which two columns (c, c) correlate closely; none with itself."""
+        return np.asarray((self.likeness >= CORRELATED) & ~np.eye(self.n_columns, dtype=bool))
 
-        It is like the row in the other columns, in those most that tell something about the part; of the few that are
-        most alike, it is the one in their middle.
+    @cached_property
+    def lent(self) -> Floats:
+        """The values (m, d) as they are lent: by a hair another one where only this row has it, so that no two rows
+        come to share what nobody shares.
         """
-        weights = np.stack([self._weights(part) for part in parts])
-        chosen = np.empty((len(x), len(parts)), np.int64)
-        n_similar = min(N_SIMILAR, len(self.rows))
+        return _moved_where_unique(self.rows)
+
+    def compare(self, x: Floats) -> tuple[Rows, Rows]:
+        """Which ordinary row (n, c) lends its value to each row (n, d) in each column, and which (n,) is most like it.
+
+        A lender is like the row in the other columns, in those most that tell something about the column; of the few
+        that are most alike, it is the one in their middle.
+        """
+        lenders, nearest = np.empty((len(x), self.n_columns), np.int64), np.empty(len(x), np.int64)
         for block, apart in self._apart(x):
-            far = (apart @ weights.T).transpose(0, 2, 1)  # (b, p, m)
-            near = np.argpartition(far, n_similar - 1, axis=2)[:, :, :n_similar]
-            for number, part in enumerate(parts):
-                values = self.rows[:, np.isin(self.column_of, part)][near[:, number]]  # (b, k, w)
-                middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=2).argmin(axis=1)
-                chosen[block, number] = np.take_along_axis(near[:, number], middle[:, None], axis=1)[:, 0]
+            nearest[block] = apart.sum(axis=2).argmin(axis=1)
+            near = self._nearest_few((apart @ self._weights_of_each.T).transpose(0, 2, 1))  # (b, c, k)
+            places = np.empty(near.shape[:2], np.int64)
+            lone, features = self._lone
+            values = self.rows[near[:, lone], features[:, None]]  # (b, l, k)
+            places[:, lone] = np.argsort(values, axis=2, kind="stable")[..., near.shape[2] // 2]
+            for column in np.setdiff1d(np.arange(self.n_columns), lone):
+                places[:, column] = _middle(self.rows[:, self.column_of == column][near[:, column]])
+            lenders[block] = np.take_along_axis(near, places[..., None], axis=2)[..., 0]
+        return lenders, nearest
+
+    def lenders_together(self, x: Floats, groups: Sequence[Sequence[int]]) -> Rows:
+        """Which ordinary row (n,) lends its values to each row (n, d) in the columns of its own group."""
+        weights = np.stack([self._weights(group) for group in groups])[:, :, None]
+        chosen = np.empty(len(x), np.int64)
+        for block, apart in self._apart(x):
+            near = self._nearest_few((apart @ weights[block])[..., 0])  # (b, k)
+            for row, few in zip(range(len(x))[block], near, strict=True):
+                chosen[row] = few[_middle(self.rows[few][:, np.isin(self.column_of, groups[row])])]
         return chosen
 
-    def nearest(self, x: Floats) -> Rows:
-        """The ordinary row (n,) that is most like each row (n, d) in all columns."""
-        found = np.empty(len(x), np.int64)
-        for block, apart in self._apart(x):
-            found[block] = apart.sum(axis=2).argmin(axis=1)
-        return found
+    @cached_property
+    def _lone(self) -> tuple[Rows, Rows]:
+        """Columns of one feature, and these features."""
+        counts = np.bincount(self.column_of, minlength=self.n_columns)
+        features = np.flatnonzero(counts[self.column_of] == 1)
+        return self.column_of[features], features
+
+    @cached_property
+    def _weights_of_each(self) -> Floats:
+        return np.stack([self._weights([column]) for column in range(self.n_columns)])
 
     def _weights(self, part: Sequence[int]) -> Floats:
         """How much each column (c,) counts where rows are compared to lend the part's values."""
@@ -103,15 +115,35 @@ class Ordinary:
         weights[list(part)] = 0
         return np.asarray(weights, np.float32)
 
+    def _nearest_few(self, far: Floats) -> Rows:
+        """The ordinary rows (..., k) that are least far (..., m)."""
+        n_similar = min(N_SIMILAR, len(self.rows))
+        return np.argpartition(far, n_similar - 1, axis=-1)[..., :n_similar]
+
+    @cached_property
+    def _to_columns(self) -> Floats:
+        """Turns squares of features into distances by column (d, c), in units of the variance of its features."""
+        variance = np.bincount(self.column_of, self.rows.var(axis=0, dtype=np.float64), self.n_columns)
+        return (np.eye(self.n_columns)[self.column_of] / np.where(variance > 0, variance, 1.0)).astype(np.float32)
+
     def _apart(self, x: Floats) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows, and how far (b, m, c) each lies from each ordinary row in each column: squared, bounded."""
         step = max(1, MOST_AT_ONCE // self.rows.size)
-        x, to_columns = np.asarray(x, np.float32), np.eye(self.n_columns, dtype=np.float32)[self.column_of]  # (d, c)
-        to_columns /= self.spread.astype(np.float32)
+        x = np.asarray(x, np.float32)
         for start in range(0, len(x), step):
             block = slice(start, start + step)
             squares = np.square(x[block, None] - self.rows)
-            yield block, np.minimum(squares @ to_columns, FARTHEST)
+            yield block, np.minimum(squares @ self._to_columns, FARTHEST)
+
+
+def _spread_out(n_rows: int) -> Rows:
+    """At most MOST_ROWS positions among so many, in order."""
+    return np.unique(np.linspace(0, n_rows - 1, MOST_ROWS).astype(np.int64))
+
+
+def _middle(values: Floats) -> Rows:
+    """Which of k rows (..., k, w) lies in their middle."""
+    return np.asarray(np.abs(values - np.median(values, axis=-2, keepdims=True)).sum(axis=-1).argmin(axis=-1))
 
 
 def _moved_where_unique(rows: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from soel.types import Rows
 
 if TYPE_CHECKING:
-    from soel.explanations.explain import Explanation
+    from soel.explanations.explanation import Explanation
 
 MOST_REASONS = 3
 Columns = Mapping[str, Sequence[Any] | np.ndarray]

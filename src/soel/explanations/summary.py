@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.explanations.explain import Explanation
+from soel.explanations.explanation import Explanation
 from soel.types import Floats
 
 MOST_DRIVERS, MOST_GROUPS = 10, 8

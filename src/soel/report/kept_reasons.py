@@ -16,7 +16,7 @@ from soel.explanations import Explanation
 from soel.explanations.summary import find_drivers, find_rule, group_alike
 from soel.numeric.distances import nearest_of
 from soel.report.outcome import FOLDER
-from soel.report.reasons import TableExplainer, reason_texts, say_reason, show_cell
+from soel.report.reasons import SessionExplainer, reason_texts, say_reason, show_cell
 from soel.report.session_report import Why
 from soel.session import Session, SessionState
 from soel.types import Floats, Kind, Rows
@@ -42,9 +42,9 @@ def explain_session(session: Session) -> Kept:
     model: Any = _newest(session, state) if is_new or more else None
     if getattr(model, "blend", None) is None or session.pool.kind is not Kind.TABLE:
         return kept
-    explainer, pool = TableExplainer.of(session, model), session.pool.rows
+    explainer, pool = SessionExplainer.of(session, model), session.pool.rows
     if is_new:
-        scores = explainer.explainer.pool_scores
+        scores = explainer.table.explainer.pool_scores
         top = np.argsort(-scores, kind="stable")[:N_TOP]
         found = explainer.explain_own(pool, top)
         kept = {
@@ -103,13 +103,13 @@ def _reasons_json(session: Session, rows: Rows, found: Explanation) -> dict[str,
     return {session.ids[row]: [reason_texts(reason) for reason in reasons] for row, reasons in pairs}
 
 
-def _summary(session: Session, explainer: TableExplainer, found: Explanation, top: Rows, alarms: np.ndarray) -> Kept:
+def _summary(session: Session, explainer: SessionExplainer, found: Explanation, top: Rows, alarms: np.ndarray) -> Kept:
     """What the alarms among the top have in common, and how many of all they are."""
     ours = np.flatnonzero(alarms[top])
     shown = found.take(ours)
     drivers = find_drivers(shown) if len(ours) else ()
     names = list(dict.fromkeys(name for driver in drivers for name in driver.columns))[:N_RULE_COLUMNS]
-    own = explainer.encoder.match(explainer.pool)
+    own = explainer.table.encoder.match(explainer.pool)
     rule = find_rule({name: np.asarray(own[name]) for name in names}, alarms)
     return {
         "n_alarms": int(alarms.sum()),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from soel.data.columns import cell_text, readable_time
-from soel.data.encoder import Encoder
 from soel.data.frame import Frame
 from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
-from soel.explanations import Explainer, Explanation, Ordinary, Reason, find_ordinary, find_reasons
+from soel.explanations import Explanation, Reason
+from soel.report.table_explainer import TableExplainer
 from soel.session import Session
 from soel.session.draw import label_vector
 from soel.types import Floats, Kind, Rows
@@ -24,43 +24,28 @@ N_REASONS = 3
 
 
 @dataclass(frozen=True)
-class TableExplainer:
-    """Explains rows of one table by one model. pool: the session's own rows; ordinary: cells of those that lend."""
+class SessionExplainer:
+    """Explains rows of a session's table by one model. pool: the session's own rows."""
 
-    explainer: Explainer
-    encoder: Encoder
+    table: TableExplainer
     pool: Frame
-    ordinary: Frame
 
     @classmethod
-    def of(cls, session: Session, model: Any) -> TableExplainer:
+    def of(cls, session: Session, model: Any) -> SessionExplainer:
         """For a session on a table. model: of its last fit, or of before the first label."""
         if session.pool.kind is not Kind.TABLE:
             raise ConfigError(
                 "Rows are explained by the columns of a table, and this session has none; ask for no why."
             )
-        encoder, frame, state = read_encoder(session.folder), read_items(session.folder).frame, session.state
-        features = session.folder.pool
+        encoder, frame, features = read_encoder(session.folder), read_items(session.folder).frame, session.folder.pool
         kept = getattr(model, "pool_scores", ())
         scores = np.asarray(kept if len(kept) else model.blend.score(features))
-        positions = find_ordinary(scores, label_vector(state, session.ids))
-        blend = model.blend
-        explainer = Explainer(
-            blend.score,
-            blend.score_changed,
-            blend.rough_score,
-            Ordinary.of(features[positions], positions, encoder.column_of),
-            encoder.telling_names,
-            scores,
-        )
-        return cls(explainer, encoder, frame, frame.take(positions))
+        labels = label_vector(session.state, session.ids)
+        return cls(TableExplainer.of(model.blend, encoder, frame, features, scores, labels), frame)
 
     def explain(self, frame: Frame, features: Floats) -> Explanation:
         """Rows with the features (n, d) that they were encoded to, explained with their reasons."""
-        found = self.explainer.explain(features)
-        given, ordinary = self.encoder.match(frame), self.encoder.match(self.ordinary)
-        reasons = find_reasons(found, given, ordinary, self.explainer.ordinary.positions, N_REASONS)
-        return replace(found, reasons=reasons)
+        return self.table.explain(frame, features)
 
     def explain_own(self, features: Floats, rows: Rows) -> Explanation:
         """Some of the session's own rows. features: (N, d) of all."""
