@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from soel.profiles import DEFAULT
 from soel.session import Session, SessionOptions
 from soel.session.digests import CHECKED
 from soel.stores.checks import check_session
+from soel.stores.schema import digest_of
 from soel.types import Verdict
 from soel.web.launch import view_of
 
@@ -113,8 +115,9 @@ def _changed(files: Mapping[Path, bytes], path: Path) -> st.SearchStrategy[tuple
 
 
 def _mend_session(place: Path) -> None:
-    """Write the digests of the files as they are now into the config, and seal it again, as somebody hostile would."""
+    """Write the digests of files and events as they are now, and seal the config again, as somebody hostile would."""
     (place / CHECKED).unlink(missing_ok=True)
+    _mend_events(place / DATABASE)
     for manifest in place.glob("models/*/manifest.json"):
         _mend_model(manifest.parent)
     try:
@@ -127,6 +130,15 @@ def _mend_session(place: Path) -> None:
     plain = json.dumps(config, sort_keys=True, ensure_ascii=False)
     seal = hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()
     (place / "config.json").write_text(json.dumps(config | {"seal": seal}))
+
+
+def _mend_events(path: Path) -> None:
+    """Give every event the digest of what it says now; a file that is no database any more stays as it is."""
+    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.Error, LookupError):
+        connection.row_factory = sqlite3.Row
+        digests = [(digest_of(dict(row)), row["number"]) for row in connection.execute("SELECT * FROM events")]
+        connection.executemany("UPDATE events SET digest = ? WHERE number = ?", digests)
+        connection.commit()
 
 
 def _mend_model(folder: Path) -> None:

@@ -93,6 +93,21 @@ def test_a_read_only_disk_can_be_read(disk: SmallDisk, file: Path, with_log: boo
     store.close()
 
 
+def test_events_of_an_older_release_can_be_read_on_a_read_only_disk(disk: SmallDisk, file: Path) -> None:
+    connection = sqlite3.connect(file)
+    connection.execute("ALTER TABLE events DROP COLUMN digest")
+    connection.execute("DELETE FROM migrations WHERE version = 3")
+    connection.commit()
+    connection.close()
+    disk.make_read_only()
+    store = SqlStore(file, must_exist=True)
+    assert items(store) == ["i1", "i2"]
+    disk.make_writable()
+    store.append([answer(3)])
+    store.close()
+    assert items(SqlStore(file, must_exist=True)) == ["i1", "i2", "i3"]
+
+
 def test_a_new_store_is_not_made_on_a_read_only_disk(disk: SmallDisk, file: Path) -> None:
     disk.make_read_only()
     with pytest.raises(ReadOnlyError, match="read-only"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.errors import SessionError, StorageError
+from soel.errors import DamagedError, SessionError, StorageError
 from soel.stores import schema
 from soel.stores.events import SqlStore
 from soel.testing import STORE_LAWS
@@ -76,6 +76,12 @@ def test_a_lost_database_is_not_taken_for_an_empty_one(path: Path) -> None:
         ("UPDATE events SET body = '[]' WHERE number = 2", "Event 2 .*not a JSON object"),
         ("UPDATE events SET kind = 'gossip' WHERE number = 2", "Event 2 .*kind is 'gossip'"),
         ("UPDATE events SET who = X'00' WHERE number = 2", "Event 2 .*another type"),
+        ("UPDATE events SET body = '{\"label\": 0}' WHERE number = 2", "Event 2 .*label of 'ann' on 'b' is not what"),
+        ("UPDATE events SET item = 'a' WHERE number = 2", "Event 2 .*is not what was stored"),
+        ("UPDATE events SET who = 'bob' WHERE number = 1", "Event 1 .*is not what was stored"),
+        ("UPDATE events SET at = '2020' WHERE number = 1", "Event 1 .*is not what was stored"),
+        ("UPDATE events SET number = 3 WHERE number = 2", "Event 3 .*is not what was stored"),
+        ("DELETE FROM events WHERE number = 1", "Event 1 in .* is missing"),
         ("DROP TABLE events", "lost its table of events"),
         ("DROP TABLE migrations", "other tables"),
         ("INSERT INTO migrations VALUES (99, 'now')", "schema 99"),
@@ -130,7 +136,7 @@ def test_a_later_migration_keeps_the_events(filled: Path, monkeypatch: pytest.Mo
     connection = sqlite3.connect(filled)
     done = connection.execute("SELECT version FROM migrations ORDER BY version").fetchall()
     connection.close()
-    assert done == [(1,), (2,), (3,)]
+    assert done == [(1,), (2,), (3,), (4,)]
 
 
 def test_a_failed_migration_leaves_everything_as_it_was(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,6 +162,33 @@ def test_a_file_of_the_first_schema_keeps_its_events(path: Path, monkeypatch: py
     (event,) = store.read()
     assert (event.number, event.at, event.item, event.body) == (1, "then", "a", {"label": 1})
     assert numbers(store.append([label("b")])) == [2]
+    store.close()
+
+
+def test_one_changed_byte_of_the_file_is_noticed(filled: Path) -> None:
+    content = filled.read_bytes()
+    at = content.index(b'{"label": 1}') + 10
+    filled.write_bytes(content[:at] + b"0" + content[at + 1 :])
+    with pytest.raises(DamagedError, match="is not what was stored"):
+        SqlStore(filled).read()
+
+
+def test_events_of_the_second_schema_get_digests(filled: Path) -> None:
+    change(filled, "ALTER TABLE events DROP COLUMN digest")
+    change(filled, "DELETE FROM migrations WHERE version = 3")
+    store = SqlStore(filled)
+    assert numbers(store.read()) == [1, 2]
+    store.close()
+    change(filled, "UPDATE events SET item = 'z' WHERE number = 1")
+    with pytest.raises(DamagedError, match="Event 1 "):
+        SqlStore(filled).read()
+
+
+def test_an_event_that_an_older_release_adds_meanwhile_is_kept(filled: Path) -> None:
+    change(filled, "UPDATE events SET digest = NULL WHERE number = 2")
+    store = SqlStore(filled)
+    assert numbers(store.append([label("c")])) == [3]
+    assert numbers(store.read()) == [1, 2, 3]
     store.close()
 
 

@@ -28,7 +28,7 @@ from soel.errors import (
 from soel.session.ports import KINDS, Event
 from soel.stores import postgres, sqlite
 from soel.stores.group_commit import GroupCommit
-from soel.stores.schema import EVENTS, SESSIONS, check_ours, is_newest, now, take_step
+from soel.stores.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
 
 N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 
@@ -51,7 +51,7 @@ class SqlStore:
         self._engine = _connect(str(where)) if self._on_server else _open(where, must_exist)
         try:
             with naming(self._name):
-                self._migrate(self._on_server and must_exist)
+                self._migrate(self._engine, self._on_server and must_exist)
             if self._on_server:
                 self._enrol(must_exist)
         except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
@@ -74,7 +74,7 @@ class SqlStore:
 
     def copy_in(self, events: Sequence[Event]) -> None:
         """Take over events with their numbers and times, into an empty store."""
-        rows = [self._row(event) | {"number": event.number, "at": event.at} for event in events]
+        rows = [self._row(event) for event in events]
         with self._writing() as connection:
             if connection.scalar(select(func.count()).where(EVENTS.c.session == self._session)):
                 raise SessionError(f"{self._name} holds events already; a copy is made into an empty place only.")
@@ -87,7 +87,11 @@ class SqlStore:
         newer = (EVENTS.c.session == self._session) & (EVENTS.c.number > after)
         with self._errors(), self._engine.begin() as connection:
             rows = connection.execute(select(EVENTS).where(newer).order_by(EVENTS.c.number)).all()
-        return [self._event(row) for row in rows]
+        found = [self._event(row) for row in rows]
+        for number, event in enumerate(found, start=after + 1):
+            if event.number != number:
+                raise DamagedError(f"Event {number} in {self._name} is missing. Restore it from a copy.")
+        return found
 
     def check(self) -> None:
         """Read the whole database and refuse one that is damaged; a server looks after its own."""
@@ -108,6 +112,7 @@ class SqlStore:
         """Go on with a copy, for reading only: the disk is full, or cannot be written to."""
         self._blocked, self._snapshot = why, sqlite.Snapshot(self._path)
         self._engine = _open(self._snapshot.path, True)
+        self._migrate(self._engine)
 
     def _go_back(self) -> None:
         """From a copy to the file itself, where that works again; to a new copy, where it changed meanwhile."""
@@ -118,8 +123,7 @@ class SqlStore:
     def _try_file(self, snapshot: sqlite.Snapshot) -> None:
         fresh = _open(self._path, True)
         try:
-            with self._errors(), fresh.begin() as connection:
-                check_ours(connection)
+            self._migrate(fresh)
         except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
             fresh.dispose()
             if not snapshot.is_current:
@@ -136,20 +140,19 @@ class SqlStore:
             last = connection.scalar(select(func.max(EVENTS.c.number)).where(own)) or 0
             at, numbers = now(), count(last + 1)
             stored = [[replace(event, number=next(numbers), at=at) for event in batch] for batch in batches]
-            rows = [self._row(e) | {"number": e.number, "at": at} for batch in stored for e in batch]
-            connection.execute(insert(EVENTS), rows)
+            connection.execute(insert(EVENTS), [self._row(event) for batch in stored for event in batch])
         return stored
 
-    def _migrate(self, must_exist: bool) -> None:
-        with self._errors(), self._engine.begin() as connection:
+    def _migrate(self, engine: Engine, must_exist: bool = False) -> None:
+        with self._errors(), engine.begin() as connection:
             version = check_ours(connection)
             if not version and must_exist:
                 raise self._stranger()
-        while not is_newest(version) and self._step():
+        while not is_newest(version) and self._step(engine):
             pass
 
-    def _step(self) -> bool:
-        with self._writing(all_sessions=True) as connection:
+    def _step(self, engine: Engine) -> bool:
+        with self._writing(engine) as connection:
             return take_step(connection)
 
     def _enrol(self, must_exist: bool) -> None:
@@ -162,8 +165,9 @@ class SqlStore:
                 connection.execute(insert(SESSIONS).values(session=self._session, at=now()))
 
     @contextmanager
-    def _writing(self, all_sessions: bool = False) -> Iterator[Connection]:
-        with self._errors(), self._engine.connect() as connection:
+    def _writing(self, all_sessions: Engine | None = None) -> Iterator[Connection]:
+        """A transaction that writes. all_sessions: the engine to use where the whole database is changed."""
+        with self._errors(), (all_sessions or self._engine).connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin():
                 if self._on_server:
@@ -188,7 +192,9 @@ class SqlStore:
         if "\x00" in f"{event.who}{event.item}":
             raise SessionError(f"{event.who!r} or {event.item!r} holds a NUL character; choose another name.")
         body = json.dumps(dict(event.body), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        return {"session": self._session, "kind": event.kind, "who": event.who, "item": event.item, "body": body}
+        row = {"number": event.number, "at": event.at, "kind": event.kind, "who": event.who, "item": event.item}
+        row |= {"session": self._session, "body": body}
+        return row | {"digest": digest_of(row)}
 
     def _event(self, row: Row[Any]) -> Event:
         try:
@@ -201,6 +207,8 @@ class SqlStore:
             raise self._damaged(row, f"its kind is {row.kind!r}")
         if not isinstance(row.number, int) or not isinstance(row.who, str):
             raise self._damaged(row, "its number or annotator has another type")
+        if row.digest is not None and row.digest != digest_of(row._asdict()):
+            raise self._damaged(row, f"{row.kind} of {row.who!r} on {row.item!r} is not what was stored")
         return Event(row.kind, row.who, row.item, body, row.number, row.at)
 
     def _stranger(self) -> SessionError:
@@ -209,7 +217,9 @@ class SqlStore:
         )
 
     def _damaged(self, row: Row[Any], why: str) -> DamagedError:
-        return DamagedError(f"Event {row.number} in {self._name} was changed by hand: {why}. Restore it from a copy.")
+        return DamagedError(
+            f"Event {row.number} in {self._name} is damaged, or was changed by hand: {why}. Restore it from a copy."
+        )
 
 
 def _open(where: str | Path, must_exist: bool) -> Engine:

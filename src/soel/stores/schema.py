@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,16 +15,19 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     func,
     insert,
     inspect,
     literal,
     select,
+    update,
 )
 
 from soel.errors import DamagedError, SessionError
 
 METADATA = MetaData()
+DIGITS = 16
 
 
 def _content() -> list[Column[Any]]:
@@ -39,7 +43,13 @@ def _content() -> list[Column[Any]]:
 
 
 # A file holds one session, whose name is empty here: the folder says which one it is. A server holds many.
-EVENTS = Table("events", METADATA, Column("session", String(100), primary_key=True), *_content())
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("session", String(100), primary_key=True),
+    *_content(),
+    Column("digest", String(DIGITS), nullable=True),  # null in what a process of an older release adds
+)
 
 SESSIONS = Table(
     "sessions",
@@ -58,6 +68,7 @@ MIGRATIONS_DONE = Table(
 
 _FIRST_EVENTS = Table("events", MetaData(), *_content())
 _OLD_EVENTS = Table("events_of_one", MetaData(), *_content())
+_BARE_EVENTS = Table("events", MetaData(), Column("session", String(100), primary_key=True), *_content())
 
 
 def _first(connection: Connection) -> None:
@@ -69,14 +80,32 @@ def _many_sessions(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE events RENAME TO events_of_one")
     if connection.dialect.name == "postgresql":  # a key keeps its name when its table is renamed
         connection.exec_driver_sql("ALTER INDEX events_pkey RENAME TO events_of_one_pkey")
-    EVENTS.create(connection)
+    _BARE_EVENTS.create(connection)
     SESSIONS.create(connection)
     kept = select(literal("").label("session"), *_OLD_EVENTS.columns)
-    connection.execute(insert(EVENTS).from_select([column.name for column in EVENTS.columns], kept))
+    connection.execute(insert(_BARE_EVENTS).from_select([column.name for column in _BARE_EVENTS.columns], kept))
     _OLD_EVENTS.drop(connection)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _many_sessions)
+def _digests(connection: Connection) -> None:
+    """Give every event its digest."""
+    connection.exec_driver_sql(f"ALTER TABLE events ADD COLUMN digest VARCHAR({DIGITS})")
+    columns = EVENTS.columns
+    rows = connection.execute(select(_BARE_EVENTS)).all()
+    known = [{"of": row.session, "at_number": row.number, "new": digest_of(row._asdict())} for row in rows]
+    if known:
+        is_one = (columns.session == bindparam("of")) & (columns.number == bindparam("at_number"))
+        connection.execute(update(EVENTS).where(is_one).values(digest=bindparam("new")), known)
+
+
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _many_sessions, _digests)
+
+
+def digest_of(row: Mapping[str, Any]) -> str:
+    """Of all that an event says, so that one changed letter in it is noticed."""
+    item = "" if row["item"] is None else f"={row['item']}"
+    parts = (row["number"], row["at"], row["kind"], row["who"], item, row["body"])
+    return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
 def now() -> str:
