@@ -36,7 +36,7 @@ from soel.queries.k_center import KCenter
 from soel.queries.shards import Shard
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.score_stream import Scorer, score_missing
-from soel.scoring.scored_parts import scored_parts
+from soel.scoring.scored_parts import open_scored_parts
 from soel.session import Session, SessionOptions
 from soel.types import Estimate, PoolView, Rows
 
@@ -111,7 +111,7 @@ def _phases(session: Session, n_workers: int) -> dict[str, float]:
     )
 
     def score() -> None:
-        with scored_parts(place / f"scored-{time.monotonic_ns()}", stream, "warm") as parts:
+        with open_scored_parts(place / f"scored-{time.monotonic_ns()}", stream, "warm") as parts:
             score_missing(parts, scorer)
 
     nothing = _second(lambda: draw(rows[:0]))  # no row is wanted, so no part is read

@@ -125,9 +125,9 @@ class Profile:
         if self.backbone != "auto":
             return settled
         too_wide = n_features > WIDE if kind is Kind.TABLE else kind is Kind.VECTORS and not has_gpu
-        return settled.narrowed() if self.narrows and too_wide else settled.with_parts(backbone=schedule.backbone)
+        return settled.narrow() if self.narrows and too_wide else settled.with_parts(backbone=schedule.backbone)
 
-    def narrowed(self) -> Profile:
+    def narrow(self) -> Profile:
         """One narrow member instead of several wide ones; on feature vectors it counts for less."""
         vectors = replace(self.vectors, deep_weight=NARROW_WEIGHT)
         return replace(self.with_parts(backbone="ntl-narrow"), n_members=1, vectors=vectors)

@@ -70,13 +70,13 @@ class Kind(StrEnum):
     PICTURES = "pictures"
 
     @classmethod
-    def read(cls, said: str) -> Kind | None:
+    def read(cls, word: str) -> Kind | None:
         """A kind by its name; None for 'auto', which leaves it to the rows."""
-        if said == "auto":
+        if word == "auto":
             return None
-        if said not in list(cls):
-            raise ConfigError(f"There is no kind of rows called {said!r}. Choose one of: {', '.join(['auto', *cls])}.")
-        return cls(said)
+        if word not in list(cls):
+            raise ConfigError(f"There is no kind of rows called {word!r}. Choose one of: {', '.join(['auto', *cls])}.")
+        return cls(word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +107,8 @@ class Pool:
     @classmethod
     def of(cls, rows: Floats, kind: Kind, patches: Floats | None = None) -> Pool:
         """A pool known by its content: one pass over the rows. Patches come from the same pictures as their rows."""
-        said = f"{kind} {rows.shape} {rows.dtype}" + ("" if patches is None else f" {patches.shape}")
-        digest = hashlib.blake2b(said.encode(), digest_size=16)
+        form = f"{kind} {rows.shape} {rows.dtype}" + ("" if patches is None else f" {patches.shape}")
+        digest = hashlib.blake2b(form.encode(), digest_size=16)
         for start in range(0, len(rows), _BLOCK_ROWS):
             digest.update(np.ascontiguousarray(rows[start : start + _BLOCK_ROWS]).data)
         return cls(rows, kind, digest.hexdigest(), patches)

@@ -66,7 +66,7 @@ class Artefact:
 
     def with_paper(self, results: Results) -> Results:
         """The points with the paper's figures beside them."""
-        return Results([replace(point, paper=self._printed(point)) for point in results.points], results.missing)
+        return Results([replace(point, paper=self._paper_value(point)) for point in results.points], results.missing)
 
     def to_json(self) -> dict[str, Any]:
         """What the list says about it."""
@@ -92,5 +92,5 @@ class Artefact:
         first = variant.first_anomalies and share is None and is_table
         return Setting(budget, share, "first" if first else "random", expert, self.stage)
 
-    def _printed(self, point: Point) -> tuple[float, float] | None:
+    def _paper_value(self, point: Point) -> tuple[float, float] | None:
         return self.paper.get(tuple(getattr(point.at, axis) for axis in self.paper_axes))

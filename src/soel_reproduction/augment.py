@@ -19,15 +19,15 @@ GREY = 127
 
 def weak(pictures: Pictures, rng: np.random.Generator) -> Pictures:
     """Mirrored half of the time and shifted a little; what a shift uncovers is reflected."""
-    return np.stack([_moved(picture, rng) for picture in pictures])
+    return np.stack([_move(picture, rng) for picture in pictures])
 
 
 def strong(pictures: Pictures, rng: np.random.Generator) -> Pictures:
     """Moved, changed in two random ways, and with a square cut out (Cutout)."""
-    return np.stack([_cut(_changed(_moved(picture, rng), rng), rng) for picture in pictures])
+    return np.stack([_cut(_change(_move(picture, rng), rng), rng) for picture in pictures])
 
 
-def _moved(picture: Picture, rng: np.random.Generator) -> Picture:
+def _move(picture: Picture, rng: np.random.Generator) -> Picture:
     reach = max(1, round(SHIFT * min(picture.shape[:2])))
     down, across = rng.integers(0, 2 * reach + 1, 2)
     turned = picture[:, ::-1] if rng.random() < 0.5 else picture
@@ -35,7 +35,7 @@ def _moved(picture: Picture, rng: np.random.Generator) -> Picture:
     return padded[down : down + picture.shape[0], across : across + picture.shape[1]]
 
 
-def _changed(picture: Picture, rng: np.random.Generator) -> Picture:
+def _change(picture: Picture, rng: np.random.Generator) -> Picture:
     for index in rng.choice(len(CHANGES), N_CHANGES, replace=False):
         picture = CHANGES[index](picture, rng.random())
     return picture
@@ -60,22 +60,22 @@ def _contrast(picture: Picture, strength: float) -> Picture:
     return _bytes(middle + (picture - middle) * (0.4 + 1.2 * strength))
 
 
-def _posterised(picture: Picture, strength: float) -> Picture:
+def _posterise(picture: Picture, strength: float) -> Picture:
     bits = 4 - int(3 * strength)  # how many are dropped: one to four
     return np.left_shift(np.right_shift(picture, bits), bits).astype(np.uint8)
 
 
-def _solarised(picture: Picture, strength: float) -> Picture:
+def _solarise(picture: Picture, strength: float) -> Picture:
     return np.where(picture >= 128 + 127 * strength, 255 - picture, picture).astype(np.uint8)
 
 
-def _stretched(picture: Picture, strength: float) -> Picture:
+def _stretch(picture: Picture, strength: float) -> Picture:
     """The darkest becomes black and the brightest white."""
     low, high = int(picture.min()), int(picture.max())
     return _bytes((picture.astype(np.float32) - low) * (255 / max(1, high - low)))
 
 
-def _turned(picture: Picture, strength: float) -> Picture:
+def _turn(picture: Picture, strength: float) -> Picture:
     """Turned by up to 30 degrees about the middle, by the nearest pixel."""
     angle = (strength - 0.5) * np.pi / 3
     height, width = picture.shape[:2]
@@ -96,8 +96,8 @@ def _bytes(values: Floats) -> Picture:
 CHANGES: tuple[Callable[[Picture, float], Picture], ...] = (
     _brighter,
     _contrast,
-    _posterised,
-    _solarised,
-    _stretched,
-    _turned,
+    _posterise,
+    _solarise,
+    _stretch,
+    _turn,
 )

@@ -53,7 +53,7 @@ class Setting:
     stage: Stage = "fit"
 
 
-def told(value: Any) -> dict[str, Any]:
+def as_values(value: Any) -> dict[str, Any]:
     """A frozen dataclass as JSON values, without its name and without what is at its default.
 
     So a setting that is added later, with a default that changes nothing, leaves finished cells valid.
@@ -63,7 +63,7 @@ def told(value: Any) -> dict[str, Any]:
         own = getattr(value, part.name)
         usual = part.default_factory() if part.default_factory is not MISSING else part.default
         if part.name != "name" and own != usual:
-            given[part.name] = told(own) if is_dataclass(own) else own
+            given[part.name] = as_values(own) if is_dataclass(own) else own
     return given
 
 
@@ -85,7 +85,7 @@ class Cell:
     @property
     def settled(self) -> Profile:
         """The profile with the method's parts; one that repeats the paper, with what it sets for the data set."""
-        profile = self.method.applied_to(self.variant.profile)
+        profile = self.method.apply_to(self.variant.profile)
         return with_paper_settings(profile, self.dataset) if self.variant.repeats_paper else profile
 
     @property
@@ -103,15 +103,15 @@ class Cell:
             "dataset": self.dataset,
             "normal": self.normal,
             "form": self.form,
-            "method": told(self.method),
+            "method": as_values(self.method),
             "profile": self._profile(),
-            "setting": told(self._setting),
+            "setting": as_values(self._setting),
             "seed": self.seed,
         }
 
     def _profile(self) -> dict[str, Any]:
         """The settings that matter: schedules for other kinds of data do not."""
-        settings, others = told(self.settled), OTHER_SCHEDULES.get(self.kind, ())
+        settings, others = as_values(self.settled), OTHER_SCHEDULES.get(self.kind, ())
         return {name: value for name, value in settings.items() if name not in others}
 
     @property

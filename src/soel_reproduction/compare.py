@@ -10,7 +10,7 @@ from soel import ConfigError
 from soel.types import Progress
 from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.methods import PEERS, SOEL, UNSUPERVISED
-from soel_reproduction.reproduce import CELLS, Outcome, made, missing_peers, write
+from soel_reproduction.reproduce import CELLS, Outcome, count_made, missing_peers, write
 from soel_reproduction.results import Results, collect
 from soel_reproduction.runner import run
 from soel_reproduction.sources import Source, own_name
@@ -47,4 +47,4 @@ def compare(
     run(cells, source, store, n_jobs, progress)
     results = Results(collect(cells, store, shape.measures, {name: path.name}).points, missing_peers(PEERS))
     title = ", ".join(variant.title for variant in variants)
-    return write(Outcome(shape, title, results, made(cells, store)), out, "compare")
+    return write(Outcome(shape, title, results, count_made(cells, store)), out, "compare")

@@ -20,7 +20,7 @@ from soel.queries.base import Need
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_reproduction.assumptions import assumption_measures
 from soel_reproduction.cells import Cell
-from soel_reproduction.fixmatch import augmented, learn_fixmatch
+from soel_reproduction.fixmatch import augment, learn_fixmatch
 from soel_reproduction.peers import fit_peer
 from soel_reproduction.protocols import Split, make_split
 from soel_reproduction.store import Measures
@@ -70,8 +70,8 @@ def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Me
 def _start(cell: Cell, protocol: str, content: Content) -> Run:
     setting = cell.setting
     split = make_split(protocol, content, cell.seed, setting.share, setting.order, cell.normal)
-    told = cell.method.given_share
-    given = None if told is None else float(np.clip(split.share + told, 0.001, 0.5))
+    error = cell.method.given_share
+    given = None if error is None else float(np.clip(split.share + error, 0.001, 0.5))
     split = split.clean() if cell.method.clean else split
     profile = cell.settled
     kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(as_frame(split.pool)))
@@ -170,7 +170,7 @@ def _fixmatch(run: Run, warm: Warm) -> Fitted:
 
     pictures, extractor = run.split.pictures, run.split.extractor
     assert pictures is not None  # data without pictures are not asked for it
-    draws = augmented(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
+    draws = augment(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
     return learn_fixmatch(run.learner, warm, run.pool, run.rounds, run.labels, draws)
 
 

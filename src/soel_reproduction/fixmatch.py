@@ -54,7 +54,7 @@ def confident(scores: Floats) -> ItemWeights:
     return ItemWeights(normal=normal.astype(np.float32), anomaly=anomaly.astype(np.float32))
 
 
-def augmented(pictures: NDArray[np.uint8], to_rows: ToRows, seed: int) -> list[Draw]:
+def augment(pictures: NDArray[np.uint8], to_rows: ToRows, seed: int) -> list[Draw]:
     """Several draws of weakly and strongly augmented pictures, as rows."""
     draws = []
     for number in range(N_DRAWS):

@@ -41,9 +41,9 @@ class Method:
 
     def on_pixels(self, profile: Profile) -> bool:
         """Whether it learns on pictures themselves rather than on rows."""
-        return self.peer is None and self.applied_to(profile).kind_for(Kind.VECTORS) is Kind.PICTURES
+        return self.peer is None and self.apply_to(profile).kind_for(Kind.VECTORS) is Kind.PICTURES
 
-    def applied_to(self, profile: Profile) -> Profile:
+    def apply_to(self, profile: Profile) -> Profile:
         """The profile with this method's parts."""
         changed = profile.with_parts(
             strategy=self.strategy,
@@ -113,7 +113,7 @@ PEERS = (
 )
 
 
-def chosen(methods: tuple[Method, ...], names: tuple[str, ...]) -> tuple[Method, ...]:
+def choose_methods(methods: tuple[Method, ...], names: tuple[str, ...]) -> tuple[Method, ...]:
     """Those of the methods that were named; all when none was."""
     known = {method.name.lower(): method for method in methods}
     unknown = [name for name in names if name.lower() not in known]

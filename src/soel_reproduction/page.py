@@ -13,7 +13,7 @@ from soel.features.onnx_extractor import has_gpu
 from soel.types import Progress
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact
-from soel_reproduction.reproduce import Outcome, Plan, planned, reproduce
+from soel_reproduction.reproduce import Outcome, Plan, apply_plan, reproduce
 from soel_reproduction.settings import settings_table
 from soel_reproduction.sources import Source
 from soel_reproduction.variants import VARIANTS, Variant, in_float32, narrow
@@ -195,7 +195,7 @@ def write_page(
     for number, section in enumerate(sections):
         artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not has_gpu() else n_jobs
         if section.on_gpu and not all(map(source.present, section.plan.datasets)):
-            left_out.append(f"- {_heading(planned(artefact, section.plan), section.plan.variant.title)}")
+            left_out.append(f"- {_heading(apply_plan(artefact, section.plan), section.plan.variant.title)}")
             continue
         own = source if section.per_class is None else replace(source, per_class=section.per_class)
         outcome = reproduce(artefact, section.plan, out, own, jobs, progress, keep_old)
@@ -205,7 +205,7 @@ def write_page(
             continue
         outcomes.append(outcome)
         parts.append(_section(section, outcome, _picture(outcome, page, number)))
-    parts[1:1] = [_made(outcomes), _contradicted(outcomes)]
+    parts[1:1] = [_count_made(outcomes), _list_contradictions(outcomes)]
     parts += ["\n".join(["## Not computed yet", "", *left_out])] if left_out else []
     parts.append("## The settings in force (tab:opt-param)\n\n" + settings_table())
     write_whole(page, ("\n\n".join(parts) + "\n").encode())
@@ -263,17 +263,17 @@ def _heading(artefact: Artefact, profile: str) -> str:
     return f"{artefact.title}{where}: {kind}, `{profile}`"
 
 
-def _made(outcomes: Sequence[Outcome]) -> str:
+def _count_made(outcomes: Sequence[Outcome]) -> str:
     """How much of the page the present versions computed, and which sections others did."""
     n_cells, n_old = (sum(counts) for counts in zip(*((o.made.n_cells, o.made.n_old) for o in outcomes), strict=True))
-    said = f"{n_cells - n_old} of {n_cells} cells were computed by the present versions of their parts."
+    summary = f"{n_cells - n_old} of {n_cells} cells were computed by the present versions of their parts."
     others = [
         f"- {_heading(o.artefact, o.title)}: {o.made.n_old} of {o.made.n_cells}" for o in outcomes if o.made.n_old
     ]
-    return "\n".join([said, *(["", "By other versions:", "", *others] if others else [])])
+    return "\n".join([summary, *(["", "By other versions:", "", *others] if others else [])])
 
 
-def _contradicted(outcomes: Sequence[Outcome]) -> str:
+def _list_contradictions(outcomes: Sequence[Outcome]) -> str:
     """Every claim that failed, with the section it failed in."""
     lines = [
         f"- {_heading(outcome.artefact, outcome.title)}. *{text}* Not so: {verdict.why}."

@@ -31,7 +31,7 @@ Fit = Callable[..., Fitted]
 def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
     """scikit-learn's isolation forest."""
     model = IsolationForest(random_state=seed).fit(pool)
-    return _fitted(lambda x: -model.score_samples(x), pool)
+    return _fit_scores(lambda x: -model.score_samples(x), pool)
 
 
 def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -43,7 +43,7 @@ def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
 def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Fitted:
     """scikit-learn's one-class SVM with its own kernel width."""
     model = OneClassSVM(gamma="scale").fit(pool)
-    return _fitted(lambda x: -model.score_samples(x), pool)
+    return _fit_scores(lambda x: -model.score_samples(x), pool)
 
 
 def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> Fitted:
@@ -56,16 +56,16 @@ def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> 
 def supervised(pool: Floats, labels: Labels, seed: int) -> Fitted:
     """The upper bound: a random forest that knows every label of the pool."""
     model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool, labels == ANOMALY)
-    return _fitted(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
+    return _fit_scores(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
 
 
 def labelled_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
     """A random forest on the labels asked alone; with answers of one kind it knows nothing, and all scores are 0."""
     known = labels != UNLABELLED
     if len(set(labels[known].tolist())) < 2:
-        return _fitted(lambda x: np.zeros(len(x)), pool)
+        return _fit_scores(lambda x: np.zeros(len(x)), pool)
     model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool[known], labels[known])
-    return _fitted(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
+    return _fit_scores(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
 
 
 def ecod(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -73,7 +73,7 @@ def ecod(pool: Floats, labels: Labels, seed: int) -> Fitted:
     from pyod.models.ecod import ECOD
 
     model = ECOD().fit(pool)
-    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
 def xgbod(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -81,12 +81,12 @@ def xgbod(pool: Floats, labels: Labels, seed: int) -> Fitted:
     from pyod.models.xgbod import XGBOD
 
     if not (labels == ANOMALY).any():
-        return _fitted(lambda x: np.zeros(len(x)), pool)
+        return _fit_scores(lambda x: np.zeros(len(x)), pool)
     model = XGBOD(random_state=seed, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyOD warns of labels, and xgboost of how PyOD calls it
         model.fit(pool, (labels == ANOMALY).astype(int))
-    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
 def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -94,7 +94,7 @@ def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Fitted:
     from pyod.models.deep_svdd import DeepSVDD
 
     model = DeepSVDD(n_features=pool.shape[1], random_state=seed, verbose=0).fit(pool)
-    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
 def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -102,7 +102,7 @@ def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Fitted:
     from deepod.models import NeuTraL
 
     model = NeuTraL(random_state=seed, verbose=0, device="cpu").fit(pool)
-    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
 def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -115,10 +115,10 @@ def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
     known = (labels == ANOMALY).astype(int)
     model = (DeepSAD if known.any() else DeepSVDD)(random_state=seed, verbose=0, device="cpu")
     model.fit(pool, known if known.any() else None)
-    return _fitted(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
 
 
-def _fitted(score: Callable[[Floats], Floats], pool: Floats) -> Fitted:
+def _fit_scores(score: Callable[[Floats], Floats], pool: Floats) -> Fitted:
     return Fitted(score, score(pool))
 
 

@@ -71,7 +71,7 @@ def network(extractor: str) -> Extractor:
     return open_extractor(extractor)
 
 
-def thinned(sets: ClassSets, per_class: int) -> ClassSets:
+def thin(sets: ClassSets, per_class: int) -> ClassSets:
     """At most so many training and so many test items of every class: always the same ones."""
     train, test = (_some(codes, per_class) for codes in (sets.y_train, sets.y_test))
     return replace(

@@ -41,33 +41,33 @@ class Split:
         return replace(self, pool=self.pool[normal], pool_truth=self.pool_truth[normal], pictures=None)
 
 
-def contaminated(rows: LabelledRows, seed: int, share: float = USUAL_SHARE, order: Order = "random") -> Split:
+def contaminate(rows: LabelledRows, seed: int, share: float = USUAL_SHARE, order: Order = "random") -> Split:
     """Half of the normals (floor(n/2) + 1) and as many anomalies as make the share; all else is for the test.
 
     order: the anomalies of the pool are drawn, or the first of the file (the authors' code).
     A share above what the anomalies allow is reached with fewer normals.
     """
     rng = np.random.default_rng(seed)
-    normals, anomalies = _shuffled(rows, rng, order)
+    normals, anomalies = _shuffle(rows, rng, order)
     n_normals = len(normals) // 2 + 1
     n_anomalies = int(share / (1 - share) * n_normals + 1e-9)
     if n_anomalies > len(anomalies) - 1:
         n_anomalies = len(anomalies) - 1
         n_normals = round(n_anomalies * (1 - share) / share)
-    return _taken(rows, normals, anomalies, n_normals, n_anomalies)
+    return _take(rows, normals, anomalies, n_normals, n_anomalies)
 
 
 def natural(rows: LabelledRows, seed: int) -> Split:
     """Half of each kind."""
-    normals, anomalies = _shuffled(rows, np.random.default_rng(seed), "random")
-    return _taken(rows, normals, anomalies, len(normals) // 2 + 1, max(1, len(anomalies) // 2))
+    normals, anomalies = _shuffle(rows, np.random.default_rng(seed), "random")
+    return _take(rows, normals, anomalies, len(normals) // 2 + 1, max(1, len(anomalies) // 2))
 
 
 def frames(rows: LabelledRows, seed: int) -> Split:
     """UCSD Peds1: 6,800 normal and 2,914 abnormal frames as independent items, all others for the test."""
-    normals, anomalies = _shuffled(rows, np.random.default_rng(seed), "random")
+    normals, anomalies = _shuffle(rows, np.random.default_rng(seed), "random")
     n_normals = len(normals) * VIDEO_NORMALS // VIDEO_ALL_NORMALS  # 6,800 of all; a smaller copy keeps the proportion
-    return _taken(rows, normals, anomalies, n_normals, int(VIDEO_SHARE / (1 - VIDEO_SHARE) * n_normals))
+    return _take(rows, normals, anomalies, n_normals, int(VIDEO_SHARE / (1 - VIDEO_SHARE) * n_normals))
 
 
 def one_vs_rest(sets: ClassSets, normal: int, seed: int, share: float = USUAL_SHARE) -> Split:
@@ -95,11 +95,11 @@ def make_split(
     if isinstance(content, ClassSets):
         return one_vs_rest(content, content.classes[0] if normal is None else normal, seed, share or USUAL_SHARE)
     if share is not None or protocol == "contaminated":
-        return contaminated(content, seed, share or USUAL_SHARE, order)
+        return contaminate(content, seed, share or USUAL_SHARE, order)
     return frames(content, seed) if protocol == "frames" else natural(content, seed)
 
 
-def _shuffled(rows: LabelledRows, rng: np.random.Generator, order: Order) -> tuple[Rows, Rows]:
+def _shuffle(rows: LabelledRows, rng: np.random.Generator, order: Order) -> tuple[Rows, Rows]:
     normals, anomalies = np.flatnonzero(~rows.is_anomaly), np.flatnonzero(rows.is_anomaly)
     if len(normals) < 2 or len(anomalies) < 2:
         raise DataError(
@@ -109,7 +109,7 @@ def _shuffled(rows: LabelledRows, rng: np.random.Generator, order: Order) -> tup
     return normals, anomalies if order == "first" else rng.permutation(anomalies)
 
 
-def _taken(rows: LabelledRows, normals: Rows, anomalies: Rows, n_normals: int, n_anomalies: int) -> Split:
+def _take(rows: LabelledRows, normals: Rows, anomalies: Rows, n_normals: int, n_anomalies: int) -> Split:
     pool = np.concatenate([normals[:n_normals], anomalies[:n_anomalies]])
     test = np.concatenate([normals[n_normals:], anomalies[n_anomalies:]])
     x, truth = rows.x, rows.is_anomaly

@@ -16,7 +16,7 @@ from soel_reproduction.artefact import FIRST_SEED, Artefact
 from soel_reproduction.cells import Cell
 from soel_reproduction.claims import Verdict
 from soel_reproduction.figures import UNDRAWN, can_draw, draw_curves, panels
-from soel_reproduction.methods import PEERS, Method, chosen
+from soel_reproduction.methods import PEERS, Method, choose_methods
 from soel_reproduction.peers import missing_package
 from soel_reproduction.results import Missing, Results, collect
 from soel_reproduction.runner import run
@@ -82,9 +82,9 @@ class Outcome:
         }
 
 
-def planned(artefact: Artefact, plan: Plan) -> Artefact:
+def apply_plan(artefact: Artefact, plan: Plan) -> Artefact:
     """The artefact with the plan's choices in place of its own."""
-    methods = chosen(artefact.methods, plan.methods)
+    methods = choose_methods(artefact.methods, plan.methods)
     budgets = plan.budgets or artefact.budgets
     if len(budgets) == 1 and artefact.columns == "budget" and "method" in artefact.rows:
         rows = tuple(axis for axis in artefact.rows if axis != "method") or ("dataset",)
@@ -113,7 +113,7 @@ def reproduce(
     n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
     keep_old: cells that other versions computed are kept, and counted; else they are computed again.
     """
-    wanted, variant = planned(artefact, plan), plan.variant
+    wanted, variant = apply_plan(artefact, plan), plan.variant
     _check_present(wanted, source)
     if n_jobs != 0:
         _prepare(wanted, variant, source, progress)
@@ -123,10 +123,10 @@ def reproduce(
         run(cells, source, store, n_jobs, progress, keep_old)
     titles = {name: source.title(name) for name in wanted.datasets}
     found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
-    results = Results(found.points, [*missing_peers(wanted.methods), *_unsuited(wanted, variant, source)])
+    results = Results(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
     asked = [claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper]
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    outcome = Outcome(wanted, variant.title, results, made(cells, store), verdicts)
+    outcome = Outcome(wanted, variant.title, results, count_made(cells, store), verdicts)
     return write(outcome, out, f"{artefact.name}-{variant.file_name}")
 
 
@@ -147,7 +147,7 @@ def write(outcome: Outcome, out: Path, name: str) -> Outcome:
     return finished
 
 
-def made(cells: Sequence[Cell], store: CellStore) -> Made:
+def count_made(cells: Sequence[Cell], store: CellStore) -> Made:
     """How many of the cells are finished, and how many of these by other versions."""
     finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
     return Made(len(finished), sum(store.is_old(cell) for cell in finished))
@@ -175,7 +175,7 @@ def _check_present(artefact: Artefact, source: Source) -> None:
         )
 
 
-def _unsuited(artefact: Artefact, variant: Variant, source: Source) -> list[Missing]:
+def _find_unsuited(artefact: Artefact, variant: Variant, source: Source) -> list[Missing]:
     """Methods that need pictures, on data without any."""
     return [
         Missing(method.name, "it needs pictures", source.title(name))

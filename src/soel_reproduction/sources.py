@@ -122,11 +122,11 @@ def _load(source: Source, name: str, pixels: bool) -> Content:
 
 
 def _part_of(source: Source, content: Content) -> Content:
-    from soel_reproduction.pictures import thinned
+    from soel_reproduction.pictures import thin
 
     if source.per_class is None or not isinstance(content, ClassSets):
         return content
-    return thinned(content, source.per_class)
+    return thin(content, source.per_class)
 
 
 def _features(source: Source, name: str, progress: Progress | None = None) -> Content:

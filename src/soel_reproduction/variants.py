@@ -64,7 +64,7 @@ def narrow(variant: Variant) -> Variant:
     Ours is the form that soel itself takes there; the others only change the backbone.
     """
     profile = variant.profile
-    small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.narrowed()
+    small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.narrow()
     return replace(variant, profile=replace(small, n_members=1), form=NARROW)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from soel.data import rank_files
 from soel.data.rank_files import write_ranks, write_scores
-from soel.session.results import ranked
+from soel.session.results import rank_scores
 
 
 def ranks_of(folder: Path, scores: np.ndarray) -> list[int]:
@@ -23,7 +23,7 @@ def ranks_of(folder: Path, scores: np.ndarray) -> list[int]:
 
 
 def expected(scores: np.ndarray) -> list[int]:
-    return [int(rank) for rank in ranked((), scores, scores > 0).ranks]
+    return [int(rank) for rank in rank_scores((), scores, scores > 0).ranks]
 
 
 @settings(max_examples=60, deadline=None)

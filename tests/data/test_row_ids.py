@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soel.data.frame import as_frame
-from soel.data.row_ids import content_ids, given_ids
+from soel.data.row_ids import check_ids, content_ids
 from soel.errors import DataError
 
 rows = st.lists(st.tuples(st.sampled_from([0.0, 1.5, np.nan]), st.sampled_from(["a", "b", None])), min_size=1)
@@ -57,7 +57,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_given_ids_are_text() -> None:
-    assert given_ids("id", [1, " b ", "003"]).tolist() == ["1", "b", "003"]
+    assert check_ids("id", [1, " b ", "003"]).tolist() == ["1", "b", "003"]
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_given_ids_are_text() -> None:
 )
 def test_given_ids_must_tell_rows_apart(cells: list[Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        given_ids("id", cells)
+        check_ids("id", cells)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import is_locked, locked, take_lock
+from soel.durable import hold_lock, is_locked, take_lock
 from soel.errors import LockedError, StorageError
 
 HOLD = """
@@ -43,9 +43,9 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_a_lock_is_held_by_one(path: Path, holder: subprocess.Popen[str]) -> None:
     assert is_locked(path)
     assert take_lock(path) is None
-    with pytest.raises(LockedError, match="in use by another process"), locked(path):
+    with pytest.raises(LockedError, match="in use by another process"), hold_lock(path):
         pass
-    with pytest.raises(LockedError, match="wait for me"), locked(path, message="wait for me"):
+    with pytest.raises(LockedError, match="wait for me"), hold_lock(path, message="wait for me"):
         pass
     assert holder.poll() is None
 
@@ -54,7 +54,7 @@ def test_a_killed_process_holds_nothing(path: Path, holder: subprocess.Popen[str
     holder.kill()
     holder.wait()
     assert not is_locked(path)
-    with locked(path):
+    with hold_lock(path):
         assert is_locked(path)
     assert not is_locked(path)
 
@@ -63,7 +63,7 @@ def test_patience_waits(path: Path) -> None:
     seen, held = [], threading.Event()
 
     def hold() -> None:
-        with locked(path):
+        with hold_lock(path):
             held.set()
             time.sleep(0.2)
             seen.append("let go")
@@ -71,7 +71,7 @@ def test_patience_waits(path: Path) -> None:
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    with locked(path, patience=-1):
+    with hold_lock(path, patience=-1):
         seen.append("taken")
     thread.join()
     assert seen == ["let go", "taken"]

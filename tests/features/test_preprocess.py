@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from soel.features.preprocess import resized, square
+from soel.features.preprocess import fit_shorter_side, square
 from soel.features.torch_resnet import prepare
 from tests.features.makers import noise
 
@@ -20,7 +20,7 @@ SIDE = st.integers(1, 300)
 @given(height=SIDE, width=SIDE, size=st.integers(8, 64))
 def test_any_picture_becomes_a_square(height: int, width: int, size: int) -> None:
     assert square(np.zeros((height, width, 3), np.uint8), size).shape == (size, size, 3)
-    assert min(resized(height, width, size)) == size
+    assert min(fit_shorter_side(height, width, size)) == size
 
 
 def test_what_is_kept_is_the_centre_of_the_whole_resized() -> None:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from soel.errors import DataError
 from soel.features.neighbours import nearest
-from soel.features.thumbnails import as_jpeg, kept_thumbnail
+from soel.features.thumbnails import as_jpeg, load_thumbnail
 from tests.features.makers import noise
 
 
@@ -23,10 +23,10 @@ def test_a_thumbnail_keeps_the_shape_and_is_never_blown_up() -> None:
 
 
 def test_a_thumbnail_is_made_once(tmp_path: Path) -> None:
-    made = kept_thumbnail(tmp_path, "../../item", 32, lambda: noise(0))
-    assert kept_thumbnail(tmp_path, "../../item", 32, lambda: pytest.fail("made twice")) == made
+    made = load_thumbnail(tmp_path, "../../item", 32, lambda: noise(0))
+    assert load_thumbnail(tmp_path, "../../item", 32, lambda: pytest.fail("made twice")) == made
     assert all(path.is_relative_to(tmp_path) for path in tmp_path.rglob("*.jpg"))
-    assert kept_thumbnail(tmp_path, "other", 32, lambda: noise(1)) != made
+    assert load_thumbnail(tmp_path, "other", 32, lambda: noise(1)) != made
 
 
 @pytest.mark.parametrize("size", [0, -5, 100_000])

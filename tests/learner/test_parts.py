@@ -11,7 +11,7 @@ from soel.contamination.base import rate_among_unlabelled
 from soel.detectors.base import Detector
 from soel.errors import ConfigError
 from soel.learner import Blend, Fitted, Learner, Network, Warm
-from soel.learner.learner import ASSUMED, _rate, _shown
+from soel.learner.learner import ASSUMED, _rate, _visible_rows
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.profiles import DISTANCES, PAPER, Profile
@@ -120,7 +120,7 @@ def test_scores_above_the_threshold_are_alarms() -> None:
 def test_what_a_strategy_is_shown(
     labels: list[int], n: int, aside: list[int], last: list[int], shown: list[int] | None
 ) -> None:
-    found = _shown(np.array(labels, np.int8), n, np.array(aside, np.int64), np.array(last, np.int64))
+    found = _visible_rows(np.array(labels, np.int8), n, np.array(aside, np.int64), np.array(last, np.int64))
     assert (None if found is None else found.tolist()) == shown
 
 

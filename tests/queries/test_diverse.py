@@ -9,7 +9,7 @@ from soel.metrics import cover_radius
 from soel.numeric.noise import gumbel
 from soel.numeric.space import BLOCK_ROWS, EXACT_ROWS, Space
 from soel.queries.diverse import Diverse
-from soel.queries.draw import draw_among, draw_any, joined
+from soel.queries.draw import draw_among, draw_any, join_draws
 from soel.types import Floats, PoolView
 
 
@@ -20,7 +20,7 @@ def line(positions: list[float], labels: list[int] | None = None) -> PoolView:
 
 
 def drawn_row(logits: Floats, seed: int, draw: int) -> int:
-    return joined([draw_among(logits, seed, draw)]).row
+    return join_draws([draw_among(logits, seed, draw)]).row
 
 
 def test_odds_worked_by_hand() -> None:
@@ -98,7 +98,7 @@ def test_a_draw_over_shards_is_the_draw_over_all() -> None:
     logits[700:1400] = -np.inf
     chances = np.exp(logits.astype(np.float64)) / np.exp(logits.astype(np.float64)).sum()
     for seed in range(20):
-        drawn = joined(draw_among(logits[at : at + 700], seed, 4, at) for at in range(0, 3000, 700))
+        drawn = join_draws(draw_among(logits[at : at + 700], seed, 4, at) for at in range(0, 3000, 700))
         assert drawn.row == drawn_row(logits, seed, 4)
         assert drawn.odds == pytest.approx(chances[drawn.row], rel=1e-5)
     assert draw_among(np.full(5, -np.inf), 0, 0) is None

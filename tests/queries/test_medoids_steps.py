@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from soel.queries import medoids
-from soel.queries.medoids import EVEN, POWER, _directions, _grouped, _middles, _widened
+from soel.queries.medoids import EVEN, POWER, _directions, _find_axes, _group, _middles
 
 
 def test_directions_are_units_and_weights_follow_the_distance_from_the_middle() -> None:
     x = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
     points, weights = _directions(x, np.random.default_rng(0))
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, rtol=1e-5)
-    axes = _widened(x - x.mean(axis=0), np.random.default_rng(0))
+    axes = _find_axes(x - x.mean(axis=0), np.random.default_rng(0))
     lengths = np.linalg.norm((x - x.mean(axis=0)) @ axes, axis=1)
     order = np.argsort(lengths)
     np.testing.assert_allclose(weights[order], ((np.arange(50) + 0.5) / 50) ** POWER)
@@ -30,7 +30,7 @@ def test_axes_are_made_about_equally_wide() -> None:
     rng = np.random.default_rng(0)
     arms = (rng.normal(size=(4000, 3)) * [10.0, 1.0, 0.1]).astype(np.float32)
     arms -= arms.mean(axis=0)
-    widened = arms @ _widened(arms, rng)
+    widened = arms @ _find_axes(arms, rng)
     variances = arms.astype(np.float64).var(axis=0)
     added = (EVEN + 3 / 4000) * variances.mean()
     np.testing.assert_allclose(np.sort(widened.var(axis=0)), np.sort(variances / (variances + added)), rtol=1e-2)
@@ -39,7 +39,7 @@ def test_axes_are_made_about_equally_wide() -> None:
 def test_groups_are_where_the_points_are() -> None:
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(c, 0.05, size=(20, 2)) for c in ([0, 0], [5, 0], [0, 5])])
-    centres, cost = _grouped(points, np.ones(60), np.full(60, np.inf), 3, np.random.default_rng(1))
+    centres, cost = _group(points, np.ones(60), np.full(60, np.inf), 3, np.random.default_rng(1))
     for place in ([0, 0], [5, 0], [0, 5]):
         assert np.linalg.norm(centres - place, axis=1).min() < 0.1
     gaps = np.linalg.norm(points[:, None] - centres, axis=2).min(axis=1)
@@ -48,14 +48,14 @@ def test_groups_are_where_the_points_are() -> None:
 
 def test_a_group_s_middle_is_its_weighted_mean() -> None:
     points, weights = np.array([[0.0], [1.0], [10.0]]), np.array([3.0, 1.0, 1.0])
-    centres, _ = _grouped(points, weights, np.full(3, np.inf), 1, np.random.default_rng(0))
+    centres, _ = _group(points, weights, np.full(3, np.inf), 1, np.random.default_rng(0))
     assert centres[0, 0] == pytest.approx((0 * 3 + 1 + 10) / 5)
 
 
 def test_rows_nearer_to_a_label_pull_no_group() -> None:
     points = np.array([[0.0], [0.2], [10.0], [10.2]])
     taken = np.array([0.01, 0.01, 100.0, 104.0])  # squared distances to a label near 0
-    centres, cost = _grouped(points, np.ones(4), taken, 1, np.random.default_rng(0))
+    centres, cost = _group(points, np.ones(4), taken, 1, np.random.default_rng(0))
     assert centres[0, 0] == pytest.approx(10.1)
     assert cost == pytest.approx(0.01 + 0.01 + 0.01 + 0.01)
 
@@ -87,7 +87,7 @@ def test_the_best_of_several_starts_is_taken(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(float(centres[0, 0]))
         return np.arange(len(points))
 
-    monkeypatch.setattr(medoids, "_grouped", grouped)
+    monkeypatch.setattr(medoids, "_group", grouped)
     monkeypatch.setattr(medoids, "_middles", middles)
     from soel.testing.laws import example_view
 

@@ -9,7 +9,7 @@ import pytest
 
 from soel.numeric.space import Space
 from soel.queries import STRATEGIES
-from soel.queries.base import Need, alarm_margin, certain, scaled
+from soel.queries.base import Need, alarm_margin, certain, scale_to_unit
 from soel.queries.margin_diverse import neighbour_radius
 from soel.queries.random import uniform
 from soel.types import Floats, PoolView, Selection
@@ -59,8 +59,8 @@ def test_the_margin_counts_labelled_rows_but_does_not_ask_them() -> None:
 
 
 def test_scaled_values_go_from_0_to_1() -> None:
-    np.testing.assert_allclose(scaled(np.array([2.0, 6.0, 3.0])), [0, 1, 0.25])
-    np.testing.assert_array_equal(scaled(np.full(3, 5.0)), [0, 0, 0])
+    np.testing.assert_allclose(scale_to_unit(np.array([2.0, 6.0, 3.0])), [0, 1, 0.25])
+    np.testing.assert_array_equal(scale_to_unit(np.full(3, 5.0)), [0, 0, 0])
 
 
 def test_a_rule_without_chance_is_certain() -> None:

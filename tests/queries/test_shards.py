@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from soel.numeric.noise import gumbel
 from soel.numeric.space import Origin, find_origin
-from soel.queries.draw import Drawn, draw_among, draw_any, joined
+from soel.queries.draw import Drawn, draw_among, draw_any, join_draws
 from soel.queries.shards import Point, Shard
 from soel.types import Floats
 
@@ -109,7 +109,7 @@ def test_a_far_origin_moves_the_rows() -> None:
 def test_odds_of_a_joined_draw_are_those_among_all() -> None:
     first = Drawn(row=3, key=2.0, logit=1.0, top=1.0, mass=2.0)  # of two rows of weight e^1 each
     second = Drawn(row=9, key=3.0, logit=0.0, top=0.5, mass=1.5)
-    both = joined([first, None, second])
+    both = join_draws([first, None, second])
     assert (both.row, both.top) == (9, 1.0)
     assert both.mass == pytest.approx(2.0 + 1.5 * np.exp(-0.5))
     assert both.odds == pytest.approx(np.exp(0.0) / (2 * np.exp(1) + 1.5 * np.exp(0.5)))
@@ -117,7 +117,7 @@ def test_odds_of_a_joined_draw_are_those_among_all() -> None:
 
 def test_of_equal_keys_the_first_part_wins() -> None:
     one, other = Drawn(1, 2.0, 0.0, 0.0, 1.0), Drawn(2, 2.0, 0.0, 0.0, 1.0)
-    assert joined([one, other]).row == 1
+    assert join_draws([one, other]).row == 1
 
 
 def drawn(logits: Floats, seed: int) -> int:

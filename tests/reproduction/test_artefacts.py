@@ -13,7 +13,7 @@ from soel.errors import ConfigError, DataError
 from soel_reproduction.artefact import Artefact
 from soel_reproduction.artefacts import ARTEFACTS, find_artefact
 from soel_reproduction.page import SECTIONS, Section, write_page
-from soel_reproduction.reproduce import Plan, planned, reproduce
+from soel_reproduction.reproduce import Plan, apply_plan, reproduce
 from soel_reproduction.sources import Source
 from soel_reproduction.variants import VARIANTS, Variant
 
@@ -70,7 +70,7 @@ def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quic
 
 
 def test_classes_are_normal_in_turn(source: Source, quick: Variant, tmp_path: Path) -> None:
-    artefact = planned(ARTEFACTS["tau"], Plan(quick, datasets=("cifar10",), budgets=(5,), n_seeds=1))
+    artefact = apply_plan(ARTEFACTS["tau"], Plan(quick, datasets=("cifar10",), budgets=(5,), n_seeds=1))
     cells = artefact.cells(quick, [40], source, ())
     assert sorted({cell.normal for cell in cells if cell.normal is not None}) == [0, 1, 2]
     plan = Plan(quick, ("tau = 1",), ("cifar10",), (5,), (0, 2), 1)
@@ -138,4 +138,4 @@ def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Variant
 
 def test_the_page_s_sections_can_be_planned() -> None:
     for section in SECTIONS:
-        assert planned(find_artefact(section.artefact), section.plan).methods
+        assert apply_plan(find_artefact(section.artefact), section.plan).methods

@@ -17,9 +17,9 @@ from soel_reproduction.artefacts import ARTEFACTS
 from soel_reproduction.augment import CHANGES, GREY, strong, weak
 from soel_reproduction.cells import Cell, Setting
 from soel_reproduction.data_settings import with_paper_settings
-from soel_reproduction.fixmatch import N_DRAWS, augmented, confident, learn_fixmatch
+from soel_reproduction.fixmatch import N_DRAWS, augment, confident, learn_fixmatch
 from soel_reproduction.methods import FIXMATCH, MHROT, NINE, SOEL
-from soel_reproduction.pictures import features_of, network, thinned
+from soel_reproduction.pictures import features_of, network, thin
 from soel_reproduction.protocols import one_vs_rest
 from soel_reproduction.reproduce import Plan, reproduce
 from soel_reproduction.runner import compute
@@ -121,17 +121,17 @@ def test_rows_are_in_memory(pictures: Source) -> None:
     assert not sets.x_test.flags.writeable  # mapped from the cache
     split = one_vs_rest(sets, 0, seed=0)
     assert split.test.flags.writeable
-    draws = augmented(np.zeros((3, 8, 8), np.uint8), lambda x: features_of(x, pictures.extractor), 0)
+    draws = augment(np.zeros((3, 8, 8), np.uint8), lambda x: features_of(x, pictures.extractor), 0)
     assert all(rows.flags.writeable for draw in draws for rows in draw)
 
 
 def test_so_many_of_each_class() -> None:
     codes = np.repeat([0, 1, 2], [50, 3, 20])
     sets = ClassSets(np.arange(73), codes, np.arange(73), codes)
-    few = thinned(sets, 10)
+    few = thin(sets, 10)
     assert np.bincount(few.y_train).tolist() == np.bincount(few.y_test).tolist() == [10, 3, 10]
     assert (codes[few.x_train] == few.y_train).all()
-    assert (thinned(sets, 10).x_train == few.x_train).all()
+    assert (thin(sets, 10).x_train == few.x_train).all()
 
 
 @pytest.mark.parametrize("name", ["robust-ratio", "sequential", "deep-svdd"])
@@ -204,8 +204,8 @@ def test_only_confident_guesses_count() -> None:
 @pytest.mark.parametrize("shape", [(6, 16, 16), (6, 16, 16, 3)])
 def test_augmented_pictures_keep_their_form(shape: tuple[int, ...]) -> None:
     pictures = np.random.default_rng(0).integers(0, 100, shape).astype(np.uint8)
-    for augment in (weak, strong):
-        first, second, again = (augment(pictures, np.random.default_rng(seed)) for seed in (1, 2, 1))
+    for change in (weak, strong):
+        first, second, again = (change(pictures, np.random.default_rng(seed)) for seed in (1, 2, 1))
         assert first.shape == shape
         assert first.dtype == np.uint8
         assert (first == again).all()
@@ -225,7 +225,7 @@ def test_every_strong_change_changes_something(change: object) -> None:
 
 
 def test_the_paper_s_settings_change_with_the_data() -> None:
-    usual, long = (method.applied_to(PAPER) for method in (SOEL, NINE[6]))
+    usual, long = (method.apply_to(PAPER) for method in (SOEL, NINE[6]))
     assert (
         with_paper_settings(usual, "ucsd-peds1").vectors.batch_size,
         with_paper_settings(usual, "ucsd-peds1").vectors.epochs,
@@ -234,7 +234,7 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
     assert with_paper_settings(usual, "cifar10") == usual
     ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Setting(), 40)
     assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
-    soel, hybrid = (method.applied_to(AUTHORS) for method in MHROT[:2])
+    soel, hybrid = (method.apply_to(AUTHORS) for method in MHROT[:2])
     assert with_paper_settings(soel, "cifar10").pictures.learning_rate == 1e-3
     clothes = with_paper_settings(soel, "fashion-mnist")
     assert (clothes.pictures.learning_rate, clothes.pictures.epochs) == (1e-4, 3)
@@ -247,6 +247,6 @@ def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
     assert (small.title, small.is_narrow) == ("authors, narrow", True)
     assert (small.profile.backbone, small.profile.n_members) == ("ntl-narrow", 1)
     assert small.profile.vectors == AUTHORS.vectors
-    without_gpu = VARIANTS["default"].profile.narrowed()
+    without_gpu = VARIANTS["default"].profile.narrow()
     assert (ours.file_name, ours.profile.n_members) == ("default-narrow", 1)
     assert ours.profile.vectors == without_gpu.vectors

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from soel.data.catalogue_files import ClassSets, LabelledRows
 from soel.errors import DataError
-from soel_reproduction.protocols import contaminated, frames, make_split, natural, one_vs_rest
+from soel_reproduction.protocols import contaminate, frames, make_split, natural, one_vs_rest
 
 
 def rows(n_normals: int, n_anomalies: int) -> LabelledRows:
@@ -18,25 +18,25 @@ def rows(n_normals: int, n_anomalies: int) -> LabelledRows:
 
 @given(st.integers(4, 300), st.integers(4, 300), st.floats(0.01, 0.45), st.integers(0, 5))
 def test_every_row_is_in_the_pool_or_in_the_test(n_normals: int, n_anomalies: int, share: float, seed: int) -> None:
-    split = contaminated(rows(n_normals, n_anomalies), seed, share)
+    split = contaminate(rows(n_normals, n_anomalies), seed, share)
     everything = np.sort(np.concatenate([split.pool, split.test]).ravel())
     assert np.array_equal(everything, np.arange(n_normals + n_anomalies))
     assert split.test_truth.any()
 
 
 def test_the_counts_are_those_of_the_paper() -> None:
-    split = contaminated(rows(444, 239), 40)  # BreastW
+    split = contaminate(rows(444, 239), 40)  # BreastW
     assert (len(split.pool), int(split.pool_truth.sum())) == (247, 24)
     assert split.test_truth.mean() == pytest.approx(0.493, abs=0.001)
 
 
 def test_the_authors_take_the_first_anomalies() -> None:
-    split = contaminated(rows(100, 50), 3, order="first")
+    split = contaminate(rows(100, 50), 3, order="first")
     assert split.pool[split.pool_truth].ravel().tolist() == list(range(100, 105))
 
 
 def test_a_share_beyond_the_anomalies_takes_fewer_normals() -> None:
-    split = contaminated(rows(1000, 21), 0, share=0.2)
+    split = contaminate(rows(1000, 21), 0, share=0.2)
     assert (int(split.pool_truth.sum()), len(split.pool)) == (20, 100)
 
 

@@ -10,7 +10,7 @@ import pytest
 from soel_reproduction.artefacts import ARTEFACTS
 from soel_reproduction.experiment import run_cells
 from soel_reproduction.methods import NINE
-from soel_reproduction.reproduce import Plan, planned
+from soel_reproduction.reproduce import Plan, apply_plan
 from soel_reproduction.sources import Source
 from soel_reproduction.variants import VARIANTS
 
@@ -23,7 +23,7 @@ def test_one_cell_of_the_page_is_computed_again() -> None:
     if not source.present(DATASET):
         pytest.skip(f"{DATASET} is not in the data folder")
     mean, deviation = _printed()
-    artefact = planned(ARTEFACTS["table3"], Plan(VARIANTS["authors"], (METHOD,), (DATASET,)))
+    artefact = apply_plan(ARTEFACTS["table3"], Plan(VARIANTS["authors"], (METHOD,), (DATASET,)))
     cells = artefact.cells(VARIANTS["authors"], range(40, 45), source, ())
     values = [100 * (found["f1"] or 0) for found in run_cells(cells, source.protocol(DATASET), source.load(DATASET))]
     assert sum(values) / 5 == pytest.approx(mean, abs=max(1.0, deviation))

@@ -28,7 +28,7 @@ from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring import merging, score_files
 from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
-from soel.session.results import ranked
+from soel.session.results import rank_scores
 from soel.types import Floats
 
 N_ROWS, N_FILES = 600, 6
@@ -77,7 +77,7 @@ def expected(folder: Path, stream: Stream) -> list[dict[str, object]]:
     tables = [read_table(folder / f"{number}.parquet", "key") for number in range(N_FILES)]
     encoder = scorer_for(folder, Counting()).encoder
     scores = np.concatenate([Counting()(encoder.encode(table.frame)) for table in tables])
-    scored = ranked(tuple(name for table in tables for name in table.ids), scores, scores > 2)
+    scored = rank_scores(tuple(name for table in tables for name in table.ids), scores, scores > 2)
     rows = zip(scored.ids, scored.ranks.tolist(), scores.tolist(), scored.is_anomaly.tolist(), strict=True)
     unknown = {"label": None, "who": None}
     named = [

@@ -15,7 +15,7 @@ from soel.features.items import MediaItem
 from soel.quality import UnsureBand
 from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
-from soel.session.results import ranked
+from soel.session.results import rank_scores
 from soel.types import Verdict
 
 IDS = ("p1", "p2", "p3")
@@ -28,7 +28,7 @@ def state() -> SessionState:
 
 @pytest.fixture
 def table(state: SessionState) -> ScoreTable:
-    scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
+    scored = rank_scores(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
     return build_score_table(
         scored,
         name_rows(IDS, "pump"),
@@ -65,7 +65,7 @@ def test_every_form_holds_the_same(table: ScoreTable, tmp_path: Path) -> None:
 
 def test_no_text_in_a_sheet_is_a_formula_or_too_long(state: SessionState, tmp_path: Path) -> None:
     names = {"pump": ["=1+1", "a\x07b", "x" * 40_000]}
-    build_score_table(ranked(IDS, np.arange(3.0), np.zeros(3, bool)), names, state).write(tmp_path / "s.xlsx")
+    build_score_table(rank_scores(IDS, np.arange(3.0), np.zeros(3, bool)), names, state).write(tmp_path / "s.xlsx")
     cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "s.xlsx")["scores"].iter_rows(min_row=2)]
     assert [(cell.value, cell.data_type) for cell in cells] == [("x" * 32_767, "s"), ("a\ufffdb", "s"), ("=1+1", "s")]
 
@@ -79,7 +79,7 @@ def test_the_package_that_writes_excel_is_named(
 
 
 def test_a_column_of_the_data_does_not_hide_one_of_the_scores(state: SessionState) -> None:
-    scored = ranked(IDS, np.array([0.5, 2.0, 1.0]), np.zeros(3, bool))
+    scored = rank_scores(IDS, np.array([0.5, 2.0, 1.0]), np.zeros(3, bool))
     table = build_score_table(scored, name_rows(IDS, "rank"), state)
     assert (table.columns["data rank"], table.columns["rank"]) == (["p2", "p3", "p1"], [1, 2, 3])
 

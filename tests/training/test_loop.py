@@ -293,5 +293,5 @@ def floats(values: Sequence[float]) -> Floats:
 def test_the_mean_is_over_the_rows_of_each_member() -> None:
     l0, l1 = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[10.0, 20.0], [30.0, 50.0]])
     weights = torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([[0.0, 1.0], [0.5, 0.0]])
-    found = loop._weighted(l0, l1, weights)
+    found = loop._weigh(l0, l1, weights)
     np.testing.assert_allclose(found.numpy(), floats([(1 + 20) / 2, (3 + 15 + 5) / 2]))

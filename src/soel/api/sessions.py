@@ -24,7 +24,7 @@ from soel.pools.sources import PoolSource, Sampling, read_pool
 from soel.profiles import find_profile
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, write_patches
-from soel.stores.event_stores import new_store, open_store, stored_address
+from soel.stores.event_stores import new_store, open_store, strip_password
 from soel.types import Floats, Kind
 
 
@@ -56,7 +56,7 @@ def create_session(
     sampling = Sampling(options.pool_rows, options.seed, write)
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
         table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
-        encoder, features = pool.encoded(wanted.scaling_for(kind))
+        encoder, features = pool.encode_items(wanted.scaling_for(kind))
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
         chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
@@ -69,7 +69,7 @@ def create_session(
             fingerprint=table.fingerprint,
             n_items=len(table.ids),
             settings=json.loads(json.dumps(chosen.to_json())),
-            store=stored_address(store),
+            store=strip_password(store),
         )
         _build(folder, pool, config, encoder, features, store)
     return open_session(folder, store, cluster)

@@ -42,7 +42,7 @@ def add_column_options(parser: argparse.ArgumentParser) -> None:
 
 def read_column_options(args: argparse.Namespace) -> ReadOptions:
     """The options as one value; what is said on the command line wins over the file."""
-    said = ReadOptions(
+    given = ReadOptions(
         **{name: tuple(getattr(args, name)) for name in LISTS},
         decimal=args.decimal,
         dates=args.dates,
@@ -52,7 +52,7 @@ def read_column_options(args: argparse.Namespace) -> ReadOptions:
         query=args.query,
         max_unpacked=ReadOptions.max_unpacked if args.max_unpacked is None else args.max_unpacked,
     )
-    return said if args.columns is None else said.over(ReadOptions.from_file(args.columns))
+    return given if args.columns is None else given.over(ReadOptions.from_file(args.columns))
 
 
 def may_ask(args: argparse.Namespace) -> bool:
@@ -63,11 +63,11 @@ def may_ask(args: argparse.Namespace) -> bool:
 def settle(reading: TableReading, options: ReadOptions, ask: Callable[[str], str] = input) -> ReadOptions:
     """Ask about the columns that could be meant otherwise; an empty answer takes them as they are read."""
     for column in reading.doubtful:
-        options = _settled(column, options, ask)
+        options = _settle_column(column, options, ask)
     return options
 
 
-def _settled(column: Reading, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
+def _settle_column(column: Reading, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
     from soel.data.reading.describe import describe_kind
     from soel.report.text import show
 

@@ -185,13 +185,13 @@ def _row(entry: SessionEntry) -> list[str]:
 def _after(session: Session, folder: Path, pool: PoolRef) -> Reply:
     """What a change of the pool did, and what to do next."""
     status = session.status()
-    said = {
+    counts = {
         "added": pool.n_added,
         "replaced": pool.n_replaced,
         "removed": pool.n_removed,
         "gave way, so that the pool stays a fair sample": pool.n_displaced,
     }
-    changes = ", ".join(f"{n} {what}" for what, n in said.items() if n) or "nothing changed"
+    changes = ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing changed"
     of = f" of {status.n_rows} rows" if status.n_rows is not None else ""
     text = f"The session has {status.n_items} items{of} ({changes}); {status.n_labels} labels hold."
     verb = "ask" if status.next == "tell" else status.next

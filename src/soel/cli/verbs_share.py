@@ -87,9 +87,9 @@ def run_decide(args: argparse.Namespace) -> Reply:
     with closing(open_session(args)) as session:
         session.decide(args.item, None if args.verdict == "open" else args.verdict, args.who)
         left = list(session.state.disagreements)
-    said = "has no decision any more" if args.verdict == "open" else f"counts as {args.verdict}"
+    outcome = "has no decision any more" if args.verdict == "open" else f"counts as {args.verdict}"
     rest = f"Still open: {', '.join(left[:10])}." if left else "No disagreement is open."
-    return Reply({"item": args.item, "verdict": args.verdict, "disagreements": left}, f"{args.item} {said}. {rest}")
+    return Reply({"item": args.item, "verdict": args.verdict, "disagreements": left}, f"{args.item} {outcome}. {rest}")
 
 
 def run_assign(args: argparse.Namespace) -> Reply:

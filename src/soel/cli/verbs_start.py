@@ -77,7 +77,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     from soel.data.session_tables import read_encoder
     from soel.exchange.label_column import take_label_column
 
-    columns = _settled_columns(args)
+    columns = _settle_columns(args)
     if args.labels is not None and not args.labels.exists():
         raise ConfigError(f"{args.labels} does not exist. Name the folder of a session, or a file of labels.")
     with progress_bar("Reading") as bar:
@@ -119,7 +119,7 @@ def _take_labels(session: Session, source: Path) -> TakenLabels:
         raise type(error)(f"{error} The session is there, without answers: {session.folder.path}.") from error
 
 
-def _settled_columns(args: argparse.Namespace) -> ReadOptions:
+def _settle_columns(args: argparse.Namespace) -> ReadOptions:
     """How columns are to be read; whoever sits at a terminal is asked about those that could be meant otherwise."""
     columns = read_column_options(args)
     if may_ask(args) and Path(args.data).is_file() and args.path_column is None:

@@ -69,7 +69,7 @@ class _Pool:
         np.fill_diagonal(covariance, known_size**2 * (1 + 1e-9))
         own = (1 - SMOOTH_PART) * known_size**2 / len(x)  # a labelled row is itself one of the pool
         to_pool = known_size * _mean_kernel(known, x, size, length) + own
-        weights = _unbiased(covariance, to_pool, rise[self.rows])
+        weights = _predictor_weights(covariance, to_pool, rise[self.rows])
         # In the variance the stand-ins play the pool in both terms, so that their sampling noise cancels.
         to_sample = known_size * _mean_kernel(known, x[sample], size[sample], length) + own
         apart = ~np.eye(len(sample), dtype=bool)
@@ -88,7 +88,7 @@ class _Pool:
         return np.asarray(np.argsort(self.scores, kind="stable")[positions])
 
 
-def _unbiased(covariance: Floats, to_pool: Floats, rise: Floats) -> Floats:
+def _predictor_weights(covariance: Floats, to_pool: Floats, rise: Floats) -> Floats:
     """Weights of the best linear predictor that gets the trend's own mean right."""
     plain, along = np.linalg.solve(covariance, np.stack([to_pool, rise], axis=1)).T
     return np.asarray(plain + along * (1 - rise @ plain) / (rise @ along))

@@ -40,7 +40,7 @@ def read_npz(path: Path, wanted: Collection[str] = (), options: ReadOptions = DE
         with zipfile.ZipFile(path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist()]
             features = _features(path, names)
-            shapes = {name: _checked_member(path, archive, name, options) for name in {features, *wanted} & set(names)}
+            shapes = {name: _check_member(path, archive, name, options) for name in {features, *wanted} & set(names)}
         with np.load(path, allow_pickle=False) as arrays:
             matrix = np.asarray(arrays[features])
             beside = {name: np.asarray(arrays[name]) for name in wanted if shapes.get(name) == matrix.shape[:1]}
@@ -60,7 +60,7 @@ def beside_names(path: Path) -> list[str]:
         raise _unreadable(path, error) from error
 
 
-def _checked_member(path: Path, archive: zipfile.ZipFile, name: str, options: ReadOptions) -> tuple[int, ...]:
+def _check_member(path: Path, archive: zipfile.ZipFile, name: str, options: ReadOptions) -> tuple[int, ...]:
     """The shape of an array in an archive, once its size is known to be honest and within the limit."""
     member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
     size = archive.getinfo(member).file_size

@@ -47,7 +47,7 @@ class Counts:
             tuple(a + b for a, b in zip(self.steps, other.steps, strict=True)),
             min(lows, default=None),
             max(highs, default=None),
-            _shortened(Counter(self.words) + Counter(other.words)),
+            _shorten(Counter(self.words) + Counter(other.words)),
         )
 
     @property
@@ -110,7 +110,7 @@ def count(code: ColumnCode, column: Column, edges: tuple[float, ...]) -> Counts:
     if isinstance(code, FrequencyCode):
         n_common = sum(n for word, n in words.items() if word in code.counts)
         return Counts(len(column), n_missing, (n_common, len(column) - n_missing - n_common))
-    return Counts(len(column), n_missing, words=_shortened(words))
+    return Counts(len(column), n_missing, words=_shorten(words))
 
 
 def add_tallies(one: Tally | None, other: Tally | None) -> Tally | None:
@@ -163,7 +163,7 @@ def _count_own_names(column: Column) -> Counts:
     return Counts(len(column), n_missing, (len(column) - n_missing - n_rare, n_rare))
 
 
-def _shortened(words: Counter[str]) -> dict[str, int]:
+def _shorten(words: Counter[str]) -> dict[str, int]:
     """The most frequent words; what is beyond them is counted as one."""
     if len(words) <= MOST_WORDS:
         return dict(words)

@@ -59,7 +59,7 @@ def row_numbers(first_row: int, n_rows: int) -> Any:
 
 
 def ids_of(name: str, aside: Mapping[str, Any]) -> Any:
-    """The ids that a column says, as `given_ids` reads them; that none comes twice is not looked at here."""
+    """The ids that a column says, as `check_ids` reads them; that none comes twice is not looked at here."""
     arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
     column = aside[name]
     if not (_is_text(column.type) or arrow.types.is_integer(column.type)):

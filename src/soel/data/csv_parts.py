@@ -45,7 +45,7 @@ class CsvParts:
             file.seek(part.start)
             content = file.read(part.stop - part.start)
         try:
-            table = self._parsed(content, use_threads=True)
+            table = self._parse(content, use_threads=True)
         except (ValueError, KeyError) as error:  # Arrow's own errors are ValueErrors
             raise self._fault(part, content, error) from error
         if len(table) != part.n_rows:
@@ -55,7 +55,7 @@ class CsvParts:
             )
         return table
 
-    def _parsed(self, content: bytes, use_threads: bool) -> Any:
+    def _parse(self, content: bytes, use_threads: bool) -> Any:
         csv, arrow = import_module("pyarrow.csv"), import_module("pyarrow")
         return csv.read_csv(
             arrow.BufferReader(content),
@@ -72,7 +72,7 @@ class CsvParts:
     def _fault(self, part: Part, content: bytes, error: Exception) -> DataError:
         """What is wrong, with the number of the row in the whole file: Arrow counts only without threads."""
         try:
-            self._parsed(content, use_threads=False)
+            self._parse(content, use_threads=False)
         except (ValueError, KeyError) as counted:
             error = counted
         text = _ROW.sub(lambda found: f"row {int(found[1]) - 1 + part.first_row}: ", str(error), count=1)
@@ -93,7 +93,7 @@ def open_csv(place: Place, name: str, options: ReadOptions = DEFAULT) -> CsvPart
         names = header_names(name, header, separator)
         check_header(name, names, header)
         file.seek(begin)
-        parts = _numbered(name, find_runs(file, begin))
+        parts = _number_parts(name, find_runs(file, begin))
     return CsvParts(place, name, tuple(names), parts, separator, encoding)
 
 
@@ -108,7 +108,7 @@ def _encoding(name: str, start: bytes, options: ReadOptions) -> str:
     return encoding
 
 
-def _numbered(name: str, runs: Iterable[Run]) -> tuple[Part, ...]:
+def _number_parts(name: str, runs: Iterable[Run]) -> tuple[Part, ...]:
     parts: list[Part] = []
     first_row = 0
     for run in runs:

@@ -37,7 +37,7 @@ def _untar(archive: Path, part: Path) -> None:
         for member in members:
             _check_name(archive, member.name)
             if not (member.isfile() or member.isdir()):
-                raise _refused(archive, f"{member.name!r}, which is a link or a device")
+                raise _refusal(archive, f"{member.name!r}, which is a link or a device")
         _check_size(archive, sum(member.size for member in members))
         content.extractall(part, filter="data")
 
@@ -47,7 +47,7 @@ def _unzip(archive: Path, part: Path) -> None:
         for entry in content.infolist():
             _check_name(archive, entry.filename)
             if (entry.external_attr >> 16) & 0o170000 == _UNIX_LINK:
-                raise _refused(archive, f"{entry.filename!r}, which is a link")
+                raise _refusal(archive, f"{entry.filename!r}, which is a link")
         _check_size(archive, sum(entry.file_size for entry in content.infolist()))
         content.extractall(part)
 
@@ -55,13 +55,13 @@ def _unzip(archive: Path, part: Path) -> None:
 def _check_name(archive: Path, name: str) -> None:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
-        raise _refused(archive, f"{name!r}, which points outside of the folder")
+        raise _refusal(archive, f"{name!r}, which points outside of the folder")
 
 
 def _check_size(archive: Path, n_bytes: int) -> None:
     if n_bytes > MAX_BYTES:
-        raise _refused(archive, f"{n_bytes} bytes, more than {MAX_BYTES}")
+        raise _refusal(archive, f"{n_bytes} bytes, more than {MAX_BYTES}")
 
 
-def _refused(archive: Path, what: str) -> DataError:
+def _refusal(archive: Path, what: str) -> DataError:
     return DataError(f"{archive.name} holds {what}. It was not unpacked; get the archive from its own source.")

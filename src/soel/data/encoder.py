@@ -187,12 +187,12 @@ def _check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:
     if not unseen and not missing:
         return
     message = "The feature names should match those that were passed during fit.\n"
-    message += _listed("Feature names unseen at fit time:", unseen)
-    message += _listed("Feature names seen at fit time, yet now missing:", missing)
+    message += _list_names("Feature names unseen at fit time:", unseen)
+    message += _list_names("Feature names seen at fit time, yet now missing:", missing)
     raise SchemaError(message + "Give the columns of the pool, no more and no fewer; their order is free.")
 
 
-def _listed(title: str, names: Sequence[str]) -> str:
+def _list_names(title: str, names: Sequence[str]) -> str:
     if not names:
         return ""
     shown = [*names[:_N_SHOWN], *(["..."] if len(names) > _N_SHOWN else [])]

@@ -96,9 +96,9 @@ def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
     """A frame whose reading is decided by its own cells: that of a pool."""
     reading, known = decide(raw.cells, options, raw.layout, raw.named)
     kept = [each for each in reading.columns if each.kind != "ignored"]
-    columns = {each.name: known[each.name] if each.name in known else _parsed(each, raw) for each in kept}
+    columns = {each.name: known[each.name] if each.name in known else _parse(each, raw) for each in kept}
     _check_shape(raw.n_rows, len(columns))
-    return Frame({name: _checked(name, column) for name, column in columns.items()}, raw.named, reading)
+    return Frame({name: _check(name, column) for name, column in columns.items()}, raw.named, reading)
 
 
 def frame_by(raw: Raw, reading: TableReading) -> Frame:
@@ -147,11 +147,11 @@ def _has_only_numbers(reading: TableReading | None) -> bool:
     return reading is None or all(each.kind == "number" and each.form.is_plain for each in reading.columns)
 
 
-def _parsed(each: Any, raw: Raw) -> Column:
+def _parse(each: Any, raw: Raw) -> Column:
     return parse_column(each, raw.cells[each.name])
 
 
-def _checked(name: str, column: Column) -> Column:
+def _check(name: str, column: Column) -> Column:
     return check_finite(name, column) if column.dtype == np.float64 else column
 
 

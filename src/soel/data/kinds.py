@@ -13,13 +13,13 @@ DISTINCT_SHARE = 0.5  # of the values beside a column's commonest: 0.74 and more
 LOOKED_AT = 1000  # rows
 
 
-def find_kind(frame: Frame, said: str = "auto") -> Kind:
+def find_kind(frame: Frame, wanted: str = "auto") -> Kind:
     """The kind that the user says, or the one that the rows look like: a table, unless they look like feature vectors.
 
     Feature vectors have many columns, all of them numbers, none missing. A column may be zero for most rows, but the
     values that are not hardly repeat: flags, counts and codes are a table's.
     """
-    kind = Kind.read(said)
+    kind = Kind.read(wanted)
     if kind is not None:
         return kind
     columns = list(frame.columns.values())

@@ -29,7 +29,7 @@ class ParquetParts:
         table = import_module("pyarrow").Table
         groups = list(range(part.start, part.stop))
         try:
-            with _opened(self.place, part.file) as file:
+            with _open_file(self.place, part.file) as file:
                 for batch in file.iter_batches(BLOCK_ROWS, row_groups=groups, columns=list(self.columns)):
                     yield table.from_batches([batch])
         except FAULTS as error:
@@ -53,14 +53,14 @@ def open_parquet(place: Place, files: list[str]) -> ParquetParts:
 def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
     """The columns of a file, and the rows of each row group."""
     try:
-        with _opened(place, name) as file:
+        with _open_file(place, name) as file:
             groups = range(file.metadata.num_row_groups)
             return tuple(file.schema_arrow.names), [file.metadata.row_group(group).num_rows for group in groups]
     except FAULTS as error:
         raise _unreadable(name, error) from error
 
 
-def _opened(place: Place, name: str) -> Any:
+def _open_file(place: Place, name: str) -> Any:
     """A file; one that lies elsewhere is read a row group at a time, since each request takes long."""
     return import_module("pyarrow.parquet").ParquetFile(
         place.for_arrow(name),

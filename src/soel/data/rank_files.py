@@ -26,7 +26,7 @@ def write_scores(path: Path, scores: Iterable[Floats]) -> Floats:
 
 def write_ranks(path: Path, scores: Floats) -> Rows:
     """The ranks (N,) of finite scores, mapped from the file: 1 is the highest; equal ones are ranked in row order."""
-    ranks = _reserved(path, len(scores))
+    ranks = _reserve(path, len(scores))
     next_rank, above = 1, np.inf
     for edge in _edges(scores):
         next_rank = _rank_between(scores, ranks, edge, above, next_rank)
@@ -36,7 +36,7 @@ def write_ranks(path: Path, scores: Floats) -> Rows:
     return ranks
 
 
-def _reserved(path: Path, n_rows: int) -> Rows:
+def _reserve(path: Path, n_rows: int) -> Rows:
     """A mapped file whose space is taken on the disk now: a disk that fills up later would end the process."""
     with path.open("wb") as file:
         if hasattr(os, "posix_fallocate"):

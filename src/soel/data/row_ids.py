@@ -36,7 +36,7 @@ def content_ids(frame: Frame) -> Ids:
     return ids
 
 
-def repeated_rows(frame: Frame) -> NDArray[np.bool_]:
+def find_repeats(frame: Frame) -> NDArray[np.bool_]:
     """Which rows (N,) repeat an earlier one in all columns but ids."""
     silent = frozenset() if frame.reading is None else frame.reading.silent
     telling = {name: column for name, column in frame.columns.items() if name not in silent}
@@ -48,7 +48,7 @@ def repeated_rows(frame: Frame) -> NDArray[np.bool_]:
     return repeated
 
 
-def given_ids(name: str, cells: Sequence[Any]) -> Ids:
+def check_ids(name: str, cells: Sequence[Any]) -> Ids:
     """Ids (N,) from a column that says them: one per row, none empty, none twice."""
     texts = ["" if is_missing(cell) else str(cell).strip() for cell in cells]
     _check_characters(name, texts)

@@ -92,7 +92,7 @@ def draw_more(
     return Growth(drawn, path, wholes)
 
 
-def drawn_numbers(place: SessionFolder) -> Rows:
+def find_row_numbers(place: SessionFolder) -> Rows:
     """The number, among all rows, of each item of a pool that is a sample: (N,)."""
     config, numbers, start = place.config, dict[int, Rows](), 0
     counts = _rows_by_pool(place)

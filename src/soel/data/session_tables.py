@@ -30,7 +30,7 @@ _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 def read_encoder(place: SessionFolder) -> Encoder:
     """How the session turns rows into features."""
     try:
-        return Encoder.from_json(json.loads(place.checked(place.encoder.name).read_text(encoding="utf-8")))
+        return Encoder.from_json(json.loads(place.verify(place.encoder.name).read_text(encoding="utf-8")))
     except OSError as error:
         raise explain(error, place.encoder, "read") from error
     except (ValueError, ModelFileError) as error:
@@ -93,7 +93,7 @@ def read_rows_as(
 
 def _read_part(part: SessionFolder, reading: TableReading | None, with_cells: bool) -> Table:
     """What came with one pool."""
-    part.checked(part.source.name)
+    part.verify(part.source.name)
     table = read_rows_as(part.source, part.config, reading, with_cells)
     if len(part.pools) == 1 and table.fingerprint != part.config.fingerprint:
         raise DamagedError(f"{part.source} was changed after the session started; restore it from a copy.")

@@ -32,7 +32,7 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     from pyarrow import json
 
     try:
-        content = pa.py_buffer(unpack(path, options.max_unpacked)) if is_packed(path) else _mapped(path)
+        content = pa.py_buffer(unpack(path, options.max_unpacked)) if is_packed(path) else _map_file(path)
         if found := _NO_OBJECT.search(memoryview(content)):
             raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
         source = pa.BufferReader(content)
@@ -45,7 +45,7 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         ) from error
 
 
-def _mapped(path: Path) -> Any:
+def _map_file(path: Path) -> Any:
     import pyarrow as pa
 
     with pa.memory_map(str(path)) as file:
@@ -70,7 +70,7 @@ def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         names = list(book.sheet_names)
-        sheet = _chosen(path.name, names, options.sheet, "sheet", "--sheet")
+        sheet = _choose(path.name, names, options.sheet, "sheet", "--sheet")
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
     except DataError:
         raise
@@ -147,7 +147,7 @@ def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
     if (path / "dataset_dict.json").exists():
         splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
-        return read_dataset_folder(path / _chosen(path.name, splits, options.sheet, "split", "--sheet"), options)
+        return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "--sheet"), options)
     tables = []
     for file in sorted(path.glob("*.arrow")):
         try:
@@ -175,11 +175,11 @@ def _query(name: str, tables: Sequence[str], asked: str | None) -> str:
                 f"{name} has no table {asked!r}. Choose among: {', '.join(map(repr, tables[:20]))}, or write a SELECT."
             )
         return asked
-    table = asked or _chosen(name, tables, None, "table", "--query")
+    table = asked or _choose(name, tables, None, "table", "--query")
     return 'SELECT * FROM "{}"'.format(table.replace('"', '""'))
 
 
-def _chosen(name: str, names: Sequence[str], asked: str | None, what: str, option: str) -> str:
+def _choose(name: str, names: Sequence[str], asked: str | None, what: str, option: str) -> str:
     if asked is not None and asked in names:
         return asked
     if asked is None and len(names) == 1:

@@ -19,7 +19,7 @@ from soel.data.places import is_address
 from soel.data.reading.kinds import Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import as_objects
-from soel.data.row_ids import Ids, content_ids, given_ids, repeated_rows
+from soel.data.row_ids import Ids, check_ids, content_ids, find_repeats
 from soel.data.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.data.text_files import PACKED, inner_suffix, is_packed
 from soel.errors import DataError, SchemaError, naming
@@ -68,17 +68,17 @@ def read_table(
     with naming(path.name):
         raw, columns = read_raw(path, aside, options)
         frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
-        cells = _written(raw, frame) | columns if with_cells else {}
+        cells = _collect_cells(raw, frame) | columns if with_cells else {}
         if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
-            kept = ~repeated_rows(frame)
+            kept = ~find_repeats(frame)
             frame = frame.take(kept)
             columns, cells = ({name: column[kept] for name, column in each.items()} for each in (columns, cells))
-        ids = given_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
+        ids = check_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
     return Table(frame, ids, _fingerprint(path), path.name, excluded, cells)
 
 
-def _written(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
+def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
     """All columns as they are written; numbers as numbers, where they are written as computers do."""
     kinds = {} if frame.reading is None else frame.reading.by_name
     columns = {}

@@ -45,7 +45,7 @@ def unpack(path: Path, limit: int) -> bytes:
 def unpacking(path: Path, limit: int) -> Iterator[Unpacking]:
     """A packed file, to be read piece by piece as if it were not packed."""
     with _refusing(path.name):
-        opened = _opened(path)
+        opened = _open_unpacked(path)
         file = opened.__enter__()
     try:
         yield Unpacking(file, path.name, limit)
@@ -133,7 +133,7 @@ def _member(path: Path) -> str:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes] | Any]:
+def _open_unpacked(path: Path) -> Iterator[IO[bytes] | Any]:
     suffix = path.suffix.lower()
     if suffix == ".gz":
         with gzip.open(path, "rb") as file:

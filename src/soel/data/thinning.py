@@ -41,14 +41,14 @@ def write_sample(stream: Stream, rows: Rows, path: Path, progress: Progress | No
     """Write these rows of a stream (in rising order) as one Parquet file in one pass; returns its id column."""
     pieces, n_read = [], 0
     for part in stream.parts:
-        pieces.append(drawn_from(stream, part, rows))
+        pieces.append(draw_from_part(stream, part, rows))
         n_read += part.n_rows
         if progress is not None:
             progress(n_read, stream.n_rows)
     return join_sample(stream, pieces, path)
 
 
-def drawn_from(stream: Stream, part: Part, rows: Rows) -> Any:
+def draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
     """Those of these rows that are in a part, as an Arrow table; None where there are none."""
     inside = rows[np.searchsorted(rows, part.first_row) : np.searchsorted(rows, part.first_row + part.n_rows)]
     if not len(inside):
@@ -56,7 +56,7 @@ def drawn_from(stream: Stream, part: Part, rows: Rows) -> Any:
     id_column, pieces = _id_column(stream), []
     for first_row, batch in stream.batches(part):
         at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
-        pieces.append(_taken(stream, batch, first_row, at, id_column))
+        pieces.append(_take(stream, batch, first_row, at, id_column))
     return import_module("pyarrow").concat_tables(pieces, promote_options="permissive")
 
 
@@ -78,7 +78,7 @@ def _id_column(stream: Stream) -> str:
     return name
 
 
-def _taken(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
+def _take(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
     """Some rows of a batch as an Arrow table: the cells as they are written, so that they are read as the rest is."""
     arrow = import_module("pyarrow")
     try:

@@ -68,9 +68,9 @@ class Angular(Detector):
         if len(rows) > most:
             rows = np.sort(rng.choice(rows, most, replace=False))
         centre, axes = _view(unit(pool[np.union1d(rows, _some(np.flatnonzero(is_anomaly), rng))]), rng)
-        points = _seen(pool, centre, axes)
+        points = _project(pool, centre, axes)
         neighbours, learnt = _neighbours(points, rows, labels, share, rng)
-        normal = _unsuspected(neighbours, rows, labels, share)
+        normal = _drop_suspects(neighbours, rows, labels, share)
         core, whitening = gaussian(points[normal])
         shape = np.log(mahalanobis(points, core, whitening) + SMALLEST)
         learnt |= {"centre": centre, "axes": axes, "core": core, "whitening": whitening}
@@ -90,7 +90,7 @@ class Angular(Detector):
 
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances are measured."""
-        return _seen(x, self.centre, self.axes)
+        return _project(x, self.centre, self.axes)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
@@ -100,7 +100,7 @@ class Angular(Detector):
         return super().from_arrays(arrays)
 
 
-def _seen(x: Floats, centre: Floats, axes: Floats) -> Floats:
+def _project(x: Floats, centre: Floats, axes: Floats) -> Floats:
     """Rows (n, d) as unit vectors from the centre, along the axes: (n, p)."""
     x = np.asarray(x, np.float32)
     lengths = np.linalg.norm(x, axis=1, keepdims=True)
@@ -126,7 +126,7 @@ def _neighbours(
     return scores / whole, learnt | {"direction": direction / whole, "unit_of_distance": unit_of_distance * whole}
 
 
-def _unsuspected(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
+def _drop_suspects(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
     """Of the reference rows, those that the share leaves unsuspected; labelled normal ones in any case."""
     below = scores[rows] <= np.quantile(scores, 1 - min(share or 0.0, 0.5))
     normal = rows[below | (labels[rows] == NORMAL)]

@@ -46,7 +46,7 @@ class Linear:
         columns = _Columns(points, known, answers, shown, share)
         for _ in range(ROUNDS):
             scores = columns.fit()
-        withheld = _standardised(scores)[known][~shown]  # row by row: each label is withheld once
+        withheld = _standardise(scores)[known][~shown]  # row by row: each label is withheld once
         return cls(columns.directions[:, -1].astype(np.float32), _chance_above(withheld, answers == 1))
 
 
@@ -94,7 +94,7 @@ class _Columns:
         return chances
 
 
-def _standardised(scores: Floats) -> Floats:
+def _standardise(scores: Floats) -> Floats:
     spread = scores.std(axis=0)
     return np.asarray((scores - scores.mean(axis=0)) / np.where(spread > 0, spread, 1))
 

@@ -59,7 +59,7 @@ class Neighbours(Detector):
         cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
     ) -> Neighbours:
         """From scaled rows (N, d) and their labels (N,); the share is not looked at. All chance is from the seed."""
-        chosen, rng, x = NeighboursOptions.read(options), np.random.default_rng(seed), clipped(pool)
+        chosen, rng, x = NeighboursOptions.read(options), np.random.default_rng(seed), clip_rows(pool)
         most = chosen.reference_rows
         suspects, is_normal = around_anomalies(x, labels, chosen.grown_share), labels == NORMAL
         isolation = _isolation(x, rng, most)
@@ -85,7 +85,7 @@ class Neighbours(Detector):
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of scaled rows (n, d)."""
-        x = clipped(x)
+        x = clip_rows(x)
         score = self._distance(x)
         if len(self.anomalies):
             score -= np.log(mean_of_nearest(x, self.anomalies, ANOMALY_NEIGHBOURS) + TINY)
@@ -96,7 +96,7 @@ class Neighbours(Detector):
 
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points between which distances are measured."""
-        return clipped(x)
+        return clip_rows(x)
 
     def _distance(self, x: Floats, own: Rows | None = None) -> Floats:
         """The mean logarithm (n,) of the two distances to the cleaned pool."""
@@ -105,7 +105,7 @@ class Neighbours(Detector):
         return np.asarray(0.5 * (np.log(near + TINY) + np.log(far + TINY)), np.float64)
 
 
-def clipped(x: Floats) -> Floats:
+def clip_rows(x: Floats) -> Floats:
     """Rows (n, d) with every value within +-CLIP: the space in which distances are measured."""
     return np.clip(np.asarray(x, np.float32), -CLIP, CLIP)
 

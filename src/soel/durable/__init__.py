@@ -15,7 +15,7 @@ from soel.durable.folders import (
     remove_leftovers,
     remove_marked,
 )
-from soel.durable.locks import is_locked, locked, take_lock
+from soel.durable.locks import hold_lock, is_locked, take_lock
 
 __all__ = [
     "MARK",
@@ -23,9 +23,9 @@ __all__ = [
     "copy_whole",
     "explain",
     "explaining",
+    "hold_lock",
     "is_locked",
     "is_marked",
-    "locked",
     "mark",
     "move",
     "private_folder",

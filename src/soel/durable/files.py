@@ -21,7 +21,7 @@ def write_whole(path: Path, content: bytes, *, private: bool = False, lasting: b
     private: for this account alone, from before the first byte. lasting: False for what nobody misses after the
     machine stopped; it is then not waited for.
     """
-    with _drafted(path, lasting) as draft, disk.create(draft, private) as file:
+    with _draft(path, lasting) as draft, disk.create(draft, private) as file:
         file.write(content)
         if lasting:
             disk.sync(file)
@@ -33,7 +33,7 @@ def replacing(path: Path, *, private: bool = False, make_parent: bool = True) ->
 
     make_parent: whether its folder is made, too; where somebody typed the path, that may hide a mistake.
     """
-    with _drafted(path, make_parent=make_parent) as draft, disk.create(draft, private) as file:
+    with _draft(path, make_parent=make_parent) as draft, disk.create(draft, private) as file:
         yield file
         disk.sync(file)
 
@@ -50,7 +50,7 @@ def replacing_text(path: Path, *, make_parent: bool = True) -> Iterator[TextIO]:
 @contextmanager
 def replacing_path(path: Path) -> Iterator[Path]:
     """The same for what writes by name: a path beside `path` that takes its place."""
-    with _drafted(path) as draft:
+    with _draft(path) as draft:
         yield draft
         _sync(draft)
 
@@ -83,7 +83,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _drafted(path: Path, lasting: bool = True, make_parent: bool = True) -> Iterator[Path]:
+def _draft(path: Path, lasting: bool = True, make_parent: bool = True) -> Iterator[Path]:
     """A name beside `path` for a draft; what the block wrote there takes the path's place."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     with explaining(path):

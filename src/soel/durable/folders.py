@@ -13,7 +13,7 @@ from pathlib import Path
 from soel.durable import disk
 from soel.durable.disk_errors import explaining
 from soel.durable.files import move, sync_file
-from soel.durable.locks import locked, take_lock
+from soel.durable.locks import hold_lock, take_lock
 from soel.errors import LockedError, NoPermissionError
 
 MARK = ".made-by-soel"  # a file of this name says: soel made this folder for work in between, and may remove it
@@ -113,7 +113,7 @@ def remove_all_leftovers(place: Path) -> None:
 def _remove_abandoned(place: Path, name: str) -> None:
     for scratch in place.glob(f".{name}-" + "[0-9a-f]" * 8):
         if is_marked(scratch):
-            with suppress(LockedError), locked(scratch / MARK):
+            with suppress(LockedError), hold_lock(scratch / MARK):
                 shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -30,7 +30,7 @@ def take_lock(path: Path, patience: float = 0.0) -> BaseFileLock | None:
 
 
 @contextmanager
-def locked(path: Path, patience: float = 0.0, message: str = "") -> Iterator[None]:
+def hold_lock(path: Path, patience: float = 0.0, message: str = "") -> Iterator[None]:
     """Hold the lock on a file for a block. message: what is said where another process keeps it."""
     lock = take_lock(path, patience)
     if lock is None:

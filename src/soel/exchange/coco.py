@@ -46,7 +46,7 @@ def read_coco(content: Mapping[str, Any]) -> list[Entry]:
         for each in content["annotations"]:
             drawn.setdefault((each["image_id"], str(each.get("who") or "")), []).append(each)
         marks = [_read_image(images[image], own, who) for (image, who), own in drawn.items()]
-        told = [_read_label(image, {number for number, _ in drawn}) for image in images.values()]
+        labels = [_read_label(image, {number for number, _ in drawn}) for image in images.values()]
     except LabelError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -54,7 +54,7 @@ def read_coco(content: Mapping[str, Any]) -> list[Entry]:
             f"These are no annotations of COCO with images, width and height ({type(error).__name__}: {error}); "
             "nothing was stored."
         ) from error
-    return [entry for entry in told if entry is not None] + marks
+    return [entry for entry in labels if entry is not None] + marks
 
 
 def _shape(region: Region, mark: Mark) -> dict[str, Any]:

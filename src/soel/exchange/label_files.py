@@ -36,7 +36,9 @@ def export_labels(
     called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
     if form == "csv":
         drawn = ["mark"] if any(entry.mark is not None for entry in entries) else []
-        rows = [[*_as_mapping(e).values(), *(_drawn(e) for _ in drawn), *called.of(e.item).values()] for e in entries]
+        rows = [
+            [*_as_mapping(e).values(), *(_mark_text(e) for _ in drawn), *called.of(e.item).values()] for e in entries
+        ]
         write_rows(path, [*COLUMNS, *drawn, *called.columns], rows)
     elif form == "json":
         labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
@@ -123,7 +125,7 @@ def _mark(entry: Entry) -> dict[str, Any]:
     return {} if entry.mark is None else {"mark": entry.mark.body()}
 
 
-def _drawn(entry: Entry) -> str:
+def _mark_text(entry: Entry) -> str:
     return "" if entry.mark is None else json.dumps(entry.mark.body())
 
 

@@ -52,7 +52,7 @@ def _annotation(entry: Entry) -> dict[str, Any]:
     if entry.note:
         result.append(_control(NOTE, "textarea", {"text": [entry.note]}))
     if entry.mark is not None:
-        result += [_drawn(region, entry.mark) for region in entry.mark.regions]
+        result += [_draw_region(region, entry.mark) for region in entry.mark.regions]
     return {
         "completed_by": {"email": entry.who},
         "created_at": entry.at,
@@ -66,7 +66,7 @@ def _control(name: str, kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
     return {"from_name": name, "to_name": "item", "type": kind, "value": dict(value)}
 
 
-def _drawn(region: Region, mark: Mark) -> dict[str, Any]:
+def _draw_region(region: Region, mark: Mark) -> dict[str, Any]:
     """A region in percent of the picture; a brush becomes the polygon around its path."""
     size = {"original_width": mark.width, "original_height": mark.height, "image_rotation": 0}
     if region.shape == "point":

@@ -94,8 +94,8 @@ def _is_outdated(state: SessionState, entry: Entry) -> bool:
     answered = state.answers.get(entry.item)
     if answered is None or not entry.at:
         return False
-    said = answered.decision if entry.kind is EntryKind.DECISION else answered.vote_of(entry.who)
-    return entry.kind is not EntryKind.NOTE and said is not None and said.at > entry.at
+    own = answered.decision if entry.kind is EntryKind.DECISION else answered.vote_of(entry.who)
+    return entry.kind is not EntryKind.NOTE and own is not None and own.at > entry.at
 
 
 def name_some(items: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ def write_onnx(module: Any, path: Path, size: int) -> None:
     """Write a torch network whole or not at all. Input (n, 3, size, size), output (n, d)."""
     import torch
 
-    _installed("onnxscript", "soel[images]")
+    _import_package("onnxscript", "soel[images]")
     with replacing_path(path) as draft, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _quiet():
         warnings.simplefilter("ignore")  # the exporter warns about its own future
         torch.onnx.export(
@@ -90,7 +90,7 @@ def _with_scaling(network: Any) -> Any:
 def _from_torchvision(name: str) -> Any:
     from torch import nn
 
-    models = _installed("torchvision.models", "torchvision")
+    models = _import_package("torchvision.models", "torchvision")
     network = models.get_model(name, weights="DEFAULT")
     for head in ("fc", "classifier", "head", "heads"):
         if hasattr(network, head):
@@ -102,7 +102,7 @@ def _from_torchvision(name: str) -> Any:
 def _from_transformers(name: str) -> Any:
     from torch import Tensor, nn
 
-    network = _installed("transformers", "transformers").AutoModel.from_pretrained(name, use_safetensors=True)
+    network = _import_package("transformers", "transformers").AutoModel.from_pretrained(name, use_safetensors=True)
 
     class Pooled(nn.Module):
         def __init__(self) -> None:
@@ -115,7 +115,7 @@ def _from_transformers(name: str) -> Any:
     return Pooled()
 
 
-def _installed(module: str, package: str) -> Any:
+def _import_package(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:

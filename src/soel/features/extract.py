@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.durable import locked
+from soel.durable import hold_lock
 from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
-from soel.features.patches import VERSION, Patches, PatchExtractor, folded, has_patches
+from soel.features.patches import VERSION, Patches, PatchExtractor, fold_patches, has_patches
 from soel.features.preprocess import square
 from soel.features.tiles import Tiled, stretch
 from soel.numeric.cores import in_order, n_cores
@@ -65,7 +65,7 @@ def extract(
         if looks:
             stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}", n_rows, "<f2")))
         done = min(store.done for store in stores)
-        for found, faults in _computed(_batches(source, extractor, done), extractor, looks):
+        for found, faults in _compute_batches(_batches(source, extractor, done), extractor, looks):
             done += len(found[0])
             for store, rows in zip(stores, found, strict=True):
                 if store.done < done:  # one of them may be further than the other
@@ -75,7 +75,7 @@ def extract(
         return _readable(source, [store.finish() for store in stores], stores[0].faults, lasting)
 
 
-def _computed(
+def _compute_batches(
     batches: Iterator[Prepared], extractor: Extractor, looks: bool
 ) -> Iterator[tuple[tuple[Floats, ...], dict[int, str]]]:
     """Rows for each store and the faults of each batch, in order; several batches at once where the extractor can."""
@@ -98,7 +98,7 @@ def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], l
         raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
     kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
     faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
-    return Features(kept[0], rows, faulty, folded(kept[1]) if len(kept) > 1 else None)
+    return Features(kept[0], rows, faulty, fold_patches(kept[1]) if len(kept) > 1 else None)
 
 
 def _batches(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
@@ -151,5 +151,5 @@ def _place(source: Source, extractor: Extractor, cache: Path | None) -> Iterator
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time; the others wait and find its work done."""
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "lock", patience=-1):
+    with hold_lock(folder / "lock", patience=-1):
         yield

@@ -96,10 +96,10 @@ def onnx_file(which: str | Path) -> tuple[Path | None, str | None]:
     path = Path(name)
     if path.suffix.lower() != ".onnx":
         return None, None
-    return path, checked_pixels(pixels) if asked else None
+    return path, check_pixels(pixels) if asked else None
 
 
-def checked_pixels(pixels: str) -> str:
+def check_pixels(pixels: str) -> str:
     """A way to give pixels, or a ConfigError that says which there are."""
     if pixels not in INPUTS:
         raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {pixels!r}.")

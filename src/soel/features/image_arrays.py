@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.features.items import MediaItem, Picture, Skipped, digest_of, numbered, reason
+from soel.features.items import MediaItem, Picture, Skipped, digest_of, number_ids, reason
 
 MAX_UNPACKED = 4 << 30
 BYTES_PER_BYTE = 1100  # deflate cannot pack more
@@ -49,7 +49,7 @@ def image_array(name: str, pictures: Any, classes: Any = None, names: Sequence[s
             f"{name} holds {pictures.dtype} of shape {pictures.shape}. Pictures must be bytes of shape "
             "(N, H, W), (N, H, W, 1) or (N, H, W, 3)."
         )
-    ids = numbered(digest_of(np.ascontiguousarray(picture)) for picture in pictures)
+    ids = number_ids(digest_of(np.ascontiguousarray(picture)) for picture in pictures)
     names = names or [f"{name} {row}" for row in range(len(ids))]
     kinds = [""] * len(ids) if classes is None else [str(kind) for kind in np.asarray(classes).ravel().tolist()]
     items = tuple(MediaItem(*parts) for parts in zip(ids, names, kinds, strict=True))

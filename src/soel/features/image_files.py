@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soel.errors import DataError
-from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, numbered, reason
+from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 from soel.features.pictures import SUFFIXES, check_header, load_picture
 
 Scanned = Callable[[int, int], None]
@@ -29,7 +29,7 @@ class ImageFiles:
     def read(self, rows: Sequence[int]) -> Iterator[Picture | DataError]:
         """The pictures of these rows."""
         for row in rows:
-            yield _loaded(self.paths[row])
+            yield _load(self.paths[row])
 
 
 def image_folder(
@@ -40,7 +40,7 @@ def image_folder(
     if not paths:
         raise DataError(f"{folder} holds no pictures ({', '.join(sorted(SUFFIXES))}). Give a folder that does.")
     if frame_rate is not None:
-        paths = _thinned(paths, every)
+        paths = _thin(paths, every)
     names = [path.relative_to(folder).as_posix() for path in paths]
     return _scan(folder.name, paths, names, frame_rate, every, scanned)
 
@@ -68,7 +68,7 @@ def _scan(
             scanned(at + 1, len(paths))
     items = [
         MediaItem(item, shown, _top_folder(shown), *place)
-        for item, (_, shown, place) in zip(numbered(digests), kept, strict=True)
+        for item, (_, shown, place) in zip(number_ids(digests), kept, strict=True)
     ]
     return ImageFiles(name, tuple(items), tuple(skipped), tuple(path for path, _, _ in kept))
 
@@ -90,7 +90,7 @@ def _places(paths: Sequence[Path], rate: float | None, every: int) -> list[Place
     return places
 
 
-def _thinned(paths: Sequence[Path], every: int) -> list[Path]:
+def _thin(paths: Sequence[Path], every: int) -> list[Path]:
     """Every n-th frame of each folder."""
     counts: dict[Path, int] = {}
     kept = []
@@ -114,7 +114,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()[:DIGITS]
 
 
-def _loaded(path: Path) -> Picture | DataError:
+def _load(path: Path) -> Picture | DataError:
     try:
         return load_picture(path)
     except DataError as error:

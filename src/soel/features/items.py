@@ -63,7 +63,7 @@ class Source(Protocol):
         """The pictures (H, W, 3) of these rows, in order."""
 
 
-def numbered(digests: Iterable[str]) -> list[str]:
+def number_ids(digests: Iterable[str]) -> list[str]:
     """Ids from content: the digest and the number of its occurrence, so that equal pictures stay apart."""
     seen: Counter[str] = Counter()
     ids = []

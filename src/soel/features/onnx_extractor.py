@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from soel.errors import ConfigError, DataError, ModelFileError
-from soel.features.extractors import Pictures, checked_pixels, file_digest
+from soel.features.extractors import Pictures, check_pixels, file_digest
 from soel.features.items import reason
 from soel.features.onnx_file import Graph, feature_output, middle_outputs, normalises, read_graph, with_outputs
 from soel.features.patches import Patches, make_patches
@@ -48,7 +48,7 @@ class OnnxExtractor:
         graph = read_graph(path)
         self.name = name or path.name
         usual = "bytes" if normalises(graph) else "imagenet"
-        self.pixels = usual if pixels is None else checked_pixels(pixels)
+        self.pixels = usual if pixels is None else check_pixels(pixels)
         self._name, shape = _picture_input(path, graph)
         self._channels_first = shape[1] in (1, 3)
         side = shape[2]

@@ -45,7 +45,7 @@ def make_patches(layers: Sequence[Floats]) -> Patches:
     return (values @ _projection(values.shape[2])).astype(np.float16)
 
 
-def folded(rows: Floats) -> Patches:
+def fold_patches(rows: Floats) -> Patches:
     """Patches (N, P, D) from the rows (N, P D) that a store keeps."""
     return np.asarray(rows).reshape(len(rows), -1, DEPTH)
 

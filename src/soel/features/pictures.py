@@ -28,7 +28,7 @@ def check_header(path: Path) -> None:
         raise DataError(f"{size >> 20} MiB are more than {MAX_BYTES >> 20}")
     with warnings.catch_warnings():
         warnings.simplefilter("error", image_library().DecompressionBombWarning)
-        with _opened(path) as image:
+        with _open(path) as image:
             _check_size(image, size)
 
 
@@ -38,7 +38,7 @@ def load_picture(path: Path) -> Picture:
 
 
 def _decode(source: Any, size: int) -> Picture:
-    with _opened(source) as image:
+    with _open(source) as image:
         _check_size(image, size)
         try:
             return np.asarray(_as_rgb(image))
@@ -46,7 +46,7 @@ def _decode(source: Any, size: int) -> Picture:
             raise DataError(f"it cannot be decoded: {reason(error)}") from error
 
 
-def _opened(source: Any) -> Any:
+def _open(source: Any) -> Any:
     pillow = image_library()
     try:
         return pillow.open(source, formats=FORMATS)

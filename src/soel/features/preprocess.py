@@ -19,7 +19,7 @@ def square(picture: Picture, size: int) -> Picture:
     """
     pillow = image_library()
     height, width = picture.shape[:2]
-    tall, wide = resized(height, width, size)
+    tall, wide = fit_shorter_side(height, width, size)
     top, left = (tall - size) // 2, (wide - size) // 2
     if (tall, wide) == (height, width):
         return picture[top : top + size, left : left + size]
@@ -30,7 +30,7 @@ def square(picture: Picture, size: int) -> Picture:
     return narrowed[top : top + size]
 
 
-def resized(height: int, width: int, size: int) -> tuple[int, int]:
+def fit_shorter_side(height: int, width: int, size: int) -> tuple[int, int]:
     """Height and width once the shorter side is `size`."""
     shorter = min(height, width)
     return height * size // shorter, width * size // shorter

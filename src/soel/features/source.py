@@ -89,11 +89,11 @@ def _open_folder(path: Path, reading: Reading, scanned: Scanned | None) -> Sourc
         return video.read_clips(path, reading.every, scanned)
     arrays = sorted(file for file in path.iterdir() if is_idx(file))
     if arrays:
-        return _joined(path.name, [read_idx(file, reading.max_unpacked) for file in arrays])
+        return _join(path.name, [read_idx(file, reading.max_unpacked) for file in arrays])
     return image_folder(path, reading.frame_rate, reading.every, scanned)
 
 
-def _joined(name: str, parts: list[ImageArrays]) -> ImageArrays:
+def _join(name: str, parts: list[ImageArrays]) -> ImageArrays:
     """Several idx files as one source; ids are given anew, so that equal pictures stay apart."""
     items = [item for part in parts for item in part.items]
     classes = [item.category for item in items] if all(item.category for item in items) else None

@@ -37,7 +37,7 @@ def as_jpeg(picture: Picture, size: int) -> bytes:
     return buffer.getvalue()
 
 
-def kept_thumbnail(folder: Path, item: str, size: int, load: Callable[[], Picture]) -> bytes:
+def load_thumbnail(folder: Path, item: str, size: int, load: Callable[[], Picture]) -> bytes:
     """The thumbnail from the folder, or made now and put there. Files are named by a digest, never by the id."""
     path = folder / str(size) / f"{hashlib.sha256(item.encode()).hexdigest()[:32]}.jpg"
     try:

@@ -27,7 +27,7 @@ class OnnxModule(nn.Module):
         self.input, self.output = next(iter(graph.inputs)), feature_output(graph)
         self.normalises = normalises(graph)
         constants: dict[str, Any] = {name: torch.from_numpy(a.copy()) for name, a in graph.constants.items()}
-        self.nodes = _folded(graph.nodes, constants)
+        self.nodes = _fold_constants(graph.nodes, constants)
         used = {name for node in self.nodes for name in node.inputs}
         self._slots: dict[str, str] = {}
         for number, name in enumerate(name for name in constants if name in used):
@@ -60,7 +60,7 @@ def _check(path: Path, nodes: Sequence[Node]) -> None:
         )
 
 
-def _folded(nodes: Sequence[Node], constants: dict[str, Any]) -> list[Node]:
+def _fold_constants(nodes: Sequence[Node], constants: dict[str, Any]) -> list[Node]:
     """The nodes that depend on the image; what depends on constants alone becomes a constant."""
     kept = []
     for node in nodes:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from soel.errors import DataError
-from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN, resized
+from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN, fit_shorter_side
 from soel.features.torch_onnx import OnnxModule
 from soel.types import Floats
 
@@ -31,18 +31,18 @@ class TorchResNet:
 
     def look(self, images: Images, middle: Sequence[str], batch_size: int = 512) -> list[Floats]:
         """The features and these middle layers, (N, C, H, W) each."""
-        images = _checked(images)
+        images = _check(images)
         parts: list[list[Tensor]] = []
         with torch.inference_mode(), _exact():
             for start in range(0, len(images), batch_size):
                 block = torch.from_numpy(
                     images[start : start + batch_size].copy()
                 )  # a mapped file cannot be written to
-                prepared = self._scaled(prepare(block.to(self.device), self.size))
+                prepared = self._scale(prepare(block.to(self.device), self.size))
                 parts.append(self.module.look(prepared, middle))
             return [torch.cat(layer).cpu().numpy() for layer in zip(*parts, strict=True)]
 
-    def _scaled(self, x: Tensor) -> Tensor:
+    def _scale(self, x: Tensor) -> Tensor:
         if self.module.normalises:
             return x
         centre, width = (torch.from_numpy(v).to(x.device).view(1, 3, 1, 1) for v in (IMAGENET_MEAN, IMAGENET_DEVIATION))
@@ -66,7 +66,7 @@ def prepare(images: Tensor, size: int) -> Tensor:
     """
     x = images.permute(0, 3, 1, 2).float()
     height, width = x.shape[2:]
-    target = resized(height, width, size)
+    target = fit_shorter_side(height, width, size)
     for shape in ((height, target[1]), target):
         if shape != x.shape[2:]:
             shrinks = shape[0] < x.shape[2] or shape[1] < x.shape[3]
@@ -87,7 +87,7 @@ class _exact:  # noqa: N801 - reads as a word in a `with` line
         torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = self._before
 
 
-def _checked(images: Images) -> Images:
+def _check(images: Images) -> Images:
     images = np.asarray(images)
     if images.ndim == 3:
         images = images[..., None]

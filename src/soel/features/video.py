@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.errors import ConfigError, DataError
 from soel.features.image_files import Scanned
-from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, numbered, reason
+from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 from soel.features.pictures import MAX_PIXELS
 
 SUFFIXES = frozenset({".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg"})
@@ -66,7 +66,7 @@ def read_clips(place: Path, every: int = 1, scanned: Scanned | None = None) -> V
         if scanned is not None:
             scanned(at + 1, len(paths))
     frames = tuple((n, frame) for n, clip in enumerate(clips) for frame in range(0, len(clip.ticks), every))
-    prefixes = numbered(clip.digest for clip in clips)
+    prefixes = number_ids(clip.digest for clip in clips)
     items = tuple(_item(clips[n], prefixes[n], frame) for n, frame in frames)
     return VideoClips(place.stem if place.is_file() else place.name, items, tuple(skipped), tuple(clips), frames)
 
@@ -82,7 +82,7 @@ def _scan(path: Path, name: str) -> Clip:
         raise DataError("the file is empty")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:DIGITS]
-    with _opened(path) as container:
+    with _open(path) as container:
         stream = _stream(container)
         ticks = sorted({packet.pts for packet in container.demux(stream) if packet.pts is not None and packet.size})
         if not ticks:
@@ -106,7 +106,7 @@ def _complete(clip: Clip, frames: Sequence[int]) -> Iterator[Picture | DataError
 def _decode(clip: Clip, wanted: set[int]) -> Iterator[tuple[int, Picture]]:
     """Seek to the key frame before the first wanted frame, then decode up to the last."""
     av = _library()
-    with _opened(clip.path) as container:
+    with _open(clip.path) as container:
         stream = _stream(container)
         first, last = min(wanted), max(wanted)
         try:
@@ -120,7 +120,7 @@ def _decode(clip: Clip, wanted: set[int]) -> Iterator[tuple[int, Picture]]:
             raise DataError(f"it cannot be decoded: {reason(error)}") from error
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     av = _library()
     try:
         return av.open(str(path))

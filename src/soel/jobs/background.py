@@ -84,8 +84,8 @@ def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | N
     first = [str(lock), str(place.progress), json.dumps(asdict(JobStatus(what, True)))]
     process = _launch([sys.executable, "-m", "soel.jobs.child", *first, *module, address_for(store)], log, store)
     assert process.stdout is not None
-    with process.stdout as said:
-        started = said.readline() == STARTED
+    with process.stdout as answer:
+        started = answer.readline() == STARTED
     if not started:
         raise SessionError(_why_not(process.wait(), log))
     threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay behind as a zombie
@@ -103,12 +103,12 @@ def progress(folder: Path) -> JobStatus | None:
     place = SessionFolder(Path(folder))
     busy = is_locked(place.path / LOCK)  # asked first: a step that ends meanwhile has written its end by then
     try:
-        said = JobStatus(**json.loads(place.progress.read_text(encoding="utf-8")))
+        status = JobStatus(**json.loads(place.progress.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return JobStatus("", True) if busy else None
-    if said.running and not busy:
-        return JobStatus(said.what, False, said.done, said.total, DIED)
-    return said if said.running or said.error else None
+    if status.running and not busy:
+        return JobStatus(status.what, False, status.done, status.total, DIED)
+    return status if status.running or status.error else None
 
 
 def write_progress(place: SessionFolder, now: JobStatus) -> None:
@@ -117,12 +117,12 @@ def write_progress(place: SessionFolder, now: JobStatus) -> None:
 
 
 def _launch(command: list[str], log: Path, store: str | None) -> subprocess.Popen[bytes]:
-    with log.open("ab") as said:
+    with log.open("ab") as errors:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=errors,
             env=child_environment(store),
             start_new_session=True,  # a signal for the server's terminal is not meant for it
         )

@@ -18,7 +18,7 @@ from soel.features.source import is_media, open_source
 from soel.jobs.creation import Request
 from soel.media.extractors import open_extractor
 from soel.profiles import find_profile
-from soel.stores.event_stores import stored_address
+from soel.stores.event_stores import strip_password
 from soel.validation import check_labels
 
 QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
@@ -29,7 +29,7 @@ MOST_FILES = 20_000  # of a folder, before it is taken at its word
 def check_request(request: Request, store: str | None = None) -> None:
     """Raise what the creation would raise, as far as a quick look can tell."""
     find_profile(request.options.profile)
-    stored_address(store)
+    strip_password(store)
     if request.folder.is_dir() and any(request.folder.iterdir()):
         raise SessionError(f"{request.folder} is no session and not empty; move it away, the session needs its name.")
     if request.media.path_column is not None:

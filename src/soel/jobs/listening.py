@@ -55,12 +55,12 @@ class Listening:
         self._process.wait()
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        with (self._folder / LOG).open("ab") as said:
+        with (self._folder / LOG).open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "soel.jobs.listening_task", str(self._folder), address_for(self._store)],
                 stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=said,
+                stdout=log,
+                stderr=log,
                 env=child_environment(self._store),
                 start_new_session=True,  # a signal for the server's terminal is not meant for it
             )

@@ -24,14 +24,14 @@ class Listener:
     """Refines a session whenever something new was said, but not while other work runs on it."""
 
     def __init__(self, session: Session) -> None:
-        self._session, self._work, self._heard = session, session.folder.path / LOCK, 0
+        self._session, self._work, self._refined_at = session, session.folder.path / LOCK, 0
 
     def look(self) -> bool:
         """Look once; returns whether something was put before the open questions."""
         state = self._session.state
-        if state.last_said <= self._heard or not can_refine(state) or is_locked(self._work):
+        if state.last_answer <= self._refined_at or not can_refine(state) or is_locked(self._work):
             return False
-        self._heard = state.last_said  # whatever comes of it: what fails once is not tried again and again
+        self._refined_at = state.last_answer  # whatever comes of it: what fails once is not tried again and again
         try:
             return self._session.refine() is not None
         except Exception as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from soel.durable import MARK, explaining, is_locked, locked, mark, private_folder, remove_marked
+from soel.durable import MARK, explaining, hold_lock, is_locked, mark, private_folder, remove_marked
 from soel.errors import ConfigError, DataError, SessionError
 from soel.jobs import background
 
@@ -35,7 +35,7 @@ class Uploads:
         One piece at a time, also of two servers: of two that come for the same byte, the second is refused.
         """
         place = self.folder(upload) / _check_name(name)
-        with explaining(place), locked(self._session / LOCK, PATIENCE):
+        with explaining(place), hold_lock(self._session / LOCK, PATIENCE):
             if not place.parent.exists():
                 self._begin(upload)
             size = place.stat().st_size if place.exists() else 0

@@ -34,13 +34,13 @@ def learn_together(
     """What `learner.learn(...)` gives for each run, up to rounding. All with the same number of labels."""
     runs = list(zip(learners, warm, pools, rounds, labels, strict=True))
     if len(runs) == 1 or not learners[0].hears_network(labels[0]):
-        return [learner.learn(start, pool, told, known) for learner, start, pool, told, known in runs]
+        return [learner.learn(start, pool, rounds, known) for learner, start, pool, rounds, known in runs]
     starts = [each.blend.network for each in warm]
     networks = [start for start in starts if start is not None]
     if len(networks) < len(starts):
         networks = _new_networks(learners, pools)
     stack = _Stack(learners, pools)
-    estimates = [learner.estimate(told) for learner, _, _, told, _ in runs]
+    estimates = [learner.estimate(rounds) for learner, _, _, rounds, _ in runs]
     each = [
         learner.task(start, pool, known, share)
         for (learner, start, pool, _, known), share in zip(runs, estimates, strict=True)

@@ -102,7 +102,7 @@ class Learner:
         seed = (self.seed, int((labels != UNLABELLED).sum())) if seed is None else tuple(seed)
         n_reserve = RESERVE * n if for_record else 0
         share = share if self.contamination is None else self.contamination
-        rows = _shown(labels, n, aside, last)
+        rows = _visible_rows(labels, n, aside, last)
         shown = labels if rows is None else labels[rows]
         self.strategy.check(PoolView(np.zeros(0), np.zeros((0, 0)), shown, share), n, n_reserve)
         scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
@@ -326,7 +326,7 @@ class Learner:
             return np.asarray(scores[labels != ANOMALY])
         part, options = type(detector), self.profile.schedule.detector_options
         rows, held_out = score_held_out(
-            lambda x, told: part.fit(x, told, self.seed, estimate.value, options), pool.rows, labels, self.seed
+            lambda x, known: part.fit(x, known, self.seed, estimate.value, options), pool.rows, labels, self.seed
         )
         return np.asarray(scores[rows] + held_out - detector.score(pool.rows[rows]))
 
@@ -346,7 +346,7 @@ def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
     return blend.patches.add(scores, blend.patches.detector.score_pool(pool.patches))
 
 
-def _shown(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None:
+def _visible_rows(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None:
     """The rows that a strategy sees: the labelled ones and those it may pick; None for all."""
     if not len(aside) and not len(last):
         return None

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from soel.data.csv_cells import read_rows, write_rows
-from soel.data.row_ids import given_ids
+from soel.data.row_ids import check_ids
 from soel.errors import ConfigError, DataError, SchemaError
 from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
@@ -145,14 +145,14 @@ def _count_tiles(source: Source, size: int, resolution: int | None) -> Tiles | N
     return count_tiles(height, width, size, resolution)
 
 
-def _looks_at_places(source: Source, extractor: Extractor, said: str) -> bool:
+def _looks_at_places(source: Source, extractor: Extractor, wanted: str) -> bool:
     """Whether patches are taken: as it is said, or by the first pictures."""
-    if said not in PATCH_CHOICES:
-        raise ConfigError(f"Patches are one of {', '.join(PATCH_CHOICES)}, got {said!r}.")
-    if said == "yes" and not has_patches(extractor):
+    if wanted not in PATCH_CHOICES:
+        raise ConfigError(f"Patches are one of {', '.join(PATCH_CHOICES)}, got {wanted!r}.")
+    if wanted == "yes" and not has_patches(extractor):
         raise ConfigError(f"The extractor {extractor.name} has no middle layers to see places with. Choose another.")
-    if said != "auto":
-        return said == "yes"
+    if wanted != "auto":
+        return wanted == "yes"
     if source.items[0].time is not None or not has_patches(extractor):
         return False
     pictures = source.read(range(min(N_JUDGED, len(source.items))))
@@ -202,7 +202,7 @@ def _from_path_column(
     source = image_list(data.stem, paths)
     row_of = {str(path): row for path, row in zip(paths, rows, strict=True)}
     kept = [row_of[item.name] for item in source.items]
-    ids = given_ids(id_column, [row[id_column] for row in kept]) if id_column else [item.id for item in source.items]
+    ids = check_ids(id_column, [row[id_column] for row in kept]) if id_column else [item.id for item in source.items]
     items = [
         replace(item, id=str(given), name=row[path_column], category=row[label_column] if label_column else "")
         for item, given, row in zip(source.items, ids, kept, strict=True)

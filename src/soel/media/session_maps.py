@@ -29,7 +29,9 @@ def write_maps(session: Session, data: str | Path | None, out: Path, threshold: 
     _, model = session.fitted(None if rule.kind == "alarms" else threshold)
     detector = find_patches(model)
     alarms = int(rule.value or 0) if rule.kind == "alarms" else None
-    pictures = _own(session, model, detector, alarms) if data is None else _new(session, model, detector, alarms, data)
+    pictures = (
+        _map_own(session, model, detector, alarms) if data is None else _new(session, model, detector, alarms, data)
+    )
     return write_heat_maps(Path(out), pictures)
 
 
@@ -79,12 +81,12 @@ def find_patches(model: Any) -> Patches:
     return part.detector
 
 
-def _own(session: Session, model: Any, detector: Patches, n_alarms: int | None) -> Iterator[MappedPicture]:
+def _map_own(session: Session, model: Any, detector: Patches, n_alarms: int | None) -> Iterator[MappedPicture]:
     media, patches = open_media(session.folder), session.folder.patches
     assert media is not None
     assert patches is not None
     scores = session.pool_scores(model)
-    for row in _alarmed(scores, model, n_alarms):
+    for row in _find_alarms(scores, model, n_alarms):
         item, values = media.items[row], detector.pool_maps(patches, np.array([row]))[0] / detector.limit
         yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, session.folder.grid)
 
@@ -95,12 +97,12 @@ def _new(
     new = read_new_pictures(session.folder.path, Path(data))
     assert new.patches is not None  # as the session's own
     scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
-    for row in _alarmed(scores, model, n_alarms):
+    for row in _find_alarms(scores, model, n_alarms):
         item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
         yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, session.folder.grid)
 
 
-def _alarmed(scores: Floats, model: Any, n_alarms: int | None) -> Rows:
+def _find_alarms(scores: Floats, model: Any, n_alarms: int | None) -> Rows:
     """The rows that raise an alarm, the most anomalous first."""
     order = np.argsort(-scores, kind="stable")
     return order[model.alarms(scores)[order]] if n_alarms is None else order[:n_alarms]

@@ -16,7 +16,7 @@ from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
 from soel.features.neighbours import nearest
 from soel.features.source import open_source
-from soel.features.thumbnails import kept_thumbnail, shrink
+from soel.features.thumbnails import load_thumbnail, shrink
 from soel.media.heat_maps import draw_overlay
 from soel.media.picture_pool import reading_of
 from soel.session import SessionFolder
@@ -82,7 +82,7 @@ class SessionMedia:
         """A JPEG with no side longer than `size`; made once, then read from the session's folder."""
         number, row = self.folder.rows[self._row_of[item]].tolist()
         part = self._parts[number]
-        return kept_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
+        return load_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
 
     def mapped(self, item: str, size: int, values: Floats) -> bytes:
         """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""

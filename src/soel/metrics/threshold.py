@@ -52,7 +52,7 @@ class ThresholdRule:
         if self.kind == "alarms":
             return _above(scores, int(self.value))
         if self.kind == "fdr":
-            return _above(scores, _listed(scores, probabilities, self.value))
+            return _above(scores, _count_listed(scores, probabilities, self.value))
         if self.kind == "cost":  # an alarm costs 1 - p, silence p times the value
             return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
         return _tolerating(scores, scores if reference is None or not len(reference) else reference, self.value)
@@ -114,7 +114,7 @@ def _tolerating(scores: Floats, reference: Floats, rate: float) -> float:
     return NEVER if cut == np.inf else cut
 
 
-def _listed(scores: Floats, probabilities: Floats, rate: float) -> int:
+def _count_listed(scores: Floats, probabilities: Floats, rate: float) -> int:
     """The largest number of alarms of which the expected share of false ones stays within the rate."""
     order = np.argsort(-scores, kind="stable")
     false_share = np.cumsum(1 - probabilities[order]) / np.arange(1, len(scores) + 1)

@@ -26,7 +26,7 @@ def blocks(x: Floats, others: Floats) -> Iterator[tuple[slice, Floats]]:
     target = _Target(others)
     for start in range(0, len(x), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        yield block, _rooted(target.less_own(x[block]), x[block])
+        yield block, _take_roots(target.less_own(x[block]), x[block])
 
 
 def nearest(x: Floats, others: Floats) -> Floats:
@@ -38,7 +38,7 @@ def nearest(x: Floats, others: Floats) -> Floats:
 
     def measure(block: slice) -> None:
         least = target.less_own(x[block]).min(axis=1, keepdims=True)
-        closest[block] = _rooted(least, x[block])[:, 0]
+        closest[block] = _take_roots(least, x[block])[:, 0]
 
     _for_each_block(len(x), measure)
     return closest
@@ -71,7 +71,7 @@ def mean_of_nearest(x: Floats, others: Floats, n_neighbours: int, own: Rows | No
         if own is not None:
             rows = np.flatnonzero(own[block] >= 0)
             squared[rows, own[block][rows]] = np.inf
-        distances = _rooted(smallest(squared, n_neighbours), x[block])
+        distances = _take_roots(smallest(squared, n_neighbours), x[block])
         finite = np.isfinite(distances)
         means[block] = np.where(finite, distances, 0).sum(axis=1) / np.maximum(finite.sum(axis=1), 1)
 
@@ -142,7 +142,7 @@ class _Target:
         return np.asarray(squared)
 
 
-def _rooted(less_own: Floats, x: Floats) -> Floats:
+def _take_roots(less_own: Floats, x: Floats) -> Floats:
     less_own += np.einsum("ij,ij->i", x, x)[:, None]
     return np.asarray(np.sqrt(np.maximum(less_own, 0, out=less_own), out=less_own))
 

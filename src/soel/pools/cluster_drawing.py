@@ -12,7 +12,7 @@ from typing import Any
 from soel.data.parts import Part
 from soel.data.session_streams import Write
 from soel.data.streams import Stream
-from soel.data.thinning import drawn_from, join_sample
+from soel.data.thinning import draw_from_part, join_sample
 from soel.durable import mark, remove_marked, replacing
 from soel.engines.ray.cluster import Cluster, check_installed
 from soel.engines.ray.clusters import ClusterOptions
@@ -56,7 +56,7 @@ class DrawPart:
     def __call__(self, number: int) -> Done:
         """Draw from the part of this number."""
         part = self.stream.parts[number]
-        drawn = drawn_from(self.stream, part, self.rows)
+        drawn = draw_from_part(self.stream, part, self.rows)
         try:
             with replacing(self._file(part)) as file:
                 if drawn is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.reading.options import DEFAULT
-from soel.data.session_streams import Growth, draw_more, drawn_numbers
+from soel.data.session_streams import Growth, draw_more, find_row_numbers
 from soel.data.session_tables import read_encoder, read_rows_as, reading_of
 from soel.data.tables import copy_as_parquet
 from soel.durable import copy_whole, write_whole
@@ -74,15 +74,15 @@ def _add_to_sample(
     name = Path(str(data)).name
     with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
         growth = draw_more(place, data, encoder, Path(folder), progress)
-        return change_pool(session, who, lambda state, now: _resampled(state, now, growth, encoder, name))
+        return change_pool(session, who, lambda state, now: _resample(state, now, growth, encoder, name))
 
 
-def _resampled(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
+def _resample(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
     """Items that are not among the drawn rows give way, but for those that were answered or are asked now."""
     if len(place.wholes) + 1 != len(growth.wholes):
         raise SessionError("Other data were added meanwhile; nothing was changed. Add these again.")
     asked = set() if state.round is None else state.round.items
-    keep = np.isin(drawn_numbers(place), growth.drawn)
+    keep = np.isin(find_row_numbers(place), growth.drawn)
     keep |= np.array([item in asked or item in state.answers for item in place.ids])
     ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()))
     pool = take_rows(place, keep, ref)

@@ -43,11 +43,11 @@ class PoolSource:
     patches: Floats | None = None
     whole: Path | None = None
 
-    def kind(self, said: str) -> Kind:
+    def kind(self, wanted: str) -> Kind:
         """What the rows are: features of pictures are vectors, whatever else is said of a table."""
-        return find_kind(self.table.frame, said) if self.features is None else Kind.VECTORS
+        return find_kind(self.table.frame, wanted) if self.features is None else Kind.VECTORS
 
-    def encoded(self, scaling: str) -> tuple[Encoder, Floats]:
+    def encode_items(self, scaling: str) -> tuple[Encoder, Floats]:
         """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
         if self.features is None:
             encoder = Encoder.fit(self.table.frame, scaling)
@@ -84,7 +84,7 @@ def read_pool(
     stream = _stream(data, id_column, label_column, media, sampling, columns)
     if stream is not None:
         with tempfile.TemporaryDirectory(prefix="soel-sample-") as folder:
-            yield _drawn(stream, sampling, Path(folder), media.progress)
+            yield _draw(stream, sampling, Path(folder), media.progress)
         return
     data = Path(data)
     if media.path_column is None and not is_media(data):
@@ -132,7 +132,7 @@ def _stream(
     return find_stream(data, id_column, label_column, sampling.pool_rows, columns)
 
 
-def _drawn(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> PoolSource:
+def _draw(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> PoolSource:
     path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
     table = read_table(path, id_column, stream.exclude, stream.options)
     return PoolSource(path, table, id_column, whole.label_column, beside={STREAM: as_note([whole])})

@@ -66,7 +66,7 @@ def certain(rows: Sequence[int] | Rows) -> Selection:
     return Selection(np.asarray(rows, np.int64), np.ones(len(rows)))
 
 
-def scaled(values: Floats) -> Floats:
+def scale_to_unit(values: Floats) -> Floats:
     """Values moved to [0, 1]; all 0 where they do not differ."""
     low, spread = values.min(), np.ptp(values)
     return (values - low) / spread if spread > 0 else np.zeros_like(values)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from soel.numeric.space import Measure, Space
 from soel.queries.base import Need, Strategy
-from soel.queries.draw import Drawn, draw_among, draw_any, joined
+from soel.queries.draw import Drawn, draw_among, draw_any, join_draws
 from soel.types import Floats, PoolView, Selection
 
 
@@ -38,7 +38,7 @@ class Diverse(Strategy):
                 row, chance = self._first(space, unit, seed)
             else:
                 placed = [space.measure_row(row) for row in rows[-1:]]
-                drawn = joined(draw_in_blocks(space, closest, placed, unit, seed, draw))
+                drawn = join_draws(draw_in_blocks(space, closest, placed, unit, seed, draw))
                 row, chance = drawn.row, drawn.odds
             rows.append(row)
             odds.append(chance)

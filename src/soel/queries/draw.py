@@ -56,10 +56,10 @@ def draw_among(logits: Floats, seed: int, draw: int, start: int = 0) -> Drawn | 
 
 def draw_any(n_rows: int, seed: int, start: int = 0) -> Drawn:
     """The first draw where nothing is known: each of `n_rows` from `start` on is as likely."""
-    return joined([draw_among(np.zeros(n_rows, np.float32), seed, 0, start)])
+    return join_draws([draw_among(np.zeros(n_rows, np.float32), seed, 0, start)])
 
 
-def joined(parts: Iterable[Drawn | None]) -> Drawn:
+def join_draws(parts: Iterable[Drawn | None]) -> Drawn:
     """The draw among all rows, from the draws among parts of them in order; one of them must have a row."""
     able = [part for part in parts if part is not None]
     winner, top = max(able, key=lambda part: part.key), max(part.top for part in able)  # the first of equal ones

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from soel.numeric.space import Space
-from soel.queries.base import Need, Strategy, alarm_margin, certain, scaled
+from soel.queries.base import Need, Strategy, alarm_margin, certain, scale_to_unit
 from soel.types import UNLABELLED, Floats, PoolView, Selection
 
 
@@ -20,7 +20,7 @@ class MarginDiverse(Strategy):
     needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.CONTAMINATION})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
-        space, margin = Space(view.embeddings), scaled(alarm_margin(view).astype(np.float64))
+        space, margin = Space(view.embeddings), scale_to_unit(alarm_margin(view).astype(np.float64))
         n_neighbours = math.ceil(len(view) / n_queries)
         radius = neighbour_radius(space, n_neighbours)
         free, covered = view.labels == UNLABELLED, np.zeros(len(view))

@@ -33,7 +33,7 @@ class Medoids(Strategy):
         sample = free if len(free) <= SAMPLE_ROWS else np.sort(rng.choice(free, SAMPLE_ROWS, replace=False))
         taken = _to_labelled(points[free], points[view.labelled])
         near = taken[np.searchsorted(free, sample)]
-        starts = [_grouped(points[sample], weights[sample], near, n_queries, rng) for _ in range(STARTS)]
+        starts = [_group(points[sample], weights[sample], near, n_queries, rng) for _ in range(STARTS)]
         centres = min(starts, key=lambda start: start[1])[0]
         return certain(free[_middles(points[free], weights[free], taken, centres)[:n_rows]])
 
@@ -42,14 +42,14 @@ def _directions(embeddings: Floats, rng: np.random.Generator) -> tuple[Floats, F
     """Unit vectors (N, p) from the middle of the pool, and weights (N,) that grow with the distance from it."""
     arms = np.asarray(embeddings, np.float32) - embeddings.mean(axis=0, dtype=np.float64).astype(np.float32)
     part = arms if len(arms) <= SAMPLE_ROWS else arms[rng.choice(len(arms), SAMPLE_ROWS, replace=False)]
-    arms = arms @ _widened(part, rng)
+    arms = arms @ _find_axes(part, rng)
     lengths = np.linalg.norm(arms, axis=1)
     ranks = np.empty(len(arms))
     ranks[np.argsort(lengths, kind="stable")] = np.arange(len(arms)) + 0.5
     return arms / np.where(lengths > 0, lengths, 1)[:, None], (ranks / len(arms)) ** POWER
 
 
-def _widened(arms: Floats, rng: np.random.Generator) -> Floats:
+def _find_axes(arms: Floats, rng: np.random.Generator) -> Floats:
     """Axes (d, p) along which centred rows (n, d) differ most, scaled so that all are about equally wide."""
     from sklearn.utils.extmath import randomized_svd  # takes a second to import
 
@@ -66,7 +66,7 @@ def _to_labelled(points: Floats, labelled: Floats) -> Floats:
     return nearest_of(points, labelled)[1]
 
 
-def _grouped(
+def _group(
     points: Floats, weights: Floats, taken: Floats, n_groups: int, rng: np.random.Generator
 ) -> tuple[Floats, float]:
     """Centres (k, p) and the weighted sum of squares: Lloyd's steps after k-means++.

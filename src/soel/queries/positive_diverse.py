@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from soel.numeric.space import Space
-from soel.queries.base import Need, Strategy, certain, scaled
+from soel.queries.base import Need, Strategy, certain, scale_to_unit
 from soel.types import UNLABELLED, PoolView, Selection
 
 
@@ -15,7 +15,7 @@ class PositiveDiverse(Strategy):
     needs = frozenset({Need.SCORES, Need.EMBEDDINGS})
 
     def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
-        space, scores = Space(view.embeddings), scaled(np.asarray(view.scores, np.float64))
+        space, scores = Space(view.embeddings), scale_to_unit(np.asarray(view.scores, np.float64))
         shortest, spread = space.shortest(), space.diameter() - space.shortest()
         free, closest = view.labels == UNLABELLED, space.nearest(view.labelled)
         rows: list[int] = []

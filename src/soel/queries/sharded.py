@@ -13,7 +13,7 @@ import numpy as np
 from soel.numeric.space import BLOCK_ROWS, find_origin, sample_step
 from soel.queries.base import Strategy
 from soel.queries.diverse import Diverse
-from soel.queries.draw import Drawn, joined
+from soel.queries.draw import Drawn, join_draws
 from soel.queries.k_center import KCenter
 from soel.queries.shards import Point
 from soel.types import UNLABELLED, Labels, Rows, Selection
@@ -58,7 +58,7 @@ def _diverse(strategy: Diverse, shards: Shards, known: list[Point], n_rows: int,
         if not placed and not rows:
             point, chance = _first_diverse(strategy, shards, unit, seed)
         else:
-            point, chance = _joined(shards.ask("draw", placed, unit, seed, draw))
+            point, chance = _pick_winner(shards.ask("draw", placed, unit, seed, draw))
         rows.append(point.row)
         odds.append(chance)
         placed = [point]
@@ -67,7 +67,7 @@ def _diverse(strategy: Diverse, shards: Shards, known: list[Point], n_rows: int,
 
 def _first_diverse(strategy: Diverse, shards: Shards, unit: float, seed: int) -> tuple[Point, float]:
     if strategy.first == "uniform":
-        return _joined(shards.ask("draw_any", seed))
+        return _pick_winner(shards.ask("draw_any", seed))
     parts = shards.ask("samples", sample_step(shards.n_rows))
     others, squares = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     return _smallest(shards.ask("most_central", others, squares, unit)), 1.0
@@ -91,7 +91,7 @@ def _k_center(
 def _first_centre(strategy: KCenter, shards: Shards, rng: np.random.Generator) -> Point:
     if strategy.first == "central":
         return _smallest(shards.ask("extreme", True))
-    return _joined(shards.ask("draw_any", int(rng.integers(2**63))))[0]
+    return _pick_winner(shards.ask("draw_any", int(rng.integers(2**63))))[0]
 
 
 def _origin(shards: Shards) -> Any:
@@ -108,10 +108,10 @@ def _diameter(shards: Shards) -> float:
     return _largest(shards.ask("farthest_from", far)).value
 
 
-def _joined(found: Sequence[tuple[Point, Drawn] | None]) -> tuple[Point, float]:
+def _pick_winner(found: Sequence[tuple[Point, Drawn] | None]) -> tuple[Point, float]:
     """The winner of a draw among the shards' own, and the probability it had."""
     able = [each for each in found if each is not None]
-    drawn = joined(own for _, own in able)
+    drawn = join_draws(own for _, own in able)
     return next(point for point, own in able if own.row == drawn.row), drawn.odds
 
 

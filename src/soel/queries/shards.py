@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from soel.numeric.space import Measure, Origin, Space
 from soel.queries.diverse import draw_in_blocks
-from soel.queries.draw import Drawn, draw_any, joined
+from soel.queries.draw import Drawn, draw_any, join_draws
 from soel.types import Floats, Rows
 
 
@@ -88,13 +88,13 @@ class Shard:
         """Place these, then draw from softmax(distance / unit) over the free rows."""
         self._take(placed)
         parts = draw_in_blocks(self._space, self._closest, self._measures(placed), unit, seed, number, self.start)
-        return self._found(joined(parts)) if any(parts) else None
+        return self._locate(join_draws(parts)) if any(parts) else None
 
     def draw_any(self, seed: int) -> tuple[Point, Drawn]:
         """The first draw where nothing is known: every row is as likely."""
-        return self._found(draw_any(len(self._raw), seed, self.start))
+        return self._locate(draw_any(len(self._raw), seed, self.start))
 
-    def _found(self, drawn: Drawn) -> tuple[Point, Drawn]:
+    def _locate(self, drawn: Drawn) -> tuple[Point, Drawn]:
         return self._point(drawn.row - self.start), drawn
 
     def _take(self, points: list[Point]) -> None:

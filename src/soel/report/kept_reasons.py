@@ -137,10 +137,10 @@ def _say_summary(summary: Kept) -> list[str]:
     rule = summary["rule"]
     if rule is None:
         return [*lines, "No short rule tells them from the other rows."]
-    said = " and ".join(f"{each['column']} {each['sign']} {each['value']}" for each in rule["conditions"])
+    conditions = " and ".join(f"{each['column']} {each['sign']} {each['value']}" for each in rule["conditions"])
     precision, recall = rule["n_hits"] / rule["n_met"], rule["n_hits"] / rule["n_wanted"]
-    told = f"{precision:.0%} of the rows that meet it raise an alarm, and {recall:.0%} of the alarms meet it"
-    return [*lines, f"A rule, found on these rows: {said}; {told}."]
+    strength = f"{precision:.0%} of the rows that meet it raise an alarm, and {recall:.0%} of the alarms meet it"
+    return [*lines, f"A rule, found on these rows: {conditions}; {strength}."]
 
 
 def _resembling(session: Session, model: Any, features: Floats, top: Rows) -> dict[str, str]:

@@ -38,7 +38,7 @@ def answer(word: str) -> Markup:
     return Markup(f'<span class="{word}"><span aria-hidden="true">{SIGNS[word]}</span> {word}</span>')
 
 
-def unbroken(text: str) -> Markup:
+def keep_together(text: str) -> Markup:
     """A sentence in which a number never parts from its percent sign."""
     return Markup(escape(text).replace(" %", "&nbsp;%"))
 
@@ -53,8 +53,8 @@ def with_code(text: str) -> Markup:
 
 def tile(name: str, value: str, detail: str = "") -> Markup:
     """A key figure."""
-    small = f'<dd class="detail">{unbroken(detail)}</dd>' if detail else ""
-    return Markup(f'<div class="tile"><dt>{safe(name)}</dt><dd class="value">{unbroken(value)}</dd>{small}</div>')
+    small = f'<dd class="detail">{keep_together(detail)}</dd>' if detail else ""
+    return Markup(f'<div class="tile"><dt>{safe(name)}</dt><dd class="value">{keep_together(value)}</dd>{small}</div>')
 
 
 def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int]) -> Markup:

@@ -15,7 +15,7 @@ from soel.metrics.threshold import parse_threshold
 from soel.quality import UnsureBand
 from soel.quality.conformal import p_values
 from soel.session import ScoreResult, Session, SessionState
-from soel.session.results import ranked
+from soel.session.results import rank_scores
 from soel.types import Estimate, Floats
 
 FOLDER = "outcomes"
@@ -50,7 +50,7 @@ class Outcome:
 
     def scored(self, ids: tuple[str, ...], threshold: float) -> ScoreResult:
         """Ranks and alarms at a threshold."""
-        return ranked(ids, self.scores, self.scores > threshold)
+        return rank_scores(ids, self.scores, self.scores > threshold)
 
 
 def keep_outcome(session: Session) -> Outcome:
@@ -70,7 +70,7 @@ def keep_outcome(session: Session) -> Outcome:
         float(model.threshold),
         np.asarray(getattr(model, "reference", ()), np.float64),
     )
-    write_whole(_place(session, state), _packed(outcome))
+    write_whole(_place(session, state), _pack(outcome))
     return outcome
 
 
@@ -103,7 +103,7 @@ def _place(session: Session, state: SessionState) -> Path:
     return session.folder.path / FOLDER / f"{state.fit.model.fingerprint}{seen}.npz"
 
 
-def _packed(outcome: Outcome) -> bytes:
+def _pack(outcome: Outcome) -> bytes:
     buffer = io.BytesIO()
     np.savez(
         buffer,

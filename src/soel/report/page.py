@@ -13,7 +13,7 @@ from soel.errors import ConfigError
 from soel.report import sections
 from soel.report.facts import ReportFacts
 from soel.report.histogram import score_histogram
-from soel.report.markup import Markup, join, safe, script_json, section, unbroken
+from soel.report.markup import Markup, join, keep_together, safe, script_json, section
 from soel.report.plots import Figure, training_curve
 from soel.report.scatter_map import item_map
 from soel.report.words import headline
@@ -38,7 +38,7 @@ def render(facts: ReportFacts) -> str:
         data=safe(facts.setup.data),
         created=safe(facts.created),
         style=_asset("page.css"),
-        headline=unbroken(headline(facts)),
+        headline=keep_together(headline(facts)),
         tiles=sections.tiles(facts),
         sections=join(_sections(facts, figures)),
         figures=script_json(drawn),

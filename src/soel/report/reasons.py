@@ -65,9 +65,9 @@ def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, l
         for part in ("", "_value", "_usual", "_share", "_rank"):
             columns[f"why_{number}{part}"] = [None] * n_rows
     for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
-        told = [reason_texts(reason) for reason in reasons]
-        columns["why"][row] = "; ".join(say_reason(**each) for each in told)
-        for number, each in enumerate(told, 1):
+        texts = [reason_texts(reason) for reason in reasons]
+        columns["why"][row] = "; ".join(say_reason(**each) for each in texts)
+        for number, each in enumerate(texts, 1):
             columns[f"why_{number}"][row] = " + ".join(each["columns"])
             columns[f"why_{number}_value"][row] = " + ".join(each["values"])
             columns[f"why_{number}_usual"][row] = " + ".join(each["usual"])

@@ -6,7 +6,7 @@ import base64
 from html import escape
 
 from soel.report.facts import ReportFacts, TopItem
-from soel.report.markup import Markup, answer, item, join, section, table, tile, unbroken, with_code
+from soel.report.markup import Markup, answer, item, join, keep_together, section, table, tile, with_code
 from soel.report.plots import Figure
 from soel.report.words import count, digits, number, percent
 
@@ -43,7 +43,7 @@ def plot(figure: Figure) -> Markup:
     return Markup(
         f'<figure><div class="plot" id="plot-{figure.name}" role="group" '
         f'aria-label="{escape(figure.alternative)}"></div>'
-        f"<figcaption>{unbroken(figure.note)}</figcaption></figure>"
+        f"<figcaption>{keep_together(figure.note)}</figcaption></figure>"
     )
 
 
@@ -66,8 +66,8 @@ def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
     with_reasons, with_pictures = any(top.reasons for top in facts.top), any(top.picture for top in facts.top)
     with_standouts = with_reasons or any(top.standouts for top in facts.top)
-    said = "What raises its score" if with_reasons else "What stands out"
-    header = ["Rank", "Item", "Score", "Alarm", "Label", *([said] if with_standouts else [])]
+    heading = "What raises its score" if with_reasons else "What stands out"
+    header = ["Rank", "Item", "Score", "Alarm", "Label", *([heading] if with_standouts else [])]
     header += ["Where"] if with_pictures else []
     rows = [
         [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]

@@ -26,7 +26,7 @@ from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
-from soel.scoring.scored_parts import ScoredParts, scored_parts
+from soel.scoring.scored_parts import ScoredParts, open_scored_parts
 from soel.types import Counted, Floats, Progress
 
 ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]
@@ -70,7 +70,7 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
     check_out(out)
     check_length(out, stream.n_rows)
     try:
-        with scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
+        with open_scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
             score_missing(parts, scorer, progress)
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)

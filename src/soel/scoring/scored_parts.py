@@ -78,7 +78,7 @@ class ScoredParts:
 
 
 @contextmanager
-def scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredParts]:
+def open_scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[ScoredParts]:
     """The parts that a model has scored; gone when all is done, kept where something goes wrong.
 
     model: its fingerprint. One command at a time works on a folder.

@@ -23,7 +23,7 @@ from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_stream import Scorer
 from soel.scoring.score_table import Names, build_score_table, labels_by_item, name_rows
 from soel.session import Session
-from soel.session.results import ScoreResult, ranked
+from soel.session.results import ScoreResult, rank_scores
 from soel.types import ANOMALY, Floats
 
 Cells = Mapping[str, Iterable[Any]]
@@ -114,7 +114,7 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
         ids, scores = new.ids, fit.score(new.features, new.patches)
         alarms = AlarmCounts.of(fit.alarms(scores), fit.alarms(pool_scores))
         drift = judge_drift(new.encoder.baseline, new.tally, alarms)
-    result = ranked(ids, scores, fit.alarms(scores))
+    result = rank_scores(ids, scores, fit.alarms(scores))
     if rule.n_alarms is not None:
         result = replace(result, is_anomaly=result.ranks <= rule.n_alarms)
     unsure = UnsureBand.of(pool_scores, fit.estimate.low, fit.estimate.high)

@@ -122,7 +122,7 @@ class SessionFolder:
         n_items = self.pools[-1].n_items
         return self.config.n_items if n_items is None else n_items
 
-    def checked(self, name: str) -> Path:
+    def verify(self, name: str) -> Path:
         """The path of a file that the session rests on; refused where it is not what it was when it was written."""
         own: Mapping[str, str] = self.pools[-1].digests
         path = self.home / name if name in own else self.path / name
@@ -152,7 +152,7 @@ class SessionFolder:
         return self._read_array(ROWS)
 
     def _read_array(self, name: str) -> np.ndarray:
-        path = self.checked(name)
+        path = self.verify(name)
         try:
             # Copy on write: torch warns about arrays it must not write to, and the file stays as it is.
             array: np.ndarray = np.load(path, mmap_mode="c", allow_pickle=False)
@@ -214,7 +214,7 @@ class SessionFolder:
 
     def _own_patches(self, n_items: int | None) -> Floats:
         """The patches of the pictures that came with this pool."""
-        path = self.checked(PATCHES)
+        path = self.verify(PATCHES)
         try:
             patches: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
         except OSError as error:
@@ -242,7 +242,7 @@ class SessionFolder:
         return sum(whole.n_rows for whole in self.wholes) if self.wholes else None
 
     def _read_json(self, name: str) -> Any:
-        path = self.checked(name)
+        path = self.verify(name)
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:

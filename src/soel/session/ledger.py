@@ -169,7 +169,7 @@ class Ledger:
     def _note(self, event: Event) -> None:
         item, text = _item_of(event), event.body.get("note")
         if not isinstance(text, str):
-            raise _damaged(event, f"its note is {text!r}")
+            raise _damage_error(event, f"its note is {text!r}")
         notes = self._notes.setdefault(item, {})
         notes.pop(event.who, None)
         notes[event.who] = Note(event.who, text, event.number, event.at)
@@ -186,7 +186,7 @@ class Ledger:
         try:
             mark = read_mark(event.who, event.body, event.number, event.at)
         except LabelError as error:
-            raise _damaged(event, str(error)) from error
+            raise _damage_error(event, str(error)) from error
         marks = self._marks.setdefault(item, {})
         marks.pop(event.who, None)
         if mark.regions:
@@ -213,7 +213,7 @@ class Ledger:
         knows_pool = len(pool_at(self._pools, part.after)) == len(self._pools)
         if part.number == drawn.number and knows_pool and (part.after or 0) > (drawn.parts[-1].after or 0):
             kept = {draw.item for draw in drawn.draws if self._was_shown(draw.item, part.at)}
-            self._rounds[-1] = drawn.refined(part, kept)
+            self._rounds[-1] = drawn.with_refine(part, kept)
 
     def _was_shown(self, item: str, at: str) -> bool:
         """Whether somebody answered an item, even if it was taken back, holds a lease on it, or is to label it."""
@@ -266,7 +266,7 @@ def fold(events: Iterable[Event], budget: int, answers_per_item: int = 1) -> Ses
 
 def _item_of(event: Event) -> str:
     if event.item is None:
-        raise _damaged(event, "it names no item")
+        raise _damage_error(event, "it names no item")
     return event.item
 
 
@@ -277,7 +277,7 @@ def _verdict(event: Event) -> Verdict:
 def _label_verdict(event: Event) -> Verdict:
     label = event.body.get("label")
     if not isinstance(label, int) or label not in _VERDICT_OF:
-        raise _damaged(event, f"its code for {event.item!r} is {label!r}, neither 1 nor 0")
+        raise _damage_error(event, f"its code for {event.item!r} is {label!r}, neither 1 nor 0")
     return _VERDICT_OF[Label(label)]
 
 
@@ -293,7 +293,7 @@ def _read(event: Event, reader: Callable[[Mapping[str, Any]], Any]) -> Any:
     try:
         return reader(event.body)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(event, f"{type(error).__name__}: {error}") from error
+        raise _damage_error(event, f"{type(error).__name__}: {error}") from error
 
 
 def _missing(what: str, number: int, before: str, last: int) -> SessionError:
@@ -302,5 +302,5 @@ def _missing(what: str, number: int, before: str, last: int) -> SessionError:
     )
 
 
-def _damaged(event: Event, why: str) -> SessionError:
+def _damage_error(event: Event, why: str) -> SessionError:
     return SessionError(f"Event {event.number} ({event.kind}) cannot be read: {why}. Restore the session from a copy.")

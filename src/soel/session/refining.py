@@ -13,7 +13,7 @@ def can_refine(state: SessionState) -> bool:
     """Whether questions are open and something was said since they were chosen. What checks the result stays drawn."""
     if state.round is None or not state.open or state.round.strategy == STRATEGY:
         return False
-    return state.last_said > (state.round.parts[-1].after or 0)
+    return state.last_answer > (state.round.parts[-1].after or 0)
 
 
 def items_held(state: SessionState, at: str) -> frozenset[str]:

@@ -85,7 +85,7 @@ class Status:
     people: tuple[Person, ...] = ()
 
 
-def ranked(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:
+def rank_scores(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:
     """Scores with their ranks."""
     order = np.argsort(-np.asarray(scores), kind="stable")
     ranks = np.empty(len(scores), np.int64)

@@ -69,7 +69,7 @@ class Round:
         """The round as it was drawn, and its refines."""
         return (self, *self.refines)
 
-    def refined(self, part: Round, kept: Container[str]) -> Round:
+    def with_refine(self, part: Round, kept: Container[str]) -> Round:
         """The round after a refine: no item leaves it. First come those kept, then the new ones, then all others."""
         first = [draw for draw in self.draws if draw.item in kept]
         new = [draw for draw in part.proposed if draw.item not in kept]

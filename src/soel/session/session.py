@@ -26,7 +26,7 @@ from soel.session.marks import marked_places
 from soel.session.people import measure_people
 from soel.session.ports import Engine, Event, Learnt, Store
 from soel.session.refining import AHEAD, can_refine, find_record, items_held
-from soel.session.results import AskResult, FitResult, ScoreResult, Status, ranked
+from soel.session.results import AskResult, FitResult, ScoreResult, Status, rank_scores
 from soel.session.rounds import ModelRef, Round
 from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
@@ -129,10 +129,10 @@ class Session(Labelling):
         rows = place.pool
         kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
         assert kind is not None  # a session's profile is settled when it is created
-        marked = None if known is None else self._marked(place, known)
+        marked = None if known is None else self._find_marks(place, known)
         return Pool(rows, kind, place.identity, place.patches, marked, place.moments)
 
-    def _marked(self, place: SessionFolder, known: SessionState) -> Booleans | None:
+    def _find_marks(self, place: SessionFolder, known: SessionState) -> Booleans | None:
         """Which places (N, P) people point at; None where nobody does, or places are not looked at."""
         if not known.taught_marks or place.patches is None:
             return None
@@ -161,7 +161,7 @@ class Session(Labelling):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
         _, model = self.fitted(rule)
         scores = self.pool_scores(model) if x is None else model.score(x)
-        return ranked(tuple(self.ids if ids is None else ids), scores, model.alarms(scores))
+        return rank_scores(tuple(self.ids if ids is None else ids), scores, model.alarms(scores))
 
     def pool_scores(self, model: Learnt) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""

@@ -52,7 +52,7 @@ class SessionState:
     answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
     name, description: what the owner calls the session. last_at: when the newest event happened.
-    last_said: the number of the newest answer, undo or decision. assigned: who is to label which items.
+    last_answer: the number of the newest answer, undo or decision. assigned: who is to label which items.
     marks: what each annotator drew on a picture. maps_wait: whether a map is shown only after an own answer.
     """
 
@@ -72,7 +72,7 @@ class SessionState:
     name: str = ""
     description: str = ""
     last_at: str = field(default="", compare=False)
-    last_said: int = field(default=0, compare=False)
+    last_answer: int = field(default=0, compare=False)
     assigned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
     maps_wait: bool = False
@@ -183,9 +183,9 @@ class SessionState:
     @cached_property
     def labels_digest(self) -> str:
         """A digest of the labels that hold and of the marks that count, whatever their order."""
-        said: list[Any] = [[item, label] for item, label in sorted(self.labels.items())]
+        labels: list[Any] = [[item, label] for item, label in sorted(self.labels.items())]
         drawn = sorted((item, mark.who, mark.body()) for item, own in self.taught_marks.items() for mark in own)
-        return hashlib.sha256(json.dumps([said, drawn] if drawn else said).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([labels, drawn] if drawn else labels).encode()).hexdigest()
 
     @cached_property
     def taught_marks(self) -> dict[str, tuple[Mark, ...]]:

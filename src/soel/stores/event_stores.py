@@ -14,7 +14,7 @@ from soel.stores.events import SqlStore
 IN_FOLDER = "folder"
 
 
-def stored_address(address: str | None) -> str | None:
+def strip_password(address: str | None) -> str | None:
     """The address as the config keeps it: without a password."""
     if address is None or address == IN_FOLDER:
         return None

@@ -42,7 +42,7 @@ class SqlStore:
 
     def __init__(self, where: str | Path, must_exist: bool = False, session: str = "") -> None:
         self._on_server = isinstance(where, str) and postgres.is_address(where)
-        self._name = postgres.hidden(str(where)) if self._on_server else str(where)
+        self._name = postgres.hide_password(str(where)) if self._on_server else str(where)
         self._session = session if self._on_server else ""
         self._path, self._turn = Path(self._name.removeprefix("sqlite:///")), threading.Lock()
         self._group = GroupCommit(self._write)
@@ -98,9 +98,9 @@ class SqlStore:
         if self._on_server:
             return
         with self._errors(), self._engine.begin() as connection:
-            said = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
-        if said != "ok":
-            raise DamagedError(f"{self._name} is damaged ({said}). Keep what is there, and restore it from a copy.")
+            verdict = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
+        if verdict != "ok":
+            raise DamagedError(f"{self._name} is damaged ({verdict}). Keep what is there, and restore it from a copy.")
 
     def close(self) -> None:
         """Let go of the file or the server."""
@@ -179,10 +179,10 @@ class SqlStore:
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error) as error:
-            said = getattr(error, "orig", None) or error
-            if (told := sqlite.explain(said, self._path)) is not None:
-                raise told from error
-            lines = str(said).splitlines() or [type(error).__name__]
+            cause = getattr(error, "orig", None) or error
+            if (explained := sqlite.explain(cause, self._path)) is not None:
+                raise explained from error
+            lines = str(cause).splitlines() or [type(error).__name__]
             remedy = "check its address and that it runs" if self._on_server else "see `soel check`"
             raise SessionError(f"The events in {self._name} cannot be used ({lines[0]}); {remedy}.") from error
 
@@ -200,15 +200,15 @@ class SqlStore:
         try:
             body = json.loads(row.body)
         except (TypeError, ValueError) as error:
-            raise self._damaged(row, "its body is not JSON") from error
+            raise self._damage_error(row, "its body is not JSON") from error
         if not isinstance(body, dict):
-            raise self._damaged(row, "its body is not a JSON object")
+            raise self._damage_error(row, "its body is not a JSON object")
         if row.kind not in KINDS:
-            raise self._damaged(row, f"its kind is {row.kind!r}")
+            raise self._damage_error(row, f"its kind is {row.kind!r}")
         if not isinstance(row.number, int) or not isinstance(row.who, str):
-            raise self._damaged(row, "its number or annotator has another type")
+            raise self._damage_error(row, "its number or annotator has another type")
         if row.digest is not None and row.digest != digest_of(row._asdict()):
-            raise self._damaged(row, f"{row.kind} of {row.who!r} on {row.item!r} is not what was stored")
+            raise self._damage_error(row, f"{row.kind} of {row.who!r} on {row.item!r} is not what was stored")
         return Event(row.kind, row.who, row.item, body, row.number, row.at)
 
     def _stranger(self) -> SessionError:
@@ -216,7 +216,7 @@ class SqlStore:
             f"{self._name} does not hold this session's events; give the address of the database that does."
         )
 
-    def _damaged(self, row: Row[Any], why: str) -> DamagedError:
+    def _damage_error(self, row: Row[Any], why: str) -> DamagedError:
         return DamagedError(
             f"Event {row.number} in {self._name} is damaged, or was changed by hand: {why}. Restore it from a copy."
         )

@@ -33,7 +33,9 @@ def read_address(where: str) -> URL:
             f"There is no store for {url.drivername}:// addresses; write postgresql://user@host/database."
         )
     if not url.database:
-        raise ConfigError(f"{hidden(where)!r} is not the address of a database; write postgresql://user@host/database.")
+        raise ConfigError(
+            f"{hide_password(where)!r} is not the address of a database; write postgresql://user@host/database."
+        )
     return url.set(drivername="postgresql+psycopg")
 
 
@@ -52,7 +54,7 @@ def password_in(where: str) -> str | None:
     return None if password is None else str(password)
 
 
-def hidden(where: str) -> str:
+def hide_password(where: str) -> str:
     """The address as it may be shown."""
     try:
         return without_password(where)

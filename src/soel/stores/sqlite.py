@@ -89,7 +89,7 @@ class Snapshot:
 
     def __init__(self, path: Path) -> None:
         self._source, self._seen = path, self._marks(path)
-        self._folder = self._copied()
+        self._folder = self._copy()
         self.path = self._folder / path.name
 
     @property
@@ -101,7 +101,7 @@ class Snapshot:
         """Let go of the copy."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _copied(self) -> Path:
+    def _copy(self) -> Path:
         places = [Path(tempfile.gettempdir()), Path("/dev/shm")]
         for place in places:
             if not place.is_dir():

@@ -35,7 +35,7 @@ def check_backbone(make: MakeBackbone) -> None:
 
 def check_losses_are_one_number_a_row_and_member(make: MakeBackbone) -> None:
     """(S, B) and finite, while training and afterwards; rows that differ have other losses."""
-    backbone = _prepared(make)
+    backbone = _prepare(make)
     for mode in (True, False):
         for name, loss in zip(("L0", "L1"), backbone.train(mode).losses(_rows()), strict=True):
             require(loss.shape == (MEMBERS, ROWS), f"{name} of {MEMBERS} members is {tuple(loss.shape)}.")
@@ -47,14 +47,14 @@ def check_losses_oppose_one_another(make: MakeBackbone) -> None:
     """Training on L0 lowers L0, and leaves it lower than training on L1 does."""
     means = []
     for which in (0, 1):
-        backbone = _prepared(make).train()
+        backbone = _prepare(make).train()
         optimizer = torch.optim.Adam(backbone.parameters(), lr=1e-3)
         for _ in range(10):
             optimizer.zero_grad()
             backbone.losses(_rows())[which].mean().backward()
             optimizer.step()
         means.append(backbone.losses(_rows())[0].mean(dim=1))
-    before = _prepared(make).train().losses(_rows())[0].mean(dim=1)
+    before = _prepare(make).train().losses(_rows())[0].mean(dim=1)
     require((means[0] < before).all(), f"Training on L0 must lower L0: {before.tolist()} to {means[0].tolist()}.")
     require(
         (means[0] < means[1]).all(),
@@ -66,7 +66,7 @@ def check_embeddings_tell_rows_apart(make: MakeBackbone) -> None:
     """(S, B, D) and finite; equal rows have equal embeddings, other rows others."""
     x = _rows().clone()
     x[:, 1] = x[:, 0]
-    embedding = _prepared(make).eval().embed(x)
+    embedding = _prepare(make).eval().embed(x)
     require(embedding.ndim == 3 and embedding.shape[:2] == (MEMBERS, ROWS), f"Embeddings are {tuple(embedding.shape)}.")
     require(torch.isfinite(embedding).all(), "Embeddings must be finite.")
     _require_close(embedding[:, 1], embedding[:, 0], "Equal rows must have equal embeddings.")
@@ -76,7 +76,7 @@ def check_embeddings_tell_rows_apart(make: MakeBackbone) -> None:
 
 def check_gradients_reach_every_parameter(make: MakeBackbone) -> None:
     """Of every member: a weight that no loss depends on is never learnt."""
-    backbone = _prepared(make).train()
+    backbone = _prepare(make).train()
     l0, l1 = backbone.losses(_rows())
     (l0.mean() + 0.5 * l1.mean()).backward()
     for name, parameter in backbone.named_parameters():
@@ -88,7 +88,7 @@ def check_gradients_reach_every_parameter(make: MakeBackbone) -> None:
 
 def check_members_never_mix(make: MakeBackbone) -> None:
     """A member computes in a stack what it computes alone, whatever the rows of the others are."""
-    stack, x = _prepared(make, 3), _rows(3).clone()
+    stack, x = _prepare(make, 3), _rows(3).clone()
     x[0] = x[0].flip(0) * 2
     together, embedded = stack.train().losses(x), stack.eval().embed(x)
     for member in range(1, 3):
@@ -103,7 +103,7 @@ def check_members_never_mix(make: MakeBackbone) -> None:
 
 def check_rows_do_not_meet_after_training(make: MakeBackbone) -> None:
     """In eval mode a row's losses and embedding are its own, whatever stands beside it."""
-    backbone = _prepared(make).eval()
+    backbone = _prepare(make).eval()
     for name, compute in (("losses", lambda x: torch.stack(backbone.losses(x), -1)), ("embedding", backbone.embed)):
         _require_close(
             compute(_rows()[:, :3]), compute(_rows())[:, :3], f"The {name} of a row depends on the rows beside it."
@@ -112,7 +112,7 @@ def check_rows_do_not_meet_after_training(make: MakeBackbone) -> None:
 
 def check_single_rows_leave_the_statistics(make: MakeBackbone) -> None:
     """A batch of one row gives finite losses while training and changes no running statistics."""
-    backbone = _prepared(make).train()
+    backbone = _prepare(make).train()
     backbone.losses(_rows())
     before = {name: value.clone() for name, value in backbone.named_buffers()}
     for loss in backbone.losses(_rows()[:, :1]):
@@ -125,7 +125,7 @@ def check_single_rows_leave_the_statistics(make: MakeBackbone) -> None:
 def check_batches_are_normed_apart(make: MakeBackbone) -> None:
     """`losses_apart` gives each batch what `losses` gives it, and leaves the same statistics behind."""
     sizes = [7, ROWS - 8, 1]
-    backbone = _prepared(make).train()
+    backbone = _prepare(make).train()
     twin = copy.deepcopy(backbone)
     apart = [twin.losses(batch) for batch in _rows().split(sizes, dim=1)]
     for together, single in zip(backbone.losses_apart(_rows(), sizes), apart, strict=True):
@@ -142,7 +142,7 @@ def check_seeding_is_idempotent(make: MakeBackbone) -> None:
         for seed in (1, 2):
             torch.manual_seed(seed)
             before = torch.random.get_rng_state()
-            weights.append(_prepared(make).state_dict())
+            weights.append(_prepare(make).state_dict())
             require(torch.equal(before, torch.random.get_rng_state()), "Torch's global generator was used.")
     for name, value in weights[0].items():
         require(torch.equal(value, weights[1][name]), f"{name} differs between two backbones of the same seed.")
@@ -152,7 +152,7 @@ def check_seeding_is_idempotent(make: MakeBackbone) -> None:
 
 def check_state_is_the_whole_backbone(make: MakeBackbone) -> None:
     """Another backbone with the same state dict has the same losses."""
-    first, second = _prepared(make), make(WIDTH, [np.random.default_rng([9, m]) for m in range(MEMBERS)])
+    first, second = _prepare(make), make(WIDTH, [np.random.default_rng([9, m]) for m in range(MEMBERS)])
     first.train().losses(_rows())
     second.load_state_dict(first.state_dict())
     for mine, theirs in zip(first.eval().losses(_rows()), second.eval().losses(_rows()), strict=True):
@@ -161,7 +161,7 @@ def check_state_is_the_whole_backbone(make: MakeBackbone) -> None:
 
 def check_last_layer_is_a_parameter(make: MakeBackbone) -> None:
     """`last_layer` names one, for strategies that look at its gradients."""
-    backbone = _prepared(make)
+    backbone = _prepare(make)
     names = dict(backbone.named_parameters())
     require(backbone.last_layer in names, f"There is no parameter {backbone.last_layer!r} among {', '.join(names)}.")
 
@@ -229,7 +229,7 @@ def _rows(n_members: int = MEMBERS) -> Tensor:
     return torch.from_numpy(x).expand(n_members, ROWS, WIDTH)
 
 
-def _prepared(make: MakeBackbone, n_members: int = MEMBERS) -> Backbone:
+def _prepare(make: MakeBackbone, n_members: int = MEMBERS) -> Backbone:
     backbone = make(WIDTH, [np.random.default_rng([0, member]) for member in range(n_members)])
     backbone.eval().prepare(_rows(n_members))
     return backbone

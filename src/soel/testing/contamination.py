@@ -77,10 +77,10 @@ def check_order_of_answers_does_not_matter(make: MakeEstimator) -> None:
 def check_every_round_counts(make: MakeEstimator) -> None:
     """Anomalies instead of normals raise the estimate, in whichever round they were answered."""
     first, second = _two_rounds()
-    plain = make().estimate([_told(first, NORMAL), _told(second, NORMAL)])
+    plain = make().estimate([_label_all(first, NORMAL), _label_all(second, NORMAL)])
     for name, rounds in (
-        ("first", [_told(first, ANOMALY), _told(second, NORMAL)]),
-        ("second", [_told(first, NORMAL), _told(second, ANOMALY)]),
+        ("first", [_label_all(first, ANOMALY), _label_all(second, NORMAL)]),
+        ("second", [_label_all(first, NORMAL), _label_all(second, ANOMALY)]),
     ):
         found = make().estimate(rounds)
         require(
@@ -114,7 +114,7 @@ def _two_rounds() -> tuple[Evidence, Evidence]:
     return tuple(replace(seen, rows=seen.rows[part], labels=seen.labels[part]) for part in (slice(0, 5), slice(5, 10)))  # type: ignore[return-value]
 
 
-def _told(seen: Evidence, kind: int) -> Evidence:
+def _label_all(seen: Evidence, kind: int) -> Evidence:
     return replace(seen, labels=np.full(len(seen.rows), kind, np.int8))
 
 

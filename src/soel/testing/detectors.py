@@ -63,15 +63,15 @@ def check_anomalies_score_higher(detector: DetectorClass) -> None:
 
 def check_labels_are_heeded(detector: DetectorClass) -> None:
     """A row scores higher where it is labelled anomaly than where it is labelled normal."""
-    x, row, told = example_pool(), ROWS - 1, {}
+    x, row, above = example_pool(), ROWS - 1, {}
     for kind in (NORMAL, ANOMALY):
         labels = _cases()["labels of both kinds"]
         labels[row] = kind
         scores = detector.fit(x, labels, 0, 0.1).score(x)
-        told[kind] = float((scores < scores[row]).mean())
+        above[kind] = float((scores < scores[row]).mean())
     require(
-        told[ANOMALY] > told[NORMAL],
-        f"A row lies above {told[NORMAL]:.2f} of the pool when labelled normal, {told[ANOMALY]:.2f} when anomaly.",
+        above[ANOMALY] > above[NORMAL],
+        f"A row lies above {above[NORMAL]:.2f} of the pool when labelled normal, {above[ANOMALY]:.2f} when anomaly.",
     )
 
 

@@ -95,18 +95,18 @@ class _Batches:
         The shuffled order goes to the device once per epoch: no step waits for the host.
         """
         n_unlabelled, n_labelled = self.unlabelled.shape[1], self.labelled.shape[1]
-        shuffled = self._shuffled(n_unlabelled)[:, : self.n_rows]
+        shuffled = self._shuffle(n_unlabelled)[:, : self.n_rows]
         order, rows = self._tensor(shuffled), self._tensor(np.take_along_axis(self.unlabelled, shuffled, axis=1))
         everyone = np.tile(np.arange(n_labelled), (len(self.labelled), 1))
         known_at, known = self._tensor(everyone), self._tensor(self.labelled)
         for start in range(0, shuffled.shape[1] or n_labelled, self.batch_size):
             if n_labelled > self.batch_size:
-                part = self._shuffled(n_labelled)[:, : self.batch_size]
+                part = self._shuffle(n_labelled)[:, : self.batch_size]
                 known_at, known = self._tensor(part), self._tensor(np.take_along_axis(self.labelled, part, axis=1))
             batch = slice(start, start + self.batch_size)
             yield Batch(known_at, known, order[:, batch], rows[:, batch])
 
-    def _shuffled(self, n: int) -> np.ndarray:
+    def _shuffle(self, n: int) -> np.ndarray:
         return np.stack([rng.permutation(n) for rng in self.model.rngs])
 
     def _weights(self, weights: Sequence[ItemWeights | None]) -> Weights | None:
@@ -189,21 +189,21 @@ def _step(model: Model, rows: Rows, parts: Sequence[Part]) -> Tensor:
 
 def _labelled_loss(batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
     assert batches.on_labelled is not None
-    return _weighted(l0, l1, _gathered(batches.on_labelled, batch.labelled_at))
+    return _weigh(l0, l1, _gather(batches.on_labelled, batch.labelled_at))
 
 
 def _unlabelled_loss(rows: Rows, batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
     if batches.on_unlabelled is not None:
-        return _weighted(l0, l1, _gathered(batches.on_unlabelled, batch.unlabelled_at))
+        return _weigh(l0, l1, _gather(batches.on_unlabelled, batch.unlabelled_at))
     assert isinstance(batches.rule, RankedWeights)
-    return _weighted(l0, l1, ranked_weights(batches.rule, *rows.found_by_all((l0, l1)), batches.rates))
+    return _weigh(l0, l1, ranked_weights(batches.rule, *rows.collect((l0, l1)), batches.rates))
 
 
-def _gathered(weights: Weights, at: Tensor) -> Weights:
+def _gather(weights: Weights, at: Tensor) -> Weights:
     return weights[0].gather(1, at), weights[1].gather(1, at)
 
 
-def _weighted(l0: Tensor, l1: Tensor, weights: Weights) -> Tensor:
+def _weigh(l0: Tensor, l1: Tensor, weights: Weights) -> Tensor:
     """Mean over the rows of each member: (S,)."""
     on_normal, on_anomaly = weights
     return (on_normal * l0 + on_anomaly * l1).mean(-1)

@@ -65,7 +65,7 @@ class Rows:
         """The sum over all processes."""
         return values
 
-    def found_by_all(self, pair: Pair) -> Pair:
+    def collect(self, pair: Pair) -> Pair:
         """What `losses` found here and elsewhere, without gradients."""
         return pair
 
@@ -125,7 +125,7 @@ class SharedRows(Rows):
         """The sum over all processes."""
         return self.ranks.total(values)
 
-    def found_by_all(self, pair: Pair) -> Pair:
+    def collect(self, pair: Pair) -> Pair:
         """What `losses` found here and elsewhere, without gradients."""
         first, second = self.ranks.total(torch.stack(pair).detach())
         return first, second

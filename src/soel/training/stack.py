@@ -15,7 +15,7 @@ def join(models: Sequence[Model], make: MakeModel) -> Model:
     """One model with the members of all, in order. make: number of members -> a fresh model of that shape."""
     joined = make(sum(model.n_members for model in models))
     parts = [model.tensors() for model in models]
-    tensors = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    tensors = {name: _join([part[name] for part in parts]) for name in parts[0]}
     epochs = zip(*(model.history for model in models), strict=True)
     joined.restore(
         tensors,
@@ -43,7 +43,7 @@ def split(stack: Model, n_models: int, make: MakeModel) -> list[Model]:
     return models
 
 
-def _joined(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
+def _join(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     return tensors[0] if tensors[0].ndim == 0 else torch.cat(list(tensors))  # Adam's step count is the same in all
 
 

@@ -94,7 +94,7 @@ class Auth:
         """Who is signed in, oldest first, by the number of the sign-in."""
         return {number: held for number, held in self._file.state.sign_ins.items() if not _is_over(held)}
 
-    def invited(self) -> list[User]:
+    def list_invited(self) -> list[User]:
         """Who has a key that was not used yet."""
         return list(self._file.state.keys.values())
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from soel.durable import locked, write_whole
+from soel.durable import hold_lock, write_whole
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
 
 Role = Literal["owner", "annotator"]
@@ -80,7 +80,7 @@ class AuthFile:
         with self._changing:
             try:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                with locked(self.path.with_name(LOCK), PATIENCE):
+                with hold_lock(self.path.with_name(LOCK), PATIENCE):
                     return self._change_file(apply)
             except (DiskFullError, NoPermissionError, ReadOnlyError):
                 return self._change_memory(apply)
@@ -89,7 +89,7 @@ class AuthFile:
         state = deepcopy(self._in_memory or self._read())
         answer = apply(state)
         if self._in_memory is not None or self._seen is None or state != self._seen[1] or not self.path.exists():
-            write_whole(self.path, _packed(state), private=True)
+            write_whole(self.path, _pack(state), private=True)
             self._in_memory = None
         return answer
 
@@ -115,7 +115,7 @@ class AuthFile:
             seen = self._seen
             if seen is None or seen[0] != stamp:
                 _check_private(self.path, found)
-                seen = self._seen = (stamp, _unpacked(self.path, file.read()))
+                seen = self._seen = (stamp, _unpack(self.path, file.read()))
         return seen[1]
 
 
@@ -139,12 +139,12 @@ def _check_private(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _packed(state: AuthState) -> bytes:
+def _pack(state: AuthState) -> bytes:
     keys = {digest: {"name": user.name, "role": user.role} for digest, user in state.keys.items()}
     return json.dumps(asdict(state) | {"keys": keys}, indent=1).encode()
 
 
-def _unpacked(path: Path, content: bytes) -> AuthState:
+def _unpack(path: Path, content: bytes) -> AuthState:
     try:
         return _state_of(json.loads(content))
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -23,7 +23,7 @@ def may_see_map(state: SessionState, item: str, who: str) -> bool:
     return not state.maps_wait or state.vote_of(item, who) is not None
 
 
-def seen_by(state: SessionState, who: str) -> SessionState:
+def view_for(state: SessionState, who: str) -> SessionState:
     """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
 
     What is open, and how much of the budget is left, is to be read from the whole state.

@@ -27,14 +27,14 @@ def quality_words(quality: Quality | None, t: Texts) -> list[str]:
         t("check.drawn", n=quality.n_checked),
         t("check.share", low=t.percent(share.low), high=t.percent(share.high)),
         t("check.alarms", low=int(real.low), high=int(real.high), n=quality.n_alarms),
-        *_promised(quality, t),
+        *_describe_promise(quality, t),
         t("check.recall", low=t.percent(recall.low), high=t.percent(recall.high)),
         t("check.false", low=int(false.low), high=int(false.high)),
         t("check.about"),
     ]
 
 
-def _promised(quality: Quality, t: Texts) -> list[str]:
+def _describe_promise(quality: Quality, t: Texts) -> list[str]:
     """What the probabilities said of the alarms, and whether the check bears it out; nothing without alarms."""
     judgement = quality.alarms_judgement if quality.n_alarms else None
     if judgement is None or quality.promised_alarms is None:

@@ -65,14 +65,14 @@ class ColumnQuestion:
         labels_by: str | None = None,
     ) -> None:
         """Take the choices by column in; what cannot be is an error, and the question stays open."""
-        said = {name: choice for name, choice in choices.items() if choice}
+        chosen = {name: choice for name, choice in choices.items() if choice}
         columns = self._chooser.columns.to_dict()
-        for name, choice in said.items():
+        for name, choice in chosen.items():
             if choice not in ("id", "label"):
                 columns[choice] = (*columns[choice], name)
         columns |= {"drop_duplicates": drop_duplicates or columns["drop_duplicates"]}
         columns |= {key: value for key, value in (("decimal", decimal), ("dates", dates)) if value}
-        named = _only(said, "id"), _only(said, "label")
+        named = _only(chosen, "id"), _only(chosen, "label")
         found = self._chooser.choose(ReadOptions.from_dict(columns), *named, labels_by)
         self.reading = found or self.reading
         self.is_open = False

@@ -24,7 +24,7 @@ def as_download(name: str, content: bytes) -> Response:
     return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
-def written(suffix: str, write: Callable[[Path], object]) -> bytes:
+def write_to_bytes(suffix: str, write: Callable[[Path], object]) -> bytes:
     """What a function writes to a path."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{suffix}"

@@ -75,7 +75,7 @@ class ItemList:
             keep &= np.fromiter((text in name for name in self._names), bool, len(self.ids))
         if wanted.column:
             keep &= self._by_column(wanted)
-        labelled = self._labelled(seen)
+        labelled = self._find_labelled(seen)
         if wanted.unsure and outcome is not None and seen.estimate is not None:
             keep &= outcome.unsure(seen.estimate).holds(outcome.scores) & ~labelled
         if wanted.label or wanted.person:
@@ -104,7 +104,7 @@ class ItemList:
             return order[::-1]
         return order[np.argsort(labelled[order], kind="stable")] if sort == "unlabelled" else order
 
-    def _labelled(self, seen: SessionState) -> Bools:
+    def _find_labelled(self, seen: SessionState) -> Bools:
         labelled = np.zeros(len(self.ids), bool)
         labelled[[self.row_of[item] for item in seen.labels if item in self.row_of]] = True
         return labelled

@@ -59,7 +59,7 @@ class SecurityMiddleware:
             if scope["method"] not in READING:
                 receive = await _whole_body(receive)
         except RefusedError as refusal:
-            await _refused(self._templates, scope, refusal)(scope, receive, guarded)
+            await _refuse(self._templates, scope, refusal)(scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
 
@@ -97,7 +97,7 @@ def _cookie(headers: Mapping[str, str], name: str) -> str:
     return "" if morsel is None else morsel.value
 
 
-def _refused(templates: Jinja2Templates, scope: Scope, refusal: RefusedError) -> Response:
+def _refuse(templates: Jinja2Templates, scope: Scope, refusal: RefusedError) -> Response:
     """Programs get JSON; a person without a cookie is led to the page that says what to do."""
     request = Request(scope)
     if refusal.status == 401 and wants_page(request) and scope["method"] in READING:

@@ -69,7 +69,7 @@ class Preparation:
             now = self._making.progress()
             if self._making.is_done and not now.running:
                 return PreparationStatus(JobStatus("write", True))
-            return PreparationStatus(now, self._left(now))
+            return PreparationStatus(now, self._seconds_left(now))
 
     @property
     def is_asking(self) -> bool:
@@ -96,7 +96,7 @@ class Preparation:
         """Note that the session cannot be opened."""
         self._failure = why
 
-    def _left(self, now: JobStatus) -> int | None:
+    def _seconds_left(self, now: JobStatus) -> int | None:
         """Seconds to the end of this part; what an earlier run did says nothing about the pace."""
         if self._first is None or self._first[0] != now.what or now.done < self._first[2]:
             self._first = (now.what, self._clock(), now.done)

@@ -16,7 +16,7 @@ from soel.scoring.score_table import build_score_table
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
-from soel.web.downloads import written
+from soel.web.downloads import write_to_bytes
 from soel.web.view_model import ViewModel
 
 
@@ -108,4 +108,4 @@ class Results:
             p_values=outcome.p_values,
             unsure=findings.unsure,
         )
-        return written(suffix, table.write)
+        return write_to_bytes(suffix, table.write)

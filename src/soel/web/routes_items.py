@@ -12,7 +12,7 @@ from soel.report.outcome import Outcome
 from soel.scoring.score_files import write_table
 from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
-from soel.web.downloads import TYPES, Form, as_download, written
+from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
 from soel.web.item_list import LabelFilter, Op, Selection, Sort
 from soel.web.reason_words import reason_fields
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
@@ -56,7 +56,7 @@ def read_items(
     size: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> ItemsOut:
     """One page of the items that fit."""
-    seen, outcome = context.view_model.seen_by(user), context.results.latest()
+    seen, outcome = context.view_model.view_for(user), context.results.latest()
     rows = context.items.rows(wanted, seen, outcome)
     n_pages = max(1, -(-len(rows) // size))
     page = min(page, n_pages)
@@ -70,14 +70,14 @@ def read_items(
         n_pages=n_pages,
         columns=list(context.view_model.items.columns())[:MOST_COLUMNS],
         people=sorted({vote.who for answered in seen.answers.values() for vote in answered.votes}),
-        items=[_listed(context, seen, outcome, ranks, int(row), reasons, texts) for row in shown],
+        items=[_list_item(context, seen, outcome, ranks, int(row), reasons, texts) for row in shown],
     )
 
 
 @router.get("/items.{form}", response_class=Response, responses=FILES)
 def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep, form: Form) -> Response:
     """All items that fit, with their scores, labels and own columns; harmless to a spreadsheet."""
-    seen, outcome = context.view_model.seen_by(owner), context.results.latest()
+    seen, outcome = context.view_model.view_for(owner), context.results.latest()
     rows = context.items.rows(wanted, seen, outcome)
     ranks = None if outcome is None else context.items.ranks(outcome)
     columns = context.view_model.items.columns()
@@ -86,23 +86,23 @@ def download_items(context: ContextDep, owner: OwnerDep, wanted: SelectionDep, f
     own = list(columns.values())
     facts = (_facts(context, seen, outcome, ranks, wanted, ids[row], int(row)) for row in rows)
     body = ([*known, *(column[row] for column in own)] for known, row in zip(facts, rows, strict=True))
-    return as_download(f"items.{form}", written(f".{form}", lambda path: write_table(path, head, body)))
+    return as_download(f"items.{form}", write_to_bytes(f".{form}", lambda path: write_table(path, head, body)))
 
 
 def _facts(
     context: Context, seen: SessionState, outcome: Outcome | None, ranks: Any, wanted: Selection, item: str, row: int
 ) -> list[Any]:
     answered = seen.answers.get(item)
-    said = ["", ""] if answered is None else [str(answered.verdict), "; ".join(vote.who for vote in answered.votes)]
+    answer = ["", ""] if answered is None else [str(answered.verdict), "; ".join(vote.who for vote in answered.votes)]
     scores: list[Any] = ["", "", "", ""]
     if outcome is not None:
         cut = outcome.threshold if wanted.threshold is None else wanted.threshold
         score = float(outcome.scores[row])
         scores = [int(ranks[row]), score, float(outcome.probabilities[row]), score > cut]
-    return [item, context.view_model.items.title(item), *scores, *said]
+    return [item, context.view_model.items.title(item), *scores, *answer]
 
 
-def _listed(
+def _list_item(
     context: Context,
     seen: SessionState,
     outcome: Outcome | None,

@@ -83,7 +83,7 @@ def read_fields(
     view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id, search: Search = "", most: Most = 30
 ) -> FieldsOut:
     """The values of a wide row: those that stand out first, and only those whose names hold a text."""
-    card = view_model.card(id, view_model.seen_by(user), search, most, texts)
+    card = view_model.card(id, view_model.view_for(user), search, most, texts)
     return FieldsOut.model_validate(asdict(card))
 
 
@@ -96,7 +96,7 @@ def read_why(view_model: ViewModelDep, _user: UserDep, texts: TextsDep, id: Id) 
 @router.get("/insight")
 def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> InsightOut:
     """What was found so far, how the estimate moves, whether to go on."""
-    state, seen = context.view_model.session.state, context.view_model.seen_by(user)
+    state, seen = context.view_model.session.state, context.view_model.view_for(user)
     knows_all = seen.labels_digest == state.labels_digest  # else the estimate would tell what others said
     points = context.insight.points(state) if knows_all else ()
     words = insight_words(points, seen, texts)
@@ -137,7 +137,7 @@ def write_note(message: NoteIn, view_model: ViewModelDep, user: UserDep) -> Stat
 @router.get("/decisions")
 def read_decisions(view_model: ViewModelDep, user: UserDep) -> list[DecisionOut]:
     """All answers that hold, newest first, with the user's own beside them."""
-    state = view_model.seen_by(user)
+    state = view_model.view_for(user)
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
     return [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
 

@@ -55,11 +55,11 @@ def begin_again(preparation: PreparationDep, _owner: OwnerDep) -> PreparationOut
 
 
 @router.post("/api/preparation/columns")
-def choose_columns(preparation: PreparationDep, said: ColumnChoicesIn, _owner: OwnerDep) -> PreparationOut:
+def choose_columns(preparation: PreparationDep, answer: ColumnChoicesIn, _owner: OwnerDep) -> PreparationOut:
     """Say how columns are read, and begin."""
     if preparation.question is None or not preparation.is_asking:
         raise SessionError("How columns are read is settled already; wait until the session is there.")
-    preparation.question.answer(said.choices, said.decimal, said.dates, said.drop_duplicates, said.labels_by)
+    preparation.question.answer(answer.choices, answer.decimal, answer.dates, answer.drop_duplicates, answer.labels_by)
     preparation.begin()
     return _out(preparation)
 
@@ -72,9 +72,9 @@ def refuse(rest: str) -> None:
 
 def _out(preparation: Preparation) -> PreparationOut:
     status = preparation.status()
-    said = asdict(status.progress)
-    running = said.pop("running")
+    progress = asdict(status.progress)
+    running = progress.pop("running")
     stage: Literal["asking", "preparing", "failed"] = "preparing" if running else "failed"
     if preparation.is_asking:
         stage = "asking"
-    return PreparationOut(stage=stage, seconds_left=status.seconds_left, **said)
+    return PreparationOut(stage=stage, seconds_left=status.seconds_left, **progress)

@@ -23,7 +23,7 @@ def read_item_reasons(view_model: ViewModelDep, user: UserDep, texts: TextsDep, 
     """Which values raise an item's score, and the labelled item that it is most like, as far as the user may know."""
     kept = read_reasons(view_model.session)
     fields = reason_fields(kept["items"].get(view_model.check(id), []), texts)
-    return ReasonsOut(fields=fields, resembles=_resembled(view_model, view_model.seen_by(user), kept, id))
+    return ReasonsOut(fields=fields, resembles=_find_resembled(view_model, view_model.view_for(user), kept, id))
 
 
 @router.get("/summary")
@@ -46,7 +46,7 @@ def read_summary(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> S
     return SummaryOut(words=summary_words(summary, texts), drivers=drivers, groups=groups)
 
 
-def _resembled(view_model: ViewModel, seen: SessionState, kept: dict[str, Any], item: str) -> NeighbourOut | None:
+def _find_resembled(view_model: ViewModel, seen: SessionState, kept: dict[str, Any], item: str) -> NeighbourOut | None:
     other = kept["resembles"].get(item)
     if other is None or other not in seen.labels:
         return None

@@ -11,7 +11,7 @@ from soel.exchange.label_files import export_labels
 from soel.types import Verdict
 from soel.web.check_words import check_advice_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
-from soel.web.downloads import TYPES, Form, as_download, written
+from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
 from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
 from soel.web.words import advice_words
 
@@ -25,7 +25,7 @@ Parquet = Literal["parquet"]
 @router.get("/results")
 def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, texts: TextsDep) -> ResultsOut:
     """What the last fit says about the pool."""
-    findings, seen = results.findings(), view_model.seen_by(user)
+    findings, seen = results.findings(), view_model.view_for(user)
     state, estimate = findings.state, findings.estimate
     row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in seen.labels}
     words = {item: cast(Verdict, seen.answers[item].verdict) for item in seen.labels}
@@ -67,4 +67,4 @@ def download_scores(results: ResultsDep, _owner: OwnerDep, form: Form | Parquet,
 def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Literal["csv", "json"]) -> Response:
     """Every answer that stands, with notes, names and times."""
     session = view_model.session
-    return as_download(f"labels.{form}", written(f".{form}", lambda path: export_labels(session, form, path)))
+    return as_download(f"labels.{form}", write_to_bytes(f".{form}", lambda path: export_labels(session, form, path)))

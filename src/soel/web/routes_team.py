@@ -97,7 +97,7 @@ def _sign_ins_out(auth: Auth, owner: User) -> SignInsOut:
         )
         for number, held in auth.sign_ins().items()
     ]
-    return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.invited()}))
+    return SignInsOut(signed_in=people, invited=sorted({user.name for user in auth.list_invited()}))
 
 
 def _people(context: Context, owner: User) -> list[str]:
@@ -107,7 +107,7 @@ def _people(context: Context, owner: User) -> list[str]:
 
 def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
     view_model = context.view_model
-    state, whole = view_model.seen_by(user), view_model.session.state
+    state, whole = view_model.view_for(user), view_model.session.state
     differing = [
         DisagreementOut(
             item=item,

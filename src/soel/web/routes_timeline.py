@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 from soel.api.scores import name_items
 from soel.scoring.intervals import Interval, name_intervals, write_interval_file
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
-from soel.web.downloads import TYPES, as_download, written
+from soel.web.downloads import TYPES, as_download, write_to_bytes
 from soel.web.results import Results
 from soel.web.schemas import ClipOut, FramePointOut, IntervalOut
 from soel.web.view_model import ViewModel
@@ -48,7 +48,7 @@ def download_intervals(
 ) -> Response:
     """The events of clips as CSV: start, end and peak."""
     events = find_events(view_model, results, threshold)
-    return as_download("intervals.csv", written(".csv", lambda path: write_interval_file(path, events)))
+    return as_download("intervals.csv", write_to_bytes(".csv", lambda path: write_interval_file(path, events)))
 
 
 def find_events(view_model: ViewModel, results: Results, threshold: float | None) -> tuple[Interval, ...]:

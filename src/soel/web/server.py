@@ -126,7 +126,7 @@ def _base(address: Address, port: int) -> str:
     """The page's address for a person; behind a proxy with TLS it is the name that the proxy is known by."""
     if address.https and address.names:
         return f"https://{address.names[0]}"
-    return f"{address.scheme}://{_shown(address)}:{port}"
+    return f"{address.scheme}://{_show(address)}:{port}"
 
 
 def _check_network(text: str) -> None:
@@ -136,7 +136,7 @@ def _check_network(text: str) -> None:
         raise ConfigError(f"--trusted-proxy needs an address or a network like 10.0.0.0/8, got {text!r}.") from None
 
 
-def _shown(address: Address) -> str:
+def _show(address: Address) -> str:
     if address.host in EVERYWHERE:
         return address.names[0] if address.names else socket.gethostname()
     return f"[{address.host}]" if ":" in address.host else address.host

@@ -38,11 +38,11 @@ class Texts:
 
     def __call__(self, key: str, **values: Any) -> str:
         """A text with its places filled in."""
-        return self._form(key, values).format(**{name: self._written(value) for name, value in values.items()})
+        return self._form(key, values).format(**{name: self._format(value) for name, value in values.items()})
 
     def markup(self, key: str, **values: Any) -> Markup:
         """The same for a page: what is no markup is escaped."""
-        plain = {name: value if isinstance(value, Markup) else self._written(value) for name, value in values.items()}
+        plain = {name: value if isinstance(value, Markup) else self._format(value) for name, value in values.items()}
         return Markup(self._form(key, values)).format(**plain)  # our own entries hold no markup and need no escaping
 
     def number(self, value: float, n_figures: int = 6) -> str:
@@ -68,7 +68,7 @@ class Texts:
             return entry
         return entry["one" if values["n"] in _ONE[self.language] else "other"]
 
-    def _written(self, value: Any) -> str:
+    def _format(self, value: Any) -> str:
         return self.number(value) if isinstance(value, int | float) else str(value)
 
 

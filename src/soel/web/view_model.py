@@ -21,7 +21,7 @@ from soel.session.leases import turn_of
 from soel.session.spot_check import STRATEGY as CHECK
 from soel.types import Verdict
 from soel.web.auth import User
-from soel.web.blind import may_see_map, seen_by
+from soel.web.blind import may_see_map, view_for
 from soel.web.ports import Card, ItemView, Picture
 from soel.web.storage import Storage
 from soel.web.texts import ENGLISH, Texts
@@ -116,11 +116,13 @@ class ViewModel:
         last = (own[-1][1], own[-1][2]) if own else None
         stage, mine = _stage(state, turn, progress), tuple(item for _, item, _ in own)
         waiting = _opinions(state, user.name)
-        return Overview(stage, state, self.seen_by(user), turn, mine, last, progress, self._storage.problem(), *waiting)
+        return Overview(
+            stage, state, self.view_for(user), turn, mine, last, progress, self._storage.problem(), *waiting
+        )
 
-    def seen_by(self, user: User) -> SessionState:
+    def view_for(self, user: User) -> SessionState:
         """The session as far as this user may know it."""
-        return seen_by(self.session.state, user.name)
+        return view_for(self.session.state, user.name)
 
     def names(self) -> set[str]:
         """Everybody who answered or wrote something."""
@@ -141,7 +143,7 @@ class ViewModel:
 
     def show(self, user: User, item: str, texts: Texts = ENGLISH) -> ItemPage:
         """An item as this user sees it."""
-        state = self.seen_by(user)
+        state = self.view_for(user)
         card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
         card = replace(card, has_map=card.has_map and may_see_map(state, item, user.name))
         written = {note.who: note.text for note in state.notes_of(item)}
@@ -157,7 +159,7 @@ class ViewModel:
 
     def marks(self, user: User, item: str) -> tuple[dict[str, Any], ...]:
         """What was drawn on an item, as far as this user may know it."""
-        drawn = self.seen_by(user).marks.get(item, ())
+        drawn = self.view_for(user).marks.get(item, ())
         return tuple(
             {"who": mark.who, "mine": mark.who == user.name, "regions": mark.body()["regions"]} for mark in drawn
         )

@@ -23,7 +23,7 @@ def advice_words(measured: StoppingAdvice | None, t: Texts = ENGLISH) -> tuple[s
         return (t("advice.unknown"),)
     early = measured.go_on not in ("yes", "little")
     advice = t("advice.early", n=measured.n_labels) if early else t(f"advice.{measured.go_on}")
-    return (advice, *_moved(measured, t), *_held_back(measured, t))
+    return (advice, *_describe_moves(measured, t), *_describe_held_back(measured, t))
 
 
 def agreement_words(agreement: Agreement, t: Texts = ENGLISH) -> str:
@@ -57,7 +57,7 @@ def _speaks(why: Why, n_items: int, t: Texts) -> str:
     return t("why.alone") if why.n_near <= 1 else t("why.speaks", n=why.n_near, total=n_items)
 
 
-def _moved(measured: StoppingAdvice, t: Texts) -> list[str]:
+def _describe_moves(measured: StoppingAdvice, t: Texts) -> list[str]:
     found = []
     if measured.radius_drop is not None:
         found.append(t("advice.closer", n=measured.n_newest, share=t.percent(max(0.0, measured.radius_drop))))
@@ -67,7 +67,7 @@ def _moved(measured: StoppingAdvice, t: Texts) -> list[str]:
     return found
 
 
-def _held_back(measured: StoppingAdvice, t: Texts) -> list[str]:
+def _describe_held_back(measured: StoppingAdvice, t: Texts) -> list[str]:
     """An AUROC is the share of pairs of an anomaly and a normal item that are in the right order."""
     scored = [(each.round, each.auroc) for each in measured.held_back if each.auroc is not None]
     if not scored:

@@ -88,7 +88,7 @@ def decide(
         if name not in wanted:
             readings.append(Reading(name, "ignored"))
             continue
-        found = _text(name, drafts[name], file) if name in drafts else _typed(name, column, file)
+        found = _text(name, drafts[name], file) if name in drafts else _decide_type(name, column, file)
         readings.append(_finish(name, found, len(column)))
         if found.values is not None and readings[-1].form.layout != WORDS:
             values[name] = found.values
@@ -121,12 +121,12 @@ def _draft(column: Cells, asked: str | None) -> _Draft:
 
 def _file_decimal(drafts: Mapping[str, _Draft]) -> str | None:
     """The decimal sign that those columns tell that could not be read otherwise; None where they do not agree."""
-    told = {draft.numbers.decimal for draft in drafts.values() if draft.numbers is not None} - {None}
-    if told == {","} or not any(draft.numbers is not None and draft.numbers.seen for draft in drafts.values()):
-        return "," if told else None
+    signs = {draft.numbers.decimal for draft in drafts.values() if draft.numbers is not None} - {None}
+    if signs == {","} or not any(draft.numbers is not None and draft.numbers.seen for draft in drafts.values()):
+        return "," if signs else None
     if any(draft.plain is not None and _tells_point(draft) for draft in drafts.values()):
-        told.add(".")
-    return told.pop() if len(told) == 1 else None
+        signs.add(".")
+    return signs.pop() if len(signs) == 1 else None
 
 
 def _tells_point(draft: _Draft) -> bool:
@@ -182,7 +182,7 @@ def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
     return _number(name, values, not _has_fractions(values), False, file, numeric)
 
 
-def _typed(name: str, column: Cells, file: _File) -> _Found:
+def _decide_type(name: str, column: Cells, file: _File) -> _Found:
     asked, values = file.options.kind_for(name), column.values
     if column.type == "category" or asked in ("categorical", "text"):
         from soel.data.reading.parse import as_objects

@@ -76,7 +76,7 @@ def find_numbers(texts: Any) -> Numbers | None:
     """What tidy Arrow strings without missing words allow; None where they are not numbers throughout."""
     sample = set(texts.slice(0, N_SAMPLE).drop_null().to_pylist())
     for _ in range(N_TRIES):
-        found = _allowed(sample)
+        found = _find_allowed(sample)
         if found is None:
             return None
         misfits = _misfits(texts, found)
@@ -147,9 +147,9 @@ def choose_form(found: Numbers, decimal: str | None, separator: str = "") -> tup
     wanted = decimal or ("," if separator == ";" else ".")
     signs = next((signs for signs in found.signs if signs[0] == wanted), found.signs[0])
     form = Form(*signs, units=found.units)
-    told = found.doubt or decimal or separator == "," or signs == (".", "")
+    is_settled = found.doubt or decimal or separator == "," or signs == (".", "")
     unclear = [sign for sign in found.seen if len({_role(sign, each) for each in found.signs}) > 1]
-    if told or not unclear:
+    if is_settled or not unclear:
         return form, found.doubt
     other = "a thousands separator" if _role(unclear[0], signs) == "decimal" else "a decimal sign"
     return form, f"{unclear[0]!r} could also be {other}; --decimal says which sign is the decimal one"
@@ -159,7 +159,7 @@ def _role(sign: str, signs: tuple[str, str]) -> str:
     return "decimal" if sign == signs[0] else "thousands" if sign == signs[1] else ""
 
 
-def _allowed(sample: Iterable[str]) -> Numbers | None:
+def _find_allowed(sample: Iterable[str]) -> Numbers | None:
     signs: Sequence[tuple[str, str]] = SIGNS
     around: set[tuple[str, str]] = set()
     for text in sample:

@@ -105,8 +105,8 @@ class ReadOptions:
     def over(self, other: ReadOptions) -> ReadOptions:
         """These options where they say something, else the other ones."""
         plain = ReadOptions()
-        said = {each.name for each in fields(self) if getattr(self, each.name) != getattr(plain, each.name)}
-        return replace(other, **{name: getattr(self, name) for name in said})
+        set_here = {each.name for each in fields(self) if getattr(self, each.name) != getattr(plain, each.name)}
+        return replace(other, **{name: getattr(self, name) for name in set_here})
 
 
 KIND_OPTIONS = ("numeric", "categorical", "text", "time")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soel.engines.ray.own_cluster import closed_to_others, own_folder
+from soel.engines.ray.own_cluster import close_to_others, own_folder
 from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
 from soel.numeric.cores import n_cores
 
@@ -64,7 +64,7 @@ class Cluster:
         try:
             if self.address not in (None, "auto"):
                 _knock(str(self.address))
-            with closed_to_others() if self.address is None else nullcontext():
+            with close_to_others() if self.address is None else nullcontext():
                 ray.init(**self._options(), **QUIETLY, ignore_reinit_error=True)
         except (OSError, ValueError, RuntimeError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")

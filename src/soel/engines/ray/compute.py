@@ -122,8 +122,8 @@ class RayCompute:
                 write(number)
             return
         n_there = shards.n_files - len(missing)
-        told = None if progress is None else lambda done: progress(n_there + done, shards.n_files)
-        map_parts(self.cluster, write, missing, told)
+        report = None if progress is None else lambda done: progress(n_there + done, shards.n_files)
+        map_parts(self.cluster, write, missing, report)
 
     def _select(
         self,

@@ -56,11 +56,11 @@ class FeatureShards:
     @property
     def is_ours(self) -> bool:
         """Whether what lies there is of this pool; files of another one must not be taken for it."""
-        return self._said() == self._about
+        return self._read_manifest() == self._about
 
     def claim(self) -> None:
         """Say whose files will lie there, and remove those of another pool; what is no pool's is refused."""
-        self.storage.clear({"owner", "n_rows", "n_features"} <= self._said().keys())
+        self.storage.clear({"owner", "n_rows", "n_features"} <= self._read_manifest().keys())
         self.storage.write(MANIFEST, json.dumps(self._about).encode())
 
     def missing(self) -> list[int]:
@@ -90,13 +90,13 @@ class FeatureShards:
         """The name of a file."""
         return f"part-{number:06d}.parquet"
 
-    def _said(self) -> dict[str, object]:
+    def _read_manifest(self) -> dict[str, object]:
         """What is written down of the files that lie there; nothing where that is not ours."""
         try:
-            said = json.loads(self.storage.read(MANIFEST)) if self.storage.has(MANIFEST) else {}
+            manifest = json.loads(self.storage.read(MANIFEST)) if self.storage.has(MANIFEST) else {}
         except ValueError:
             return {}
-        return said if isinstance(said, dict) else {}
+        return manifest if isinstance(manifest, dict) else {}
 
     @property
     def _about(self) -> dict[str, object]:

@@ -22,7 +22,7 @@ def own_folder() -> str:
 
 
 @contextmanager
-def closed_to_others() -> Iterator[None]:
+def close_to_others() -> Iterator[None]:
     """While a cluster is started in this block, its processes get a token in memory and the loopback address alone.
 
     Ray would write a token into the home folder; and its process for the dashboard, without one, does nothing but ask
@@ -38,7 +38,7 @@ def closed_to_others() -> Iterator[None]:
             ("ray._private.ray_constants", "ENABLE_RAY_CLUSTER", False),  # read when Ray was imported
             ("ray._private.services", "start_api_server", _start_nothing),
         ):
-            leaving.enter_context(_replaced(import_module(module), name, value))
+            leaving.enter_context(_replace(import_module(module), name, value))
         yield
 
 
@@ -48,7 +48,7 @@ def _start_nothing(*_: object, **__: object) -> tuple[None, None]:
 
 
 @contextmanager
-def _replaced(module: Any, name: str, value: object) -> Iterator[None]:
+def _replace(module: Any, name: str, value: object) -> Iterator[None]:
     """An attribute replaced for a block; one that another release does not have is left alone."""
     if not hasattr(module, name):
         yield

@@ -75,7 +75,7 @@ class _Tally:
     """What is done: one thread adds to it and another reads."""
 
     def __init__(self) -> None:
-        self._amount, self._told = 0, 0
+        self._amount, self._reported = 0, 0
         self.values: list[float] = []
 
     def add(self, done: Done) -> None:
@@ -84,8 +84,8 @@ class _Tally:
 
     def teller(self, progress: Counted | None) -> Callable[[], None]:
         def tell() -> None:
-            if progress is not None and self._amount > self._told:
-                self._told = self._amount
-                progress(self._told)
+            if progress is not None and self._amount > self._reported:
+                self._reported = self._amount
+                progress(self._reported)
 
         return tell

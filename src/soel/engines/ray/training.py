@@ -84,14 +84,14 @@ def run_job(cluster: Cluster, job: Job, model: Model, runs: Storage, progress: P
 
 
 def _attempt(cluster: Cluster, job: Job, n_shards: int, runs: Storage, progress: Progress | None) -> State | str:
-    show, last = _shown(job, progress), None
+    show, last = _show_progress(job, progress), None
     for _ in range(FAILURES):
         plan = worthwhile(cluster.plan(n_shards), job) if cluster.n_workers is None else cluster.plan(n_shards)
         try:
             return cluster.wait_for(partial(_train, job, plan, runs), show)
         except train.TrainingFailedError as error:
             last = error
-    raise SessionError(_failed(last)) from last
+    raise SessionError(_name_failure(last)) from last
 
 
 def worthwhile(plan: Plan, job: Job) -> Plan:
@@ -198,7 +198,7 @@ def _send(folder: str) -> None:
     train.report({}, train.Checkpoint.from_directory(folder) if distributed.get_rank() == 0 else None)
 
 
-def _shown(job: Job, progress: Progress | None) -> Callable[[], None] | None:
+def _show_progress(job: Job, progress: Progress | None) -> Callable[[], None] | None:
     if progress is None:
         return None
     seen = [0]
@@ -213,6 +213,6 @@ def _shown(job: Job, progress: Progress | None) -> Callable[[], None] | None:
     return show
 
 
-def _failed(error: Exception | None) -> str:
+def _name_failure(error: Exception | None) -> str:
     reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
     return f"The training failed on the cluster again and again ({reason}). See Ray's logs, then run it again."

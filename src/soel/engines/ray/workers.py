@@ -27,7 +27,7 @@ class Workers:
         self.bounds = shards.bounds(plan.n_workers)
         self._made_of, self._n_cores = (shards, form), plan.n_cores
         self._actors = [self._start(number, plan.n_cores) for number in range(plan.n_workers)]
-        self._told: list[list[Call]] = [[] for _ in self._actors]
+        self._history: list[list[Call]] = [[] for _ in self._actors]
 
     def __len__(self) -> int:
         return len(self._actors)
@@ -43,7 +43,7 @@ class Workers:
 
     def remember(self, number: int, call: Call, afresh: bool = False) -> None:
         """A call that brings a new worker to where the old one was; afresh: what came before does not matter."""
-        self._told[number] = [call] if afresh else [*self._told[number], call]
+        self._history[number] = [call] if afresh else [*self._history[number], call]
 
     def close(self) -> None:
         """Let the workers go, and with them the cores they hold."""
@@ -66,14 +66,14 @@ class Workers:
             try:
                 return ray.get(references)[-1]
             except RayActorError:
-                references = self._replaced(number, call)
+                references = self._ask_replacement(number, call)
         raise SessionError(
             f"A worker of the cluster died {PATIENCE} times at the same step ({call[0]}). Its machine may lack memory: "
             "see Ray's logs, then run the same command again."
         )
 
-    def _replaced(self, number: int, call: Call) -> list[Any]:
+    def _ask_replacement(self, number: int, call: Call) -> list[Any]:
         """The same question to a new worker. It asks for no cores: those of a machine that is gone are gone, too."""
         ray.kill(self._actors[number])
         self._actors[number] = self._start(number, 0)
-        return [self._call(number, *each) for each in (*self._told[number], call)]  # an actor answers in order
+        return [self._call(number, *each) for each in (*self._history[number], call)]  # an actor answers in order
