@@ -75,6 +75,6 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     learner, pool = Learner(quick, 0), Pool.of(rows, Kind.TABLE)
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-    assert fitted.blend.heard == quick.schedule.deep_weight
+    assert fitted.blend.network_weight == quick.schedule.deep_weight
     deaf = learner._reference(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, fitted.estimate)
     np.testing.assert_allclose(fitted.reference - deaf, OPTIMISM * quick.schedule.deep_weight)

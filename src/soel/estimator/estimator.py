@@ -349,8 +349,8 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         }
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
-            told = fitted.pool_scores, labels
-            self._why = TableExplainer.of(fitted.blend, self._encoder, task.frame, pool.rows, *told)
+            known = fitted.pool_scores, labels
+            self._why = TableExplainer.of(fitted.blend, self._encoder, task.frame, pool.rows, *known)
         return self
 
     def _publish(self, saved: SavedModel) -> SOEL:

@@ -320,7 +320,7 @@ class Learner:
         a network, which is too dear to be trained again: what it adds is raised by what is usual. Patches are taken as
         they are.
         """
-        scores = scores + OPTIMISM * blend.heard
+        scores = scores + OPTIMISM * blend.network_weight
         detector = blend.detector
         if detector is None or detector.leaves_out or len(pool) > LARGE:
             return np.asarray(scores[labels != ANOMALY])

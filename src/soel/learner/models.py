@@ -147,7 +147,7 @@ class Blend:
         return self.network is not None and self.deep_weight != 0
 
     @property
-    def heard(self) -> float:
+    def network_weight(self) -> float:
         """How much the network's score, of spread 1, counts in the sum."""
         if self.detector is None:
             return 1.0
