@@ -134,9 +134,9 @@ def _mend_session(place: Path) -> None:
 
 def _mend_events(path: Path) -> None:
     """Give every event the digest of what it says now; a file that is no database any more stays as it is."""
-    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.Error, LookupError):
-        connection.row_factory = sqlite3.Row
-        digests = [(digest_of(dict(row)), row["number"]) for row in connection.execute("SELECT * FROM events")]
+    with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.Error):
+        rows = connection.execute("SELECT number, at, kind, who, item, body FROM events").fetchall()
+        digests = [(digest_of(*row), row[0]) for row in rows]
         connection.executemany("UPDATE events SET digest = ? WHERE number = ?", digests)
         connection.commit()
 

@@ -30,6 +30,7 @@ from soel.stores import postgres, sqlite
 from soel.stores.group_commit import GroupCommit
 from soel.stores.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
 
+COLUMNS = tuple(column.name for column in EVENTS.columns)
 N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 
 
@@ -192,9 +193,8 @@ class SqlStore:
         if "\x00" in f"{event.who}{event.item}":
             raise SessionError(f"{event.who!r} or {event.item!r} holds a NUL character; choose another name.")
         body = json.dumps(dict(event.body), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        row = {"number": event.number, "at": event.at, "kind": event.kind, "who": event.who, "item": event.item}
-        row |= {"session": self._session, "body": body}
-        return row | {"digest": digest_of(row)}
+        said = (event.number, event.at, event.kind, event.who, event.item, body)
+        return dict(zip(COLUMNS, (self._session, *said, digest_of(*said)), strict=True))
 
     def _event(self, row: Row[Any]) -> Event:
         try:
@@ -207,7 +207,8 @@ class SqlStore:
             raise self._damage_error(row, f"its kind is {row.kind!r}")
         if not isinstance(row.number, int) or not isinstance(row.who, str):
             raise self._damage_error(row, "its number or annotator has another type")
-        if row.digest is not None and row.digest != digest_of(row._asdict()):
+        digest = digest_of(row.number, row.at, row.kind, row.who, row.item, row.body)
+        if row.digest is not None and row.digest != digest:
             raise self._damage_error(row, f"{row.kind} of {row.who!r} on {row.item!r} is not what was stored")
         return Event(row.kind, row.who, row.item, body, row.number, row.at)
 

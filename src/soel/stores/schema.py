@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -92,7 +92,7 @@ def _digests(connection: Connection) -> None:
     connection.exec_driver_sql(f"ALTER TABLE events ADD COLUMN digest VARCHAR({DIGITS})")
     columns = EVENTS.columns
     rows = connection.execute(select(_BARE_EVENTS)).all()
-    known = [{"of": row.session, "at_number": row.number, "new": digest_of(row._asdict())} for row in rows]
+    known = [{"of": row.session, "at_number": row.number, "new": digest_of(*row[1:])} for row in rows]
     if known:
         is_one = (columns.session == bindparam("of")) & (columns.number == bindparam("at_number"))
         connection.execute(update(EVENTS).where(is_one).values(digest=bindparam("new")), known)
@@ -101,11 +101,10 @@ def _digests(connection: Connection) -> None:
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _many_sessions, _digests)
 
 
-def digest_of(row: Mapping[str, Any]) -> str:
+def digest_of(number: int, at: str, kind: str, who: str, item: str | None, body: str) -> str:
     """Of all that an event says, so that one changed letter in it is noticed."""
-    item = "" if row["item"] is None else f"={row['item']}"
-    parts = (row["number"], row["at"], row["kind"], row["who"], item, row["body"])
-    return hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    said = f"{number}\0{at}\0{kind}\0{who}\0{'' if item is None else '='}{item}\0{body}"
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
 def now() -> str:
