@@ -60,8 +60,8 @@ def _train(arguments: argparse.Namespace) -> None:
     train(run, plan, device, before_decay if arguments.decay_seconds else None)
     keep(run, arguments.decayed if arguments.decay_seconds else arguments.folder)
     if arguments.tables:
-        run.network.load_state_dict(run.average)
-        _say(shown(evaluate(run.network, arguments.tables, device)))
+        run.module.load_state_dict(run.average)
+        _say(shown(evaluate(run.module.network, arguments.tables, device)))
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -75,10 +75,10 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    network, average, _, _ = checkpoint.load(arguments.folder, _device())
-    network.load_state_dict(average)
+    module, average, _, _ = checkpoint.load(arguments.folder, _device())
+    module.load_state_dict(average)
     part = slice(arguments.part[0], None, arguments.part[1])
-    result = evaluate(network, arguments.tables, _device(), arguments.budgets, arguments.rules, part)
+    result = evaluate(module.network, arguments.tables, _device(), arguments.budgets, arguments.rules, part)
     if arguments.out:
         arguments.out.write_text(json.dumps(result))
     _say(shown(result))

@@ -11,38 +11,39 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from soel.detectors.pretrained.network import Network, Shape
+from pretraining.module import Module
+from soel.detectors.pretrained.network import Shape
 
 LARGEST_FILE = 15_000_000  # bytes
 
 
 def save(
-    folder: Path, network: Network, average: dict[str, Tensor], moments: dict[str, Tensor], notes: dict[str, Any]
+    folder: Path, module: Module, average: dict[str, Tensor], moments: dict[str, Tensor], notes: dict[str, Any]
 ) -> None:
     """Weights in float32, their running average and the optimiser's moments in half precision, and notes."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.safetensors"):
         old.unlink()
-    weights = {name: value.detach().float().cpu().contiguous() for name, value in network.state_dict().items()}
+    weights = {name: value.detach().float().cpu().contiguous() for name, value in module.state_dict().items()}
     _write(folder, "weights", weights)
     _write(folder, "average", {name: value.half().cpu().contiguous() for name, value in average.items()})
     _write(folder, "moments", {name: value.bfloat16().cpu().contiguous() for name, value in moments.items()})
-    notes = {"shape": asdict(network.shape), **notes}
+    notes = {"shape": asdict(module.shape), **notes}
     (folder / "notes.json").write_text(json.dumps(notes, indent=1))
 
 
-def load(folder: Path, device: torch.device) -> tuple[Network, dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
-    """The network, its running average, the optimiser's moments and the notes.
+def load(folder: Path, device: torch.device) -> tuple[Module, dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:
+    """The parameters, their running average, the optimiser's moments and the notes.
 
     Without a file of averages they start from the weights; without moments the optimiser starts anew.
     """
     notes = json.loads((folder / "notes.json").read_text())
-    network = Network(Shape(**notes["shape"])).to(device)
+    module = Module(Shape(**notes["shape"])).to(device)
     weights = {name: value.float() for name, value in _read(folder, "weights").items()}
-    network.load_state_dict(weights)
+    module.load_state_dict(weights)
     average = {name: value.float().to(device) for name, value in (_read(folder, "average") or weights).items()}
     moments = {name: value.float().to(device) for name, value in _read(folder, "moments").items()}
-    return network, average, moments, notes
+    return module, average, moments, notes
 
 
 def _write(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from pretraining import tables
 from pretraining.questions import apart
-from soel.detectors.pretrained.network import Network, Outputs, Seen
-from soel.detectors.pretrained.passes import read_pool
+from soel.detectors.pretrained.network import Network, Outputs
+from soel.detectors.pretrained.passes import read_pool, see
 from soel.detectors.pretrained.reference import TINY, Reference
 
 CLIP = 3.0
@@ -31,14 +31,14 @@ class Case:
         pool, test = (torch.from_numpy(x)[None].to(device) for x in (table.pool, table.test))
         self.reference, own = Reference.fit(pool, random)
         self.rows = own.followed_by(self.reference.describe(test))
-        self.seen = network.cells(self.rows.cells, self.reference.columns)
+        self.seen = see(network, self.reference, self.rows)
         self.n_pool = pool.shape[1]
 
     def read(self, labels: Tensor, pool_only: bool = False) -> Outputs:
         """What the network says with labels (1, N)."""
         rows, seen = self.rows, self.seen
         if pool_only:
-            rows, seen = rows.first(self.n_pool), Seen(seen.cells[:, : self.n_pool], seen.rows[:, : self.n_pool])
+            rows, seen = rows.first(self.n_pool), seen.part(slice(0, self.n_pool))
         return read_pool(self.network, self.reference, rows, seen, labels)[1]
 
     def measure(self, labels: Tensor) -> tuple[float, float]:
@@ -93,7 +93,6 @@ def evaluate(
     part: slice = slice(None),
 ) -> dict[str, Any]:
     """Means over tables of AUROC and average precision by budget, for k-center and for questions one at a time."""
-    network.eval()
     started = time.perf_counter()
     cells: dict[str, list[list[float]]] = {}
     for table in list(tables.read(place))[part]:
@@ -119,7 +118,6 @@ def evaluate(
     for name, values in cells.items():
         if base is not None and name.endswith(" 10"):
             result[f"worse {name}"] = round(100 * float((np.array(values)[:, 0] < base - 0.02).mean()), 1)
-    network.train()
     result["cells"] = {name: np.round(values, 4).tolist() for name, values in cells.items()}
     return result
 

@@ -15,9 +15,9 @@ from pretraining import checkpoint
 
 def export(folder: Path, to: Path) -> str:
     """Write the running average in half precision; say its checksum."""
-    network, average, _, notes = checkpoint.load(folder, torch.device("cpu"))
+    module, average, _, notes = checkpoint.load(folder, torch.device("cpu"))
     facts = {
-        "shape": json.dumps(asdict(network.shape)),
+        "shape": json.dumps(asdict(module.shape)),
         "steps": str(notes["step"]),
         "seconds": f"{notes['spent']:.0f}",
     }

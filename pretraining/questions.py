@@ -30,7 +30,7 @@ def ask(pool: Described, n_asked: int, strategy: str, chance: random.Random) -> 
     if strategy == "random":
         return noise.argsort(1)[:, :n_asked]
     weights = torch.rand(n_tasks, 1, pool.scores.shape[-1], device=device)
-    suspicion = (pool.scores * weights).mean(-1)
+    suspicion: Tensor = (pool.scores * weights).mean(-1)
     suspicion = suspicion / (suspicion.std(1, keepdim=True) + TINY)
     if strategy == "top":
         return (suspicion + chance.uniform(0, 1.5) * noise).topk(n_asked).indices

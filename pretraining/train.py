@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from pretraining import checkpoint, questions, tasks
+from pretraining.module import Module
 from pretraining.muon import Muon
 from soel.detectors.pretrained.network import (
     HIGHEST_SHARE,
@@ -29,7 +30,7 @@ from soel.detectors.pretrained.network import (
     Seen,
     Shape,
 )
-from soel.detectors.pretrained.passes import read_pool
+from soel.detectors.pretrained.passes import read_pool, see
 from soel.detectors.pretrained.reference import Described, Reference
 
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
@@ -59,8 +60,8 @@ class Plan:
 class Run:
     """A network in training."""
 
-    network: Network  # in float32
-    worker: Network  # the same in the precision of the device: what is run
+    module: Module  # in float32
+    worker: Module  # the same in the precision of the device: what is run
     average: dict[str, Tensor]
     optimisers: list[torch.optim.Optimizer]
     step: int = 0
@@ -71,16 +72,16 @@ class Run:
 def begin(shape: Shape, plan: Plan, device: torch.device) -> Run:
     """A new run."""
     torch.manual_seed(plan.seed)
-    network = Network(shape).to(device)
-    average = {name: value.detach().clone().float() for name, value in network.state_dict().items()}
-    return Run(network, _worker(network), average, _optimisers(network, plan))
+    module = Module(shape).to(device)
+    average = {name: value.detach().clone().float() for name, value in module.state_dict().items()}
+    return Run(module, _worker(module), average, _optimisers(module, plan))
 
 
 def resume(folder: Path, plan: Plan, device: torch.device) -> Run:
     """The run that a checkpoint holds."""
-    network, average, moments, notes = checkpoint.load(folder, device)
+    module, average, moments, notes = checkpoint.load(folder, device)
     run = Run(
-        network, _worker(network), average, _optimisers(network, plan), notes["step"], notes["spent"], notes["history"]
+        module, _worker(module), average, _optimisers(module, plan), notes["step"], notes["spent"], notes["history"]
     )
     _set_moments(run, moments)
     return run
@@ -89,7 +90,7 @@ def resume(folder: Path, plan: Plan, device: torch.device) -> Run:
 def keep(run: Run, folder: Path, **more: Any) -> None:
     """Write the run where it can be gone on from."""
     notes = {"step": run.step, "spent": run.spent, "history": run.history, **more}
-    checkpoint.save(folder, run.network, run.average, _moments(run), notes)
+    checkpoint.save(folder, run.module, run.average, _moments(run), notes)
 
 
 def train(run: Run, plan: Plan, device: torch.device, before_decay: Callable[[Run], None] | None = None) -> None:
@@ -107,13 +108,13 @@ def train(run: Run, plan: Plan, device: torch.device, before_decay: Callable[[Ru
             before_decay(run)
             before_decay = None
         _set_rate(run, plan, min(1.0, left / plan.decay_seconds) if plan.decay_seconds else 1.0)
-        _copy(run.network, run.worker)
+        _copy(run.module, run.worker)
         for _ in range(plan.batches_a_step):
-            loss = batch_loss(run.worker, ready.take(), plan, chance) / plan.batches_a_step
+            loss = batch_loss(run.worker.network, ready.take(), plan, chance) / plan.batches_a_step
             loss.backward()
             losses.append(loss.detach())
-        _move_gradients(run.worker, run.network)
-        nn.utils.clip_grad_norm_(run.network.parameters(), 1.0)
+        _move_gradients(run.worker, run.module)
+        nn.utils.clip_grad_norm_(run.module.parameters(), 1.0)
         for optimiser in run.optimisers:
             optimiser.step()
         run.step += 1
@@ -143,7 +144,7 @@ class Batch:
     @property
     def n_pool(self) -> int:
         """How many rows the pool has."""
-        return self.reference.z.shape[1]
+        return int(self.reference.z.shape[1])
 
     def twice(self) -> Batch:
         """Every task two times; of the reference only what is looked at once labels are there."""
@@ -208,7 +209,7 @@ class Ahead:
 
 def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
     """The loss of one batch of tasks, each under two sets of labels."""
-    seen = network.cells(batch.rows.cells, batch.reference.columns)
+    seen = see(network, batch.reference, batch.rows)
     with torch.no_grad():
         labels = torch.cat([_labels(network, batch, seen, plan, chance) for _ in range(2)])
     both = batch.twice()
@@ -268,7 +269,7 @@ def _labels(network: Network, batch: Batch, seen: Seen, plan: Plan, chance: rand
         return questions.answer(truth, asked, labels, wrong)
     n_rounds = min(n_asked, chance.randint(1, 3))
     tilt = chance.uniform(0.5, 3.0)
-    own_seen = Seen(seen.cells[:, :n_pool], seen.rows[:, :n_pool])
+    own_seen = seen.part(slice(0, n_pool))
     for turn in range(n_rounds):
         n_now = n_asked // n_rounds if turn else n_asked - (n_rounds - 1) * (n_asked // n_rounds)
         score = read_pool(network, batch.reference, own, own_seen, labels)[1].logits
@@ -278,12 +279,12 @@ def _labels(network: Network, batch: Batch, seen: Seen, plan: Plan, chance: rand
     return labels
 
 
-def _optimisers(network: Network, plan: Plan) -> list[torch.optim.Optimizer]:
+def _optimisers(module: Module, plan: Plan) -> list[torch.optim.Optimizer]:
     """Hidden matrices by Muon, everything else by AdamW."""
-    matrices = [p for n, p in network.named_parameters() if p.ndim == 2 and _is_hidden(n)] if plan.orthogonal else []
+    matrices = [p for n, p in module.named_parameters() if p.ndim == 2 and _is_hidden(n)] if plan.orthogonal else []
     chosen = {id(p) for p in matrices}
-    others = [p for p in network.parameters() if id(p) not in chosen]
-    fused = next(network.parameters()).is_cuda
+    others = [p for p in module.parameters() if id(p) not in chosen]
+    fused = next(module.parameters()).is_cuda
     adam = torch.optim.AdamW(others, lr=plan.rate, weight_decay=1e-2, betas=(0.9, 0.98), fused=fused)
     if not matrices:
         return [adam]
@@ -291,17 +292,17 @@ def _optimisers(network: Network, plan: Plan) -> list[torch.optim.Optimizer]:
     return [adam, muon]
 
 
-def _worker(network: Network) -> Network:
-    return copy.deepcopy(network).bfloat16() if next(network.parameters()).is_cuda else copy.deepcopy(network)
+def _worker(module: Module) -> Module:
+    return copy.deepcopy(module).bfloat16() if next(module.parameters()).is_cuda else copy.deepcopy(module)
 
 
 @torch.no_grad()
-def _copy(source: Network, target: Network) -> None:
+def _copy(source: Module, target: Module) -> None:
     torch._foreach_copy_(list(target.parameters()), list(source.parameters()))
 
 
 @torch.no_grad()
-def _move_gradients(source: Network, target: Network) -> None:
+def _move_gradients(source: Module, target: Module) -> None:
     for of, to in zip(source.parameters(), target.parameters(), strict=True):
         to.grad = torch.zeros_like(to) if to.grad is None else to.grad
         of.grad = torch.zeros_like(of) if of.grad is None else of.grad
@@ -322,13 +323,13 @@ def _set_rate(run: Run, plan: Plan, factor: float) -> None:
 
 
 def _follow(run: Run, decay: float) -> None:
-    state = run.network.state_dict()
+    state = run.module.state_dict()
     names = list(state)
     torch._foreach_lerp_([run.average[n] for n in names], [state[n].float() for n in names], 1 - decay)
 
 
 def _moments(run: Run) -> dict[str, Tensor]:
-    names = {id(p): n for n, p in run.network.named_parameters()}
+    names = {id(p): n for n, p in run.module.named_parameters()}
     moments = {}
     for optimiser in run.optimisers:
         for parameter, state in optimiser.state.items():
@@ -342,7 +343,7 @@ def _set_moments(run: Run, moments: dict[str, Tensor]) -> None:
     for optimiser in run.optimisers:
         for group in optimiser.param_groups:
             for parameter in group["params"]:
-                name = next(n for n, p in run.network.named_parameters() if p is parameter)
+                name = next(n for n, p in run.module.named_parameters() if p is parameter)
                 state = {k.split("|")[1]: v.to(parameter.device) for k, v in moments.items() if k.split("|")[0] == name}
                 if not state:
                     continue

@@ -1,4 +1,4 @@
-"""What scoring loads: no torch for a model without a network, and never torch's compiler."""
+"""What work on tables loads: torch only where a network is trained on them, and never torch's compiler."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ def rows() -> pd.DataFrame:
     return pd.DataFrame(values, columns=["a", "b", "c"])
 
 
-def test_the_command_scores_without_torch_where_the_model_has_no_network(tmp_path: Path, rows: pd.DataFrame) -> None:
+@pytest.mark.parametrize("profile", ["default", "distances"])
+def test_the_command_scores_without_torch_where_no_network_was_trained(
+    tmp_path: Path, rows: pd.DataFrame, profile: str
+) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    session = create_session(tmp_path / "work", tmp_path / "rows.csv", SessionOptions(profile="distances"))
+    session = create_session(tmp_path / "work", tmp_path / "rows.csv", SessionOptions(profile=profile))
     session.fit()
     session.close()
     rows[:1].to_csv(tmp_path / "one.csv", index=False)
@@ -61,7 +64,9 @@ SOEL.load({str(tmp_path / "model")!r}).anomaly_score(pd.read_pickle({str(tmp_pat
 
 
 @pytest.mark.parametrize("profile", ["default", "distances"])
-def test_a_network_is_scored_without_torchs_compiler(tmp_path: Path, rows: pd.DataFrame, profile: str) -> None:
+def test_torch_is_loaded_for_a_network_that_was_trained_here_and_its_compiler_never(
+    tmp_path: Path, rows: pd.DataFrame, profile: str
+) -> None:
     y = np.full(60, -1)
     y[:8] = [1, 1, 1, 1, 0, 0, 0, 0]
     detector = SOEL(profile, random_state=0).fit(rows, y)
@@ -75,4 +80,22 @@ from soel import SOEL
 SOEL.load({str(tmp_path / "model")!r}).anomaly_score(pd.read_pickle({str(tmp_path / "rows.pkl")!r}))
 """
     loaded = modules_after(code)
-    assert (loaded["torch"], loaded["torch._dynamo"]) == (True, False)
+    assert (loaded["torch"], loaded["torch._dynamo"]) == (profile == "distances", False)
+
+
+def test_a_table_is_asked_about_and_fitted_without_torch(tmp_path: Path, rows: pd.DataFrame) -> None:
+    rows.to_pickle(tmp_path / "rows.pkl")
+    code = f"""
+import numpy as np
+import pandas as pd
+from soel import SOEL
+rows, y = pd.read_pickle({str(tmp_path / "rows.pkl")!r}), np.full(60, -1)
+detector = SOEL(random_state=0)
+for _ in range(3):
+    asked = detector.query(rows, 1, y)
+    y[asked] = asked < 4
+detector.fit(rows, y).predict(rows)
+detector.save({str(tmp_path / "model")!r})
+"""
+    loaded = modules_after(code)
+    assert (loaded["torch"], loaded["torch._dynamo"]) == (False, False)

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 
-from soel.detectors.pretrained import pretrained, trust, weights
+from soel.detectors.pretrained import pretrained, reading, trust, weights
 from soel.detectors.pretrained.context import choose, column_order, keys
 from soel.detectors.pretrained.forest import Forest
 from soel.detectors.pretrained.pretrained import Pretrained
@@ -18,6 +19,7 @@ from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
 from soel.metrics import auroc
+from soel.numeric import cores
 from tests.conftest import Sample
 
 LARGEST_FILE = 20_000_000
@@ -42,15 +44,21 @@ def test_permuted_rows_and_columns_give_the_same_scores(fitted_toy: tuple[np.nda
     np.testing.assert_allclose(again.score(x[rows][:, columns]), fitted.score(x)[rows], atol=1e-5)
 
 
-def test_the_number_of_threads_plays_no_part(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
-    x, labels, fitted = fitted_toy
-    new, before = x * np.float32(1.01), torch.get_num_threads()
-    first = fitted.score(new)
-    try:
-        torch.set_num_threads(3)
-        np.testing.assert_allclose(Pretrained.fit(x, labels, 0).score(new), first, atol=1e-4)
-    finally:
-        torch.set_num_threads(before)
+@pytest.mark.parametrize("n_rows", [150, 1100])
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
+    """The work is divided in the same way however many share it, and matrices are multiplied in one thread each."""
+    x = np.random.default_rng(5).normal(size=(n_rows, 6)).astype(np.float32)
+    labels = np.full(n_rows, -1, np.int8)
+    labels[:8] = [1, 1, 0, 0, 0, 1, 0, 0]
+    found = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
+        with threadpool_limits(n_threads, user_api="blas"):
+            reading._before_labels.cache_clear()
+            fitted = Pretrained.fit(x, labels, 0)
+            found.append(np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._read.shares()]))
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
 
 
 def test_parts_have_the_scores_of_the_whole(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:

@@ -14,7 +14,8 @@ FIRST_LEAF, LAST_LEAF = N_INNER, 2 * N_INNER
 
 
 def depths_of(*leaves: int) -> torch.Tensor:
-    return _depths(torch.tensor(leaves)[None, None], N_INNER)[0, 0]
+    depths: torch.Tensor = _depths(torch.tensor(leaves)[None, None], N_INNER)[0, 0]
+    return depths
 
 
 def test_two_rows_that_part_at_the_root_stand_alone_at_depth_1() -> None:

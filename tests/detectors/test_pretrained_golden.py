@@ -1,4 +1,4 @@
-"""The scores of the pretrained detector as they were when its weights were shipped: another way to compute keeps them."""
+"""The scores of the pretrained detector as they were when its weights were shipped: other ways to compute keep them."""
 
 from __future__ import annotations
 

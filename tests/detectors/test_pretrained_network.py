@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from pretraining.module import Module
 from torch import Tensor
 
 from soel.detectors.pretrained import reading
@@ -15,16 +16,18 @@ from soel.detectors.pretrained.network import (
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,
-    Block,
-    CellBlock,
     Network,
     Outputs,
+    Part,
     Seen,
     Shape,
+    attend,
     metric,
+    mix_columns,
+    remember,
     seen_places,
 )
-from soel.detectors.pretrained.passes import read_pool, read_rows
+from soel.detectors.pretrained.passes import read_pool, read_rows, see
 from soel.detectors.pretrained.pretrained import Pretrained
 from soel.detectors.pretrained.reference import Reference
 from soel.detectors.pretrained.share import share_bins
@@ -39,7 +42,7 @@ ALONE = {"neighbours_weight": 0.0}  # what the network says, without the distanc
 @pytest.fixture(scope="module")
 def network() -> Network:
     torch.manual_seed(0)
-    return Network(SMALL).eval().requires_grad_(False)
+    return Module(SMALL).requires_grad_(False).network
 
 
 def rows(seed: int, n_rows: int = N, n_tasks: int = 1) -> Tensor:
@@ -53,9 +56,9 @@ LABELS[0, :2], LABELS[0, 2:6] = 1, 0
 def read(network: Network, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
     """What is said of a pool, and of other rows beside it."""
     reference, own = Reference.fit(pool, torch.Generator().manual_seed(0))
-    memory, outputs = read_pool(network, reference, own, network.cells(own.cells, reference.columns), labels)
+    memory, outputs = read_pool(network, reference, own, see(network, reference, own), labels)
     others = reference.describe(new)
-    seen = network.cells(others.cells, reference.columns)
+    seen = see(network, reference, others)
     return outputs, read_rows(network, reference, own, labels, memory, others, seen)
 
 
@@ -99,7 +102,7 @@ def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: Network
     pool, new = rows(1), rows(2, 7)
     reference, own = Reference.fit(pool, torch.Generator().manual_seed(0))
     both = own.followed_by(reference.describe(new))
-    _, together = read_pool(network, reference, both, network.cells(both.cells, reference.columns), LABELS)
+    _, together = read_pool(network, reference, both, see(network, reference, both), LABELS)
     alone, later = read(network, pool, new)
     torch.testing.assert_close(together.logits[:, :N], alone.logits, atol=1e-5, rtol=1e-4)  # onlookers change nothing
     torch.testing.assert_close(together.logits[:, N:], later.logits, atol=1e-5, rtol=1e-4)
@@ -126,29 +129,26 @@ def test_a_row_does_not_see_the_others_that_are_asked_about(network: Network) ->
     torch.testing.assert_close(together.logits[:, 4:5], alone.logits, atol=1e-5, rtol=1e-4)
 
 
-def test_columns_of_a_row_attend_to_one_another_in_any_order() -> None:
-    torch.manual_seed(1)
-    block = CellBlock(8).eval()
-    x = torch.randn(6, 4, 8)
+def test_columns_of_a_row_attend_to_one_another_in_any_order(network: Network) -> None:
+    part = Part(network.weights)["cells"]["blocks.0"]
+    x = torch.randn(6, 4, 8, generator=torch.Generator().manual_seed(1))
     order = [2, 0, 3, 1]
-    with torch.no_grad():
-        out = block(x)
-        torch.testing.assert_close(block(x[:, order]), out[:, order], atol=1e-5, rtol=1e-4)
-        x[:, 3, :4] += 1
-        assert ((block(x) - out)[:, 0].abs() > 1e-6).any()  # another column was heard
+    out = mix_columns(part, x)
+    torch.testing.assert_close(mix_columns(part, x[:, order]), out[:, order], atol=1e-5, rtol=1e-4)
+    x[:, 3, :4] += 1
+    assert ((mix_columns(part, x) - out)[:, 0].abs() > 1e-6).any()  # another column was heard
 
 
-def test_a_near_row_is_heard_more_than_a_far_one() -> None:
+def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
     torch.manual_seed(2)
-    block = Block(SMALL).eval()
+    part = network.layers[0]
     pool, places = torch.randn(1, 2, 16), torch.zeros(1, 4, 2, D)
     places[:, :, 1] = 3.0
     labels = torch.tensor([[-1, -1]])
     x, own = torch.randn(1, 1, 16), torch.zeros(1, 4, 1, D)  # at the place of the first
 
     def said(pool: Tensor) -> Tensor:
-        with torch.no_grad():
-            out: Tensor = block(x, own, block.remember(pool, seen_places(places, labels)))
+        out: Tensor = attend(part, x, own, remember(part, pool, seen_places(places, labels)))
         return out
 
     before = said(pool)
@@ -160,7 +160,7 @@ def test_a_near_row_is_heard_more_than_a_far_one() -> None:
 
 def test_stage_one_looks_at_each_row_alone(network: Network) -> None:
     reference, own = Reference.fit(rows(1), torch.Generator().manual_seed(0))
-    whole = network.cells(own.cells, reference.columns)
+    whole = see(network, reference, own)
     part = network.cells(own.cells[:, 4:9], reference.columns)
     torch.testing.assert_close(part.cells, whole.cells[:, 4:9], atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(part.rows, whole.rows[:, 4:9], atol=1e-6, rtol=1e-5)
@@ -254,10 +254,10 @@ def test_copies_of_a_row_have_one_score() -> None:
     fitted = Pretrained.fit(x, free(), 0, None, ALONE)
     scores, view = fitted.score(x), fitted._read.views[0]
     assert scores[7] == scores[3]
-    of_context = view.outputs.logits[0].numpy()
+    of_context, (middle, spread) = view.outputs.logits[0], view.unit
     at = [row for row in range(60) if (fitted.context[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
-    assert scores[3] == pytest.approx((of_context[at].mean() - view.middle) / view.spread, abs=1e-5)
+    assert scores[3] == pytest.approx((of_context[at].mean() - middle) / spread, abs=1e-5)
 
 
 def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:

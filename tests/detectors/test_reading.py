@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detectors.pretrained import reading, weights
+from soel.detectors.pretrained.arrays import softmax
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.reference import CLIP
 from soel.detectors.pretrained.views import MOST_COLUMNS, wide_views
@@ -92,7 +93,7 @@ def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Readin
     for each in (narrow, wide):
         assert each.shares().sum() == pytest.approx(1, abs=1e-5)
         assert each.shares().min() >= 0
-    spread = [view.outputs.shares[0].softmax(-1).numpy() for view in wide.views if view.outputs.shares is not None]
+    spread = [softmax(view.outputs.shares[0], -1) for view in wide.views if view.outputs.shares is not None]
     np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
 
 

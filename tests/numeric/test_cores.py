@@ -6,8 +6,9 @@ import threading
 from collections.abc import Generator, Iterator
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from soel.numeric.cores import in_order, n_cores, side_by_side
+from soel.numeric.cores import in_order, n_cores, one_thread_each, side_by_side
 
 
 @pytest.mark.parametrize("wanted", ["1", "4"])
@@ -54,3 +55,19 @@ def test_each_thread_prepares_itself_first(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("soel.numeric.cores.n_cores", lambda: 2)
     ready = threading.local()
     assert side_by_side(lambda _: ready.said, [1, 2, 3], lambda: setattr(ready, "said", True)) == [True] * 3
+
+
+def test_matrices_are_multiplied_in_one_thread_until_the_last_is_done() -> None:
+    def n_threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = n_threads()
+        first, second = one_thread_each(), one_thread_each()
+        first.__enter__()
+        second.__enter__()
+        assert n_threads() == {1}
+        first.__exit__(None, None, None)
+        assert n_threads() == {1}, "the second is not done"
+        second.__exit__(None, None, None)
+        assert n_threads() == before

@@ -37,17 +37,17 @@ def plan(**more: float) -> train.Plan:
 
 def test_every_parameter_changes_and_a_run_goes_on(tmp_path: Path) -> None:
     run = train.begin(SMALL, plan(), CPU)
-    before = {name: value.clone() for name, value in run.network.named_parameters()}
+    before = {name: value.clone() for name, value in run.module.named_parameters()}
     kept: list[int] = []
     train.train(run, plan(decay_seconds=2.0, own_questions=1.0), CPU, lambda run: kept.append(run.step))
-    assert not [name for name, value in run.network.named_parameters() if torch.equal(value, before[name])]
+    assert not [name for name, value in run.module.named_parameters() if torch.equal(value, before[name])]
     assert len(kept) == 1
     assert kept[0] < run.step
     train.keep(run, tmp_path)
     again = train.resume(tmp_path, plan(), CPU)
     assert again.step == run.step
     assert again.spent == run.spent
-    for one, two in zip(run.network.parameters(), again.network.parameters(), strict=True):
+    for one, two in zip(run.module.parameters(), again.module.parameters(), strict=True):
         assert torch.equal(one, two)
     n_moments = [sum(len(optimiser.state) for optimiser in each.optimisers) for each in (run, again)]
     assert n_moments[0] == n_moments[1] > 0
@@ -66,9 +66,9 @@ def test_the_loss_falls() -> None:
             batches = [train.make(settings, CPU, chance) for _ in range(6)]
             return float(np.mean([train.batch_loss(network, batch, settings, chance).item() for batch in batches]))
 
-    before = loss(run.network)
+    before = loss(run.module.network)
     train.train(run, settings, CPU)
-    assert loss(run.network) < before - 0.02
+    assert loss(run.module.network) < before - 0.02
 
 
 def test_shares_fall_into_their_bins() -> None:
@@ -99,8 +99,8 @@ def test_large_weights_are_split_over_files(tmp_path: Path, monkeypatch: pytest.
     run = train.begin(SMALL, plan(), CPU)
     train.keep(run, tmp_path)
     assert len(list(tmp_path.glob("weights-*"))) > 1
-    network, average, moments, _ = checkpoint.load(tmp_path, CPU)
-    assert all(torch.equal(value, run.network.state_dict()[name]) for name, value in network.state_dict().items())
+    module, average, moments, _ = checkpoint.load(tmp_path, CPU)
+    assert all(torch.equal(value, run.module.state_dict()[name]) for name, value in module.state_dict().items())
     assert moments == {}
     for path in tmp_path.glob("average-*"):
         path.unlink()

@@ -6,7 +6,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -52,3 +57,45 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Whoever multiplies matrices meanwhile does so in one thread: blocks are computed side by side instead.
+
+    The setting is the process's; it is put back when the last of those who wanted it is done.
+    """
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
+
+
+class _Limit:
+    """How many want one thread each, and what to put back."""
+
+    def __init__(self) -> None:
+        self._lock, self._n_inside = Lock(), 0
+        self._held: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                self._held = _matrix_libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._held.restore_original_limits()
+
+
+_LIMIT = _Limit()
+
+
+@cache
+def _matrix_libraries() -> ThreadpoolController:
+    """Those that are loaded: looking for them takes milliseconds."""
+    return ThreadpoolController()

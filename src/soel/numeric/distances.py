@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from soel.numeric.arrays import Floats, Rows
-from soel.numeric.cores import n_cores, side_by_side
+from soel.numeric.cores import n_cores, one_thread_each, side_by_side
 
 BLOCK_ROWS = 512
 MOST_AT_ONCE = 2**24  # distances, where the nearest of many others is looked for
@@ -154,5 +153,5 @@ def _for_each_block(n_rows: int, measure: Callable[[slice], None]) -> None:
         for part in parts:
             measure(part)
         return
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread_each():
         side_by_side(measure, parts)

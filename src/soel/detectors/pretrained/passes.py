@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch.nn.functional as F
-from torch import Tensor
-
 from soel.detectors.pretrained.evidence import evidence, meta
-from soel.detectors.pretrained.network import Network, Outputs, Seen, metric, seen_places
+from soel.detectors.pretrained.kit import Array, kit_of
+from soel.detectors.pretrained.network import Network, Outputs, Part, Seen, attend, metric, remember, seen_places
 from soel.detectors.pretrained.reference import Described, Reference
 
 
@@ -16,48 +14,68 @@ from soel.detectors.pretrained.reference import Described, Reference
 class Memory:
     """A pool that has been read with its labels: all that is needed to score other rows."""
 
-    gates: Tensor  # (B, d, gates, c)
-    weights: Tensor  # (B, h, d)
-    meta: Tensor  # (B, N_META)
-    layers: list[tuple[Tensor, Tensor]]  # keys and values of each
+    gates: Array  # (B, d, gates, c)
+    weights: Array  # (B, h, d)
+    meta: Array  # (B, N_META)
+    layers: list[tuple[Array, Array]]  # keys and values of each
+
+
+def see(network: Network, reference: Reference, rows: Described) -> Seen:
+    """Stage one, of described rows."""
+    kit = kit_of(rows.cells)
+    parts = kit.in_blocks(lambda block: network.cells(rows.cells[:, block], reference.columns), rows.cells.shape[1])
+    return Seen(kit.concat([part.cells for part in parts], 1), kit.concat([part.rows for part in parts], 1))
 
 
 def read_pool(
-    network: Network, reference: Reference, rows: Described, seen: Seen, labels: Tensor
+    network: Network, reference: Reference, rows: Described, seen: Seen, labels: Array
 ) -> tuple[Memory, Outputs]:
     """Read a pool with its labels (B, N) of 1, 0 and -1. The first N rows are the pool; what follows only looks on."""
-    n_pool = labels.shape[1]
+    kit = kit_of(rows.z)
+    n_pool, n_rows = labels.shape[1], rows.z.shape[1]
     pool, about = rows.first(n_pool), meta(reference, labels)
-    own_cells = Seen(seen.cells[:, :n_pool], seen.rows[:, :n_pool])
-    gates, log_weights = network.columns(own_cells, reference.columns, labels, about)
+    gates, log_weights = network.columns(seen.part(slice(0, n_pool)), reference.columns, labels, about)
     weights = metric(log_weights, reference.z, reference.g)
     own = network.places(rows.z, rows.g, weights)
     places = seen_places(own[:, :, :n_pool], labels)
-    padded = F.pad(labels, (0, rows.z.shape[1] - n_pool), value=-1)
-    x = network.enter_rows(seen, gates, rows.scores, evidence(reference, pool, rows, labels), about, padded)
+    known = kit.concat([labels, kit.whole(kit.zeros(labels, len(labels), n_rows - n_pool)) - 1], 1)
+    by_labels = evidence(reference, pool, rows, labels)
+
+    def enter(block: slice) -> Array:
+        said = (rows.scores[:, block], by_labels[:, block], about, known[:, block])
+        return network.enter_rows(seen.part(block), gates, *said)
+
+    x = kit.concat(kit.in_blocks(enter, n_rows), 1)
     layers = []
-    for block in network.layers():
-        layers.append(block.remember(x[:, :n_pool], places))
-        x = block(x, own, layers[-1])
+    for layer in network.layers:
+        memory = remember(layer, x[:, :n_pool], places)
+        x = _hear(layer, x, own, memory)
+        layers.append(memory)
     logits, chances = network.read(x)
     return Memory(gates, weights, about, layers), Outputs(logits, chances, x, network.share_of(x[:, :n_pool], about))
+
+
+def _hear(layer: Part, x: Array, own: Array, memory: tuple[Array, Array]) -> Array:
+    kit = kit_of(x)
+    parts = kit.in_blocks(lambda block: attend(layer, x[:, block], own[:, :, block], memory), x.shape[1])
+    return kit.concat(parts, 1)
 
 
 def read_rows(
     network: Network,
     reference: Reference,
     pool: Described,
-    labels: Tensor,
+    labels: Array,
     memory: Memory,
     rows: Described,
     seen: Seen,
-    hidden: Tensor | None = None,
+    hidden: Array | None = None,
 ) -> Outputs:
     """Score other rows beside a pool that has been read. hidden: (n, N) which rows of it each does not look at."""
     own = network.places(rows.z, rows.g, memory.weights)
     by_labels = evidence(reference, pool, rows, labels)
     x = network.enter_rows(seen, memory.gates, rows.scores, by_labels, memory.meta, None)
-    for block, layer in zip(network.layers(), memory.layers, strict=True):
-        x = block(x, own, layer, hidden)
+    for part, layer in zip(network.layers, memory.layers, strict=True):
+        x = attend(part, x, own, layer, hidden)
     logits, chances = network.read(x)
     return Outputs(logits, chances, x)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
-import torch
 
+from soel.detectors.pretrained.arrays import Chance, in_blocks, softmax
 from soel.detectors.pretrained.context import keys
 from soel.detectors.pretrained.network import Outputs, Seen
-from soel.detectors.pretrained.passes import read_pool, read_rows
+from soel.detectors.pretrained.passes import Memory, read_pool, read_rows, see
 from soel.detectors.pretrained.reference import CLIP, Described, Origin, Reference
 from soel.detectors.pretrained.views import MOST_GROUPS
 from soel.detectors.pretrained.weights import trained_network
+from soel.numeric.cores import one_thread_each
 from soel.types import UNLABELLED, Floats, Labels
 
 BLOCK_ROWS = 1000
@@ -32,37 +33,56 @@ class Context:
 
 
 class View:
-    """A context that the network has read with its labels: all its columns, a group of them, or its axes (d, p)."""
+    """A context that the network reads with its labels: all its columns, a group of them, or its axes (d, p)."""
 
     def __init__(self, rows: Context, labels: Labels, matrix: Floats | None) -> None:
         self.network = trained_network(rows.weights)
         self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
-        self.labels = torch.from_numpy(labels.astype(np.int64))[None]
+        self.labels = labels.astype(np.int64)[None]
         context = self.narrow(rows.values)
-        with torch.no_grad():
-            self.reference, self.pool, seen = _before_labels(context.tobytes(), context.shape, rows.seed, rows.weights)
-            self.memory, self.outputs = read_pool(self.network, self.reference, self.pool, seen, self.labels)
-        logits = self.outputs.logits[0].numpy()
-        free = labels == UNLABELLED
+        self.reference, self.pool, self.seen = _before_labels(context.tobytes(), context.shape, rows.seed, rows.weights)
+
+    @cached_property
+    def _after_labels(self) -> tuple[Memory, Outputs]:
+        with one_thread_each():
+            return read_pool(self.network, self.reference, self.pool, self.seen, self.labels)
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the network says of the context's own rows."""
+        return self._after_labels[1]
+
+    @cached_property
+    def unit(self) -> tuple[float, float]:
+        """Mean and spread of the logits over the rows without a label, where these are enough."""
+        logits, free = self.outputs.logits[0], self.labels[0] == UNLABELLED
         usual = logits[free] if free.sum() >= FEWEST_FREE else logits
-        self.middle, self.spread = float(usual.mean()), float(max(usual.std(), 1e-2))
+        return float(usual.mean()), float(max(usual.std(), 1e-2))
 
     def read(self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None) -> Outputs:
         """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
         where these are in the context.
         """
-        origin = None
+        rows, memory = self.narrow(x)[None], self._after_labels[0]
+        origins = None
         if sources is not None and same is not None:
             narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
-            origin = Origin(torch.from_numpy(narrow)[None], torch.from_numpy(same))
-        rows = self.reference.describe(torch.from_numpy(self.narrow(x))[None], origin)
-        hidden = None if origin is None else origin.hidden
-        seen = self.network.cells(rows.cells, self.reference.columns)
-        return read_rows(self.network, self.reference, self.pool, self.labels, self.memory, rows, seen, hidden)
+            origins = Origin(narrow[None], same)
+
+        def read(block: slice) -> Outputs:
+            origin = None if origins is None else origins.part(block)
+            described = self.reference.describe(rows[:, block], origin)
+            seen = self.network.cells(described.cells, self.reference.columns)
+            hidden = None if origin is None else origin.hidden
+            beside = (self.network, self.reference, self.pool, self.labels, memory)
+            return read_rows(*beside, described, seen, hidden)
+
+        return Outputs.joined(in_blocks(read, len(x)))
 
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
-        return np.asarray((outputs.logits[0].numpy() - self.middle) / self.spread)
+        middle, spread = self.unit
+        return np.asarray((outputs.logits[0] - middle) / spread)
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""
@@ -93,8 +113,7 @@ class Reading:
             same = self._find(sources[rows])
             n_apart = same.sum(axis=(1, 2)).max(initial=0)
             apart = (sources[rows], same) if 0 < n_apart < same.shape[2] else ()
-            with torch.no_grad():
-                values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
+            values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
         return values
 
     def _find(self, sources: Floats) -> np.ndarray:
@@ -117,23 +136,23 @@ class Reading:
 
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""
-        return self._of_each(x, lambda _, outputs: np.asarray(outputs.chances[0].numpy()))
+        return self._of_each(x, lambda _, outputs: outputs.chances[0])
 
     def states(self, x: Floats) -> Floats:
         """Last states (n, w)."""
-        return self._of_each(x, lambda _, outputs: np.asarray(outputs.states[0].numpy()))
+        return self._of_each(x, lambda _, outputs: outputs.states[0])
 
     def shares(self) -> Floats:
         """The probability (b,) of each bin of shares."""
         outputs = [view.outputs.shares for view in self.views]
-        each = [shares[0].softmax(-1).numpy() for shares in outputs if shares is not None]
+        each = [softmax(shares[0], -1) for shares in outputs if shares is not None]
         return np.asarray(self.weights @ np.stack(each))
 
     def points(self, x: Floats) -> Floats:
         """Standardised rows (n, p) of the first view."""
         view = self.views[0]
-        z = (torch.from_numpy(view.narrow(x)) - view.reference.mean[0]) / view.reference.deviation[0]
-        return np.asarray(z.clamp(-CLIP, CLIP).numpy())
+        z = (view.narrow(x) - view.reference.mean[0]) / view.reference.deviation[0]
+        return np.asarray(z.clip(-CLIP, CLIP))
 
     def _of_each(self, x: Floats, of: Callable[[View, Outputs], Floats]) -> Floats:
         """What is read of rows (n, d), or known of them already where they are of the context."""
@@ -148,8 +167,7 @@ class Reading:
         others = np.flatnonzero(~is_own)
         for start in range(0, len(others), BLOCK_ROWS):
             rows = others[start : start + BLOCK_ROWS]
-            with torch.no_grad():
-                values[rows] = self._together([of(view, view.read(x[rows])) for view in self.views])
+            values[rows] = self._together([of(view, view.read(x[rows])) for view in self.views])
         return values
 
     def _together(self, each: list[Floats]) -> Floats:
@@ -161,6 +179,7 @@ def _before_labels(
     context: bytes, shape: tuple[int, int], seed: int, weights: int
 ) -> tuple[Reference, Described, Seen]:
     """What needs no label, kept for the next answer: the context stays the same when one of its rows is labelled."""
-    rows = torch.from_numpy(np.frombuffer(context, np.float32).reshape(shape).copy())
-    reference, pool = Reference.fit(rows[None], torch.Generator().manual_seed(seed))
-    return reference, pool, trained_network(weights).cells(pool.cells, reference.columns)
+    rows = np.frombuffer(context, np.float32).reshape(1, *shape)
+    with one_thread_each():
+        reference, pool = Reference.fit(rows, Chance(seed))
+        return reference, pool, see(trained_network(weights), reference, pool)

@@ -7,8 +7,8 @@ import json
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 from safetensors import safe_open
-from safetensors.torch import load_file
 
 from soel.detectors.pretrained.network import Network, Shape
 from soel.errors import ModelFileError
@@ -29,8 +29,6 @@ def trained_network(version: int = VERSION) -> Network:
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != card["sha256"][str(version)]:
         raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package anew.")
-    with safe_open(path, "pt") as file:
+    with safe_open(path, "np") as file:
         shape = Shape(**json.loads(file.metadata()["shape"]))
-    network = Network(shape)
-    network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
-    return network.eval().requires_grad_(False)
+        return Network(shape, {name: file.get_tensor(name).astype(np.float32) for name in file.keys()})  # noqa: SIM118 - it is no mapping
