@@ -14,6 +14,9 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src"
 DOCUMENTS = ("README.md", "docs/**/*.md", "benchmarks/**/*.py", "pretraining/**/*.py")
 PAGES = ("src/**/*.html", "src/**/*.js")
+PUBLIC_CLASSES = {
+    base.__name__ for name in soel.__all__ if isinstance(public := getattr(soel, name), type) for base in public.__mro__
+}
 _WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -30,7 +33,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             yield from _targets(node)
-        if isinstance(node, ast.ClassDef) and node.name not in soel.__all__:  # their members are for everybody
+        if isinstance(node, ast.ClassDef) and node.name not in PUBLIC_CLASSES:  # their members are for everybody
             members = (m for m in node.body if isinstance(m, ast.FunctionDef | ast.AsyncFunctionDef))
             yield from (m.name for m in members if not _is_registered(m))
 

@@ -11,28 +11,22 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from soel.api.models import SavedModel, load_model, save_model
-from soel.data.frame import Frame, read_frame
 from soel.data.reading.options import ReadOptions, as_options
 from soel.errors import ConfigError
+from soel.estimator.fitted import FittedDetector
 from soel.estimator.task import Task, check_parts, read_share, read_task
-from soel.explanations import Explanation
-from soel.learner import Fitted, Learner, Warm
+from soel.learner import Learner, Warm
 from soel.learner.learner import NO_ROWS
 from soel.media.image_rows import ImageRows, find_session_images
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
-from soel.quality import Quality, SpotCheck, draw_check
-from soel.quality.conformal import benjamini_hochberg
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
-from soel.scoring.drift import AlarmCounts, Drift, judge_drift
-from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
+from soel.types import UNLABELLED, Kind, Labels, Rows
 from soel.validation import check_labels
 
 if TYPE_CHECKING:
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
 Ask = Callable[[Rows], Any]
 
 
-class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class SOEL(FittedDetector):
     """Anomaly detection with a few labels: picks the rows worth asking about, trains on labels and the rest.
 
     Parameters
@@ -103,11 +97,6 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    _drawn: tuple[np.ndarray, Labels, Rows, Floats] | None = (
-        None  # alarms, labels, its rows, chances when one was drawn
-    )
-    _why: TableExplainer | None = None  # by the pool of the fit
-
     def __init__(
         self,
         profile: str | Profile = "default",
@@ -160,108 +149,6 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         labels[rows] = check_labels(ask(rows), len(rows))
         return self._learn(task, labels)
 
-    def anomaly_score(self, X: Any) -> Floats:
-        """Scores (n,), higher is more anomalous: the unambiguous face."""
-        return self._fitted().score(*self._encode(X))
-
-    def anomaly_probability(self, X: Any) -> Floats:
-        """Probabilities (n,) of being an anomaly, calibrated to the labels and the estimated contamination."""
-        return self._fitted().calibration.probabilities(self.anomaly_score(X))
-
-    def drift(self, X: Any) -> Drift:
-        """How rows differ from the pool: ranges, categories, missing values, shares, alarms; `found` says whether."""
-        fitted, (frame, patches) = self._fitted(), self._frame(X)
-        alarms = fitted.alarms(fitted.score(self._encoder.encode(frame), patches))
-        counts = AlarmCounts.of(alarms, fitted.alarms(fitted.pool_scores))
-        return judge_drift(self._encoder.baseline, self._encoder.tally(frame), counts)
-
-    def explain(self, X: Any, pool: Any = None) -> Explanation:
-        """Why rows score as they do: which columns raise it, how much, and what ordinary rows like them have there.
-
-        Each row's score is `baseline + contributions.sum() + remainder`. `reasons` holds the three that matter most of
-        each row, with values, and the rank that it would have with the usual ones.
-
-        pool : rows that show what is ordinary; None for those of the fit, which a detector that was loaded from a
-            folder does not have.
-        """
-        frame, _ = self._frame(X)
-        if self.kind_ != Kind.TABLE:
-            raise ConfigError(
-                f"Rows are explained by their columns, and those of {self.kind_} mean nothing each; give a table."
-            )
-        why = self._why if pool is None else self._why_by(self._frame(pool)[0])
-        if why is None:
-            raise ConfigError("This detector was loaded without the rows it learnt from; give some: explain(X, pool).")
-        return why.explain(frame, self._encoder.encode(frame))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, 2) of normal and anomaly."""
-        anomaly = self.anomaly_probability(X)
-        return np.stack([1 - anomaly, anomaly], axis=1)
-
-    def p_values(self, X: Any) -> Floats:
-        """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
-
-        It holds where new normal rows are exchangeable with those of the pool, and anomalies score above normal rows;
-        rows in which `drift` finds some are not.
-        """
-        return self._fitted().p_values(self.anomaly_score(X))
-
-    def not_sure(self, X: Any) -> np.ndarray:
-        """Which rows (n,) are not sure: their side hangs on where in its interval the share of anomalies lies.
-
-        Were the share at the lower end of the 80 % interval, they would be normal; at the upper end, anomalies.
-        """
-        return self._fitted().unsure.holds(self.anomaly_score(X))
-
-    def list_anomalies(self, X: Any, fdr: float = 0.1) -> Rows:
-        """Positions of new rows of which, in expectation, at most this share is normal; none where that cannot be said.
-
-        By the method of Benjamini and Hochberg on their p-values, under the same assumption.
-        """
-        return np.flatnonzero(benjamini_hochberg(self.p_values(X), fdr))
-
-    def spot_check(self, n: int = 10) -> Rows:
-        """Positions of `n` rows of the pool drawn by chance from those without a label, more among the alarms.
-
-        Label them, and pass all labels to `quality` or to the next `fit`. The same fit draws the same rows.
-        """
-        fitted = self._fitted()
-        if not len(fitted.pool_labels):
-            raise ConfigError("This model does not know what it was fitted on; fit again before a spot check.")
-        is_alarm = fitted.alarms(fitted.pool_scores)
-        rng = np.random.default_rng([self.detector_.learner.seed, len(is_alarm)])
-        rows = draw_check(is_alarm, np.flatnonzero(fitted.pool_labels == UNLABELLED), n, rng).rows[:n]
-        self._drawn = is_alarm, fitted.pool_labels, rows, fitted.probabilities(fitted.pool_scores)
-        return rows
-
-    def quality(self, y: Any) -> Quality:
-        """What the last spot check proves, by the labels (N,) known now: share, precision, recall, false alarms, and
-        whether the probabilities are too high or too low.
-
-        Every interval holds in at least 80 % of checks, whatever the data. It is about the model that stood when the
-        rows were drawn, so a fit with their labels leaves it true. Sets `quality_`, and `contamination_interval_` to
-        the exact one.
-        """
-        if self._drawn is None:
-            raise ConfigError("There is no spot check to judge by; draw one with spot_check, and label its rows.")
-        is_alarm, before, rows, chances = self._drawn
-        self.quality_ = SpotCheck.of(is_alarm, before, rows, check_labels(y, len(is_alarm)), chances).quality()
-        self.contamination_interval_ = (self.quality_.share.low, self.quality_.share.high)
-        return self.quality_
-
-    def score_samples(self, X: Any) -> Floats:
-        """The negative anomaly score, as scikit-learn has it."""
-        return -self.anomaly_score(X)
-
-    def decision_function(self, X: Any) -> Floats:
-        """Positive or zero for normal rows, negative for anomalies."""
-        return self.score_samples(X) - self.offset_
-
-    def predict(self, X: Any) -> np.ndarray:
-        """scikit-learn's outlier codes: -1 anomaly, 1 normal."""
-        return np.where(self.decision_function(X) < 0, -1, 1)
-
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""
         return self.fit(X, y).predict(X)
@@ -284,7 +171,7 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         saved = load_model(find_model(Path(folder)), backbone)
         images = find_session_images(Path(folder))
         own = {"images": images.to_json()} if images is not None and saved.fitted.blend.patches is not None else {}
-        saved = replace(saved, extra=_used_alone(saved) | dict(saved.extra) | own)
+        saved = replace(saved, extra=_extra_for_session(saved) | dict(saved.extra) | own)
         learner = saved.learner
         detector = cls(
             learner.profile,
@@ -296,21 +183,15 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return detector._publish(saved)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # a missing value has a meaning
-        tags.input_tags.categorical = True
-        return tags
-
     def _read(self, X: Any) -> Task:
         def make_learner(profile: Profile) -> Learner:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             own = self.backbone if callable(self.backbone) else None
             return Learner(profile, seed, parse_threshold(self.threshold), own, read_share(self.contamination))
 
-        return read_task(X, self._wanted_profile(), as_options(self.columns), self.kind, make_learner)
+        return read_task(X, self._choose_profile(), as_options(self.columns), self.kind, make_learner)
 
-    def _wanted_profile(self) -> Profile:
+    def _choose_profile(self) -> Profile:
         """The profile with the parts that parameters name."""
         own = "own" if callable(self.backbone) else self.backbone
         profile = find_profile(self.profile).with_parts(
@@ -375,33 +256,12 @@ class SOEL(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(extra["feature_names_in"], dtype=object)
         return self
 
-    def _fitted(self) -> Fitted:
-        check_is_fitted(self, "detector_")
-        return self.detector_.fitted
-
-    def _why_by(self, frame: Frame) -> TableExplainer:
-        """What explains rows by those of a table."""
-        blend, features = self._fitted().blend, self._encoder.encode(frame)
-        nothing = np.full(len(features), UNLABELLED, np.int8)
-        return TableExplainer.of(blend, self._encoder, frame, features, blend.score(features), nothing)
-
-    def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
-        """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""
-        frame, patches = self._frame(X)
-        return self._encoder.encode(frame), patches
-
-    def _frame(self, X: Any) -> tuple[Frame, Floats | None]:
-        """Rows as columns, and the patches of pictures where they count."""
-        self._fitted()
-        rows, patches = (X, None) if self._images is None else self._images.read(X)
-        return read_frame(rows, reading=self._encoder.how), patches
-
 
 # What each estimator prepared last, beside it: a query changes nothing on the estimator itself.
 _PREPARED: WeakKeyDictionary[SOEL, tuple[object, Warm]] = WeakKeyDictionary()
 
 
-def _used_alone(saved: SavedModel) -> dict[str, Any]:
+def _extra_for_session(saved: SavedModel) -> dict[str, Any]:
     """What the estimator keeps beside a model, for one that a session has saved."""
     names = saved.encoder.column_names
     return {

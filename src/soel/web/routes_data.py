@@ -11,7 +11,8 @@ from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.web.column_question import describe_column
 from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
-from soel.web.schemas import ChangeOut, ColumnOut, DataOut, TakenOut, UploadOut, WorkOut
+from soel.web.schemas import WorkOut
+from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, TakenOut, UploadOut
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)

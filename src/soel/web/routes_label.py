@@ -20,18 +20,9 @@ from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, Te
 from soel.web.insight import insight_words
 from soel.web.markdown import render
 from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MoreIn, NoteIn, TrainIn, TurnIn
-from soel.web.schemas import (
-    DecisionOut,
-    FieldsOut,
-    GuidelineOut,
-    InsightOut,
-    ItemOut,
-    NoteOut,
-    PointOut,
-    PreparationOut,
-    StatusOut,
-    WorkOut,
-)
+from soel.web.schemas import DecisionOut, FieldsOut, GuidelineOut, ItemOut, NoteOut, StatusOut, WorkOut
+from soel.web.schemas_data import PreparationOut
+from soel.web.schemas_results import InsightOut, PointOut
 from soel.web.view_model import Overview, ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)

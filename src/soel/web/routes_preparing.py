@@ -14,7 +14,7 @@ from soel.web.dependencies import BaseContextDep, OwnerDep, UserDep
 from soel.web.messages import ColumnChoicesIn
 from soel.web.preparation import Preparation
 from soel.web.routes_pages import PAGES
-from soel.web.schemas import PreparationOut
+from soel.web.schemas_data import PreparationOut
 
 router = APIRouter()
 

@@ -11,7 +11,8 @@ from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, TextsDep, UserDep, ViewModelDep
 from soel.web.messages import ItemId
 from soel.web.reason_words import reason_fields, summary_words
-from soel.web.schemas import FieldOut, NeighbourOut, ReasonsOut, SummaryOut
+from soel.web.schemas import FieldOut, NeighbourOut
+from soel.web.schemas_results import ReasonsOut, SummaryOut
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["reasons"], responses=REFUSALS)

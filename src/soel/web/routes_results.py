@@ -12,7 +12,7 @@ from soel.types import Verdict
 from soel.web.check_words import check_advice_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
 from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
-from soel.web.schemas import LabelledOut, ResultsOut, RowOut, ShareOut
+from soel.web.schemas_results import LabelledOut, ResultsOut, RowOut, ShareOut
 from soel.web.words import advice_words
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)

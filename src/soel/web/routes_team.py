@@ -15,17 +15,8 @@ from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.ports import Card
-from soel.web.schemas import (
-    DisagreementOut,
-    FieldOut,
-    InvitationOut,
-    NoteOut,
-    OpenOut,
-    PersonOut,
-    SignInOut,
-    SignInsOut,
-    TeamOut,
-)
+from soel.web.schemas import FieldOut, NoteOut
+from soel.web.schemas_team import DisagreementOut, InvitationOut, OpenOut, PersonOut, SignInOut, SignInsOut, TeamOut
 from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words

@@ -12,7 +12,7 @@ from soel.scoring.intervals import Interval, name_intervals, write_interval_file
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
 from soel.web.downloads import TYPES, as_download, write_to_bytes
 from soel.web.results import Results
-from soel.web.schemas import ClipOut, FramePointOut, IntervalOut
+from soel.web.schemas_results import ClipOut, FramePointOut, IntervalOut
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["results"], responses=REFUSALS)
