@@ -127,7 +127,7 @@ def _note(items: Items, row: int) -> str:
 
 def make_files(folder: Path) -> list[Messy]:
     """All files, written into the folder."""
-    return [*_styled(folder), *_timed(folder), *_worded(folder), *_packed(folder)]
+    return [*_styled(folder), *_timed(folder), *_worded(folder), *_packed(folder), *_framed(folder)]
 
 
 def _styled(folder: Path) -> list[Messy]:
@@ -242,6 +242,33 @@ def _packed(folder: Path) -> list[Messy]:
     (folder / "lines.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     names = ("latin.csv", "sixteen.tsv", "packed.csv.gz", "lines.jsonl")
     return [Messy(folder / name, items.numbers, items.truth, kinds) for name in names]
+
+
+def _framed(folder: Path) -> list[Messy]:
+    """Files with more than the table in them, as banks, loggers, spreadsheets and laboratories write them."""
+    items = make_items()
+    kinds = dict.fromkeys(("amount", "share", "weight", "count"), "number")
+    german = pd.DataFrame(core(items, STYLES["euros"][0])).to_csv(index=False, sep=";")
+    names, rows = pd.DataFrame(core(items)).to_csv(index=False).split("\n", 1)
+    bars = "".join(f"|{line.replace(',', '|')}|\n" for line in rows.splitlines())
+    low = items.numbers[:, 1].min()
+    limit = pd.DataFrame(core(items, {"share": lambda x: f"<{low:.1f}" if x == low else f"{x:.1f}"}))
+    texts = {
+        "bank.csv": f'"Konto";"DE12 3456"\n\n"Stand vom 31.01.2025:";"4.321,00 EUR"\n\n{german}Summe;;;12.345\n',
+        "logger.csv": f"# logger 4711\n# start 2024-03-01\n{names}\n(EUR),(%),(kg),(-)\n{rows}",
+        "bars.txt": f"|{names.replace(',', '|')}|\n|---|---|---|---|\n{bars}",
+        "spreadsheet.csv": f"sep=;\n{german}",
+        "remarks.csv": f"Report for March\n{names}\n{rows}\nprinted by Ann on 1 April\n",
+        "limits.csv": limit.to_csv(index=False),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    with pd.ExcelWriter(folder / "sheet.xlsx") as book:
+        table = pd.DataFrame(items.numbers, columns=["amount", "share", "weight", "count"])
+        table.to_excel(book, index=False, startrow=3)
+        book.sheets["Sheet1"]["A1"] = "All parcels of March"
+        book.sheets["Sheet1"].merge_cells("A1:D1")
+    return [Messy(folder / name, items.numbers, items.truth, kinds) for name in (*texts, "sheet.xlsx")]
 
 
 def careless(table: Path, folder: Path, seed: int = 0, n_rows: int = 1500) -> Messy:

@@ -8,8 +8,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from soel.data.csv_cells import sniff_separator
+from soel.data.csv_outline import TAIL_BYTES, Outline, end_of_rows, outline_csv
 from soel.data.faults import FAULTS, reason
+from soel.data.outline import N_FOOT, count_foot, note_on_foot
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack, unpacking
@@ -19,17 +20,17 @@ _SAMPLE_BYTES = 1 << 20
 
 
 def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
-    """A CSV file with column names in its first line, every cell as it is written.
+    """A CSV file with a line of column names, every cell as it is written.
 
-    Comma, semicolon or tab separate cells. Empty cells and the usual spellings of NA and null are missing.
+    Comma, semicolon, tab or bar separate cells. Lines before the names, units below them and sums at the end are left
+    out, and said. Empty cells and the usual spellings of NA and null are missing.
     """
     start = _start(path, options.max_unpacked)
     if options.encoding:
         encoding = check_encoding(options.encoding)
     else:
         encoding = guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES)
-    table, separator, encoding = _read_text(path, options, start, encoding, guessed=not options.encoding)
-    return table, Layout("csv", encoding, separator, notes_on(encoding, options))
+    return _read_text(path, options, start, encoding, guessed=not options.encoding)
 
 
 def notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:
@@ -39,13 +40,13 @@ def notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:
     return (f"The text is read as {encoding}; --encoding says otherwise.",)
 
 
-def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, guessed: bool) -> tuple[Any, str, str]:
+def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, guessed: bool) -> tuple[Any, Layout]:
     try:
-        header = first_lines(path.name, start, encoding)
-        separator = sniff_separator(header)
-        names = header_names(path.name, header, separator)
-        check_header(path.name, names, header)
-        return _as_text(path, options.max_unpacked, encoding, separator, names), separator, encoding
+        outline = outline_csv(path.name, start, encoding)
+        check_header(path.name, list(outline.names))
+        table, notes = _rows(path, options.max_unpacked, start, encoding, outline)
+        notes = (*outline.notes, *notes)
+        return table, Layout("csv", encoding, outline.separator, (*notes_on(encoding, options), *notes))
     except DataError:
         raise
     except FAULTS as error:  # Arrow's own errors are ValueErrors
@@ -55,17 +56,61 @@ def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, gu
         raise not_a_table(path.name, error, "Save it as CSV UTF-8 with one row per item") from error
 
 
-def _as_text(path: Path, limit: int, encoding: str, separator: str, names: list[str]) -> Any:
+def _rows(path: Path, limit: int, start: bytes, encoding: str, outline: Outline) -> tuple[Any, tuple[str, ...]]:
+    """The rows of values, and what is to be said of lines after them."""
+    arrow = _arrow("pyarrow")
+    if not is_packed(path):
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - TAIL_BYTES))
+            stop, notes = end_of_rows(file.read(), size, outline, encoding)
+        with arrow.OSFile(str(path)) as file:
+            return _as_text(file.get_stream(outline.begin, stop - outline.begin), start, encoding, outline), notes
+    try:
+        with unpacking(path, limit) as file:
+            file.read(outline.begin)
+            return _without_sums(_as_text(arrow.PythonFile(file, "r"), start, encoding, outline))
+    except (
+        ValueError
+    ) as error:  # lines after the table are found from the end, which is not there before all is unpacked
+        content = unpack(path, limit)
+        stop, notes = end_of_rows(content[-TAIL_BYTES:], len(content), outline, encoding)
+        if not notes:
+            raise error
+        rows = arrow.py_buffer(content).slice(outline.begin, stop - outline.begin)
+        return _as_text(arrow.BufferReader(rows), start, encoding, outline), notes
+
+
+def _without_sums(table: Any) -> tuple[Any, tuple[str, ...]]:
+    """A table less the sums in its last rows."""
+    last = [[cell or "" for cell in row.values()] for row in table.slice(max(0, len(table) - N_FOOT - 1)).to_pylist()]
+    n_foot = count_foot(last, table.num_columns)
+    return (table.slice(0, len(table) - n_foot), (note_on_foot(last[-n_foot:]),)) if n_foot else (table, ())
+
+
+def _as_text(source: Any, start: bytes, encoding: str, outline: Outline) -> Any:
     csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
+    names = list(outline.names)
     width = sum(map(len, names)) + 8 * len(names)
     read = csv.ReadOptions(
-        block_size=min(max(1 << 20, 256 * width), 1 << 26), encoding=encoding.replace("utf-8", "utf8")
+        column_names=names,
+        block_size=min(max(1 << 20, 256 * width), 1 << 26),
+        encoding=_without_mark(encoding, start),
     )
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    if not is_packed(path):
-        return csv.read_csv(path, read, parse, text_cells(names))
-    with unpacking(path, limit) as file:
-        return csv.read_csv(arrow.PythonFile(file, "r"), read, parse, text_cells(names))
+    parse = csv.ParseOptions(delimiter=outline.separator, newlines_in_values=True)
+    try:
+        return csv.read_csv(source, read, parse, text_cells(names))
+    except ValueError as error:
+        if "Empty CSV file" not in str(error):
+            raise
+        return arrow.table({name: arrow.array([], arrow.string()) for name in names})
+
+
+def _without_mark(encoding: str, start: bytes) -> str:
+    """The encoding of what follows the mark of byte order, for Arrow."""
+    if encoding in ("utf-16", "utf-32"):
+        return f"{encoding}-be" if start.startswith((b"\xfe\xff", b"\0\0\xfe\xff")) else f"{encoding}-le"
+    return encoding.replace("utf-8", "utf8")
 
 
 def _start(path: Path, limit: int) -> bytes:
@@ -77,31 +122,6 @@ def text_cells(names: Collection[str]) -> Any:
     """Options that leave every cell as it is written, but for the spellings of NA and null."""
     text = _arrow("pyarrow").string()
     return _arrow("pyarrow.csv").ConvertOptions(strings_can_be_null=True, column_types=dict.fromkeys(names, text))
-
-
-def first_lines(file: str, start: bytes, encoding: str) -> str:
-    """The line with the column names, which may go on where a name in quotes holds a line break."""
-    text = start.decode(encoding, errors="ignore").lstrip("\ufeff")
-    at = 0
-    for line in text.splitlines(keepends=True):
-        at += len(line)
-        if text[:at].strip() and text[:at].count('"') % 2 == 0:
-            return text[:at].strip("\r\n")
-    if not text.strip():
-        raise DataError(f"{file} is empty. The first line must hold column names, then one line per item.")
-    return text
-
-
-def header_names(file: str, header: str, separator: str) -> list[str]:
-    """The names in the first line."""
-    csv, arrow = _arrow("pyarrow.csv"), _arrow("pyarrow")
-    content = f"{header}\n".encode()
-    try:
-        read = csv.ReadOptions(block_size=len(content) + 64)
-        parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-        return list(csv.read_csv(arrow.BufferReader(content), read, parse).column_names)
-    except FAULTS as error:
-        raise not_a_table(file, error, "Save it as CSV UTF-8 with one row per item") from error
 
 
 def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
@@ -118,8 +138,8 @@ def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layou
 def csv_names(path: Path) -> list[str]:
     """The column names in the head of a CSV file."""
     start = _start(path, DEFAULT.max_unpacked)
-    header = first_lines(path.name, start, guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES))
-    return header_names(path.name, header, sniff_separator(header))
+    encoding = guess_encoding(path.name, start, whole=len(start) < _SAMPLE_BYTES)
+    return list(outline_csv(path.name, start, encoding).names)
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -146,11 +166,11 @@ def check_distinct(file: str, names: Iterable[str]) -> None:
         )
 
 
-def check_header(file: str, names: list[str], header: str) -> None:
+def check_header(file: str, names: list[str]) -> None:
     """Refuse a first line that holds no names, or the same name twice."""
     if all(_is_number(name) for name in names):
         raise DataError(
-            f"The first line of {file} holds numbers ({header[:60]!r}), not column names. "
+            f"The first line of {file} holds numbers ({', '.join(names)[:60]!r}), not column names. "
             "Add a line with a name for each column."
         )
     check_distinct(file, [name for name in names if name])

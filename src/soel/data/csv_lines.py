@@ -10,7 +10,6 @@ import numpy as np
 
 RUN_BYTES = 1 << 25  # a run ends with the first line after so many
 SCAN_BYTES = 1 << 22
-_MARK = b"\xef\xbb\xbf"  # some programs begin UTF-8 with it
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 
 
@@ -23,21 +22,11 @@ class Run:
     n_rows: int
 
 
-def header_end(start: bytes) -> int | None:
-    """Where the line after the first one with text begins; None where that is not in these bytes."""
-    at = len(_MARK) if start.startswith(_MARK) else 0
-    for end in _line_ends(start, False)[0].tolist():
-        if start[at:end].strip():
-            return int(end) + 1
-        at = end + 1
-    return None
-
-
-def find_runs(file: BinaryIO, begin: int) -> Iterator[Run]:
-    """The rest of a file, which stands at byte `begin`, as runs of lines: one pass over its bytes."""
+def find_runs(file: BinaryIO, begin: int, stop: int) -> Iterator[Run]:
+    """The lines of a file, which stands at byte `begin`, up to byte `stop`, as runs: one pass over its bytes."""
     at = line = start = begin  # the bytes read, the beginnings of the open line and of the run
     n_rows, quoted, last = 0, False, b"\n"
-    while chunk := file.read(SCAN_BYTES):
+    while chunk := file.read(min(SCAN_BYTES, stop - at)):
         ends, quoted = _line_ends(chunk, quoted)
         if len(ends):
             n_rows += _n_filled(last + chunk, ends + 1, line - at + 1)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from soel.data.arrow_files import check_header, first_lines, header_names, not_a_table, text_cells
-from soel.data.csv_cells import sniff_separator
-from soel.data.csv_lines import SCAN_BYTES, Run, find_runs, header_end
+from soel.data.arrow_files import check_header, not_a_table, text_cells
+from soel.data.csv_lines import SCAN_BYTES, Run, find_runs
+from soel.data.csv_outline import TAIL_BYTES, end_of_rows, outline_csv
 from soel.data.parts import BLOCK_ROWS, Part
 from soel.data.places import Place
 from soel.data.reading.options import DEFAULT, ReadOptions
@@ -84,17 +84,16 @@ def open_csv(place: Place, name: str, options: ReadOptions = DEFAULT) -> CsvPart
     with place.open(name) as file:
         start = file.read(_HEADER_BYTES)
         encoding = _encoding(name, start, options)
-        header = first_lines(name, start, encoding)
-        separator = sniff_separator(header)
-        begin = header_end(start)
-        if begin is None and len(start) == _HEADER_BYTES:
+        if len(start) == _HEADER_BYTES and b"\n" not in start:
             raise DataError(f"The first line of {name} is longer than a MiB. Is it CSV? Save the file as Parquet.")
-        begin = len(start) if begin is None else begin
-        names = header_names(name, header, separator)
-        check_header(name, names, header)
-        file.seek(begin)
-        parts = _number_parts(name, find_runs(file, begin))
-    return CsvParts(place, name, tuple(names), parts, separator, encoding)
+        outline = outline_csv(name, start, encoding)
+        check_header(name, list(outline.names))
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        stop, _ = end_of_rows(file.read(), size, outline, encoding)
+        file.seek(outline.begin)
+        parts = _number_parts(name, find_runs(file, outline.begin, stop))
+    return CsvParts(place, name, outline.names, parts, outline.separator, encoding)
 
 
 def _encoding(name: str, start: bytes, options: ReadOptions) -> str:

@@ -165,7 +165,7 @@ def has_more_rows(path: Path, n_rows: int) -> bool:
 def _has_more_lines(path: Path, n_lines: int) -> bool:
     n_found = 0
     with path.open("rb") as file:
-        for run in find_runs(file, 0):
+        for run in find_runs(file, 0, path.stat().st_size):
             n_found += run.n_rows
             if n_found > n_lines:
                 return True

@@ -15,6 +15,7 @@ from typing import Any
 from soel.data.arrow_files import check_header, not_a_table
 from soel.data.columns import cell_text
 from soel.data.faults import FAULTS, reason
+from soel.data.outline import N_FOOT, N_HEAD, count_foot, find_head, note_on_foot
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import ReadOptions
 from soel.data.text_files import is_packed, unpack
@@ -65,7 +66,7 @@ def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
 
 def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
-    """A sheet of an Excel file: the one that is named, or its only one. The first row holds the names."""
+    """A sheet of an Excel file: the one that is named, or its only one. What stands around the table is left out."""
     calamine = _package("python_calamine", "Excel files", "soel[excel]")
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
@@ -79,9 +80,18 @@ def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
     if not rows:
         raise DataError(f"Sheet {sheet!r} of {path.name} is empty. The first row must hold column names.")
-    header = [cell_text(cell) for cell in rows[0]]
-    check_header(path.name, header, ", ".join(header))
-    return _from_rows(header, ([None if cell == "" else cell for cell in row] for row in rows[1:])), Layout("excel")
+    head = find_head([_texts(row) for row in rows[:N_HEAD]])
+    check_header(path.name, list(head.names))
+    last = [_texts(row) for row in rows[head.n_before :][-N_FOOT - 1 :]]
+    n_foot = count_foot(last, len(head.names))
+    notes = (*head.notes, note_on_foot(last[-n_foot:])) if n_foot else head.notes
+    kept = rows[head.n_before : len(rows) - n_foot]
+    table = _from_rows(head.names, ([None if cell == "" else cell for cell in row] for row in kept))
+    return table, Layout("excel", notes=notes)
+
+
+def _texts(row: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else cell_text(cell) for cell in row]
 
 
 def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from soel.data.reading.kinds import Reading, TableReading
+from soel.data.reading.units import BOUNDS
 from soel.data.reading.words import MAX_CATEGORIES
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -31,8 +32,11 @@ def describe_kind(reading: Reading) -> str:
         parts.append(f"decimal {_SIGNS[form.decimal]}")
     if form.thousands:
         parts.append(f"thousands by {_SIGNS[form.thousands]}")
-    if form.units:
-        parts.append(f"in {', '.join(form.units)}")
+    bounds = [unit for unit in form.units if unit in BOUNDS]
+    if len(form.units) > len(bounds):
+        parts.append(f"in {', '.join(unit for unit in form.units if unit not in bounds)}")
+    if bounds:
+        parts.append(f"some with {', '.join(bounds)}")
     if form.words:
         parts.append("/".join(sorted(form.words, key=lambda word: -form.words[word])))
     if form.order:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from soel.data.reading.kinds import Form
-from soel.data.reading.units import CURRENCIES, UNITS, doubt_units, find_units
+from soel.data.reading.units import BOUNDS, CURRENCIES, UNITS, doubt_units, find_units
 from soel.types import Floats
 
 N_SAMPLE, N_TRIES = 200, 6
@@ -22,13 +22,13 @@ MISSING = (
     "", "-", "--", "---", ".", "..", "...", "?", "*", "/", "n/a", "na", "n.a.", "n.a", "n. a.", "#n/a", "#na",
     "#n/a n/a", "nan", "-nan", "null", "nil", "none", "missing", "unknown", "not available", "no data", "nd",
     "n.d.", "k.a.", "k. a.", "#value!", "#div/0!", "#ref!", "#name?", "#num!", "#null!", "(null)", "<na>", "nat",
-    "tbd", "\u2013", "\u2014",
+    "tbd", "\u2013", "\u2014", "<lod", "<loq", "< lod", "< loq", "bdl", "n.n.",
 )  # fmt: skip
 # (decimal, thousands) in the order in which they are preferred where nothing else is known
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"))
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _GENERAL = re.compile(
-    r"(?P<open>\()?[-+]?\s*(?P<prefix>[^\W\d_]{1,4}\$?|[$€£¥₹₽₩฿])?\s*[-+]?\s*(?P<body>[\d.,' _]*\d[.,]?)"
+    r"(?P<open>\()?[-+]?\s*(?P<prefix>[^\W\d_]{1,4}\$?|[$€£¥₹₽₩฿]|[<>]=?|[≤≥~])?\s*[-+]?\s*(?P<body>[\d.,' _]*\d[.,]?)"
     r"(?:[eE][-+]?\d+)?\s*(?P<suffix>[^\d\s()+.,'_-][^\d()+]{0,14}?)?\s*-?(?(open)\))"
 )
 
@@ -212,7 +212,7 @@ def _fits(texts: Any, signs: Sequence[tuple[str, str]], units: Mapping[str, floa
     import pyarrow.compute as pc
 
     bodies = "|".join(_body(*each) for each in signs)
-    before, after = _either(unit for unit in units if unit in CURRENCIES), _either(units)
+    before, after = _either(unit for unit in units if unit in (*CURRENCIES, *BOUNDS)), _either(units)
     pattern = rf"[-+]?\s*{before}\s*[-+]?\s*(?:{bodies})(?:[eE][-+]?\d+)?\s*{after}\s*-?"
     return pc.match_substring_regex(texts, rf"^(?:{pattern}|\({pattern}\))$")
 

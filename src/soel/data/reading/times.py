@@ -54,7 +54,13 @@ _ISO_DURATION = (
     r"^(?P<s>-)?P(?:(?P<d>\d+(?:\.\d+)?)D)?(?:T(?:(?P<H>\d+(?:\.\d+)?)H)?(?:(?P<M>\d+(?:\.\d+)?)M)?"
     r"(?:(?P<S>\d+(?:\.\d+)?)S)?)?$"
 )
-DURATIONS = {"days and clock": _DAYS_AND_CLOCK, "units": _WORDS, "iso duration": _ISO_DURATION}
+_HOURS_AND_MINUTES = r"^(?P<s>-)?(?:(?P<d>\d+)\s*d\s*)?(?P<H>\d+)h(?P<M>[0-5]\d)(?:m?(?P<S>[0-5]\d)s?)?$"  # 2h30
+DURATIONS = {
+    "days and clock": _DAYS_AND_CLOCK,
+    "units": _WORDS,
+    "iso duration": _ISO_DURATION,
+    "2h30": _HOURS_AND_MINUTES,
+}
 _FIRST_COMPACT, _LAST_COMPACT = 1900_01_01, 2100_12_31
 
 

@@ -9,6 +9,7 @@ CURRENCIES = (
     "INR", "SEK", "NOK", "DKK", "kr", "zł", "PLN", "CZK", "Kč", "HUF", "Ft", "R$", "BRL", "CAD", "AUD", "A$", "C$",
     "NZD", "SGD", "HKD", "KRW", "TRY", "RUB", "Rs", "MXN", "ZAR",
 )  # fmt: skip
+BOUNDS = ("<", ">", "≤", "≥", "<=", ">=", "~")  # what a laboratory writes before the limit of its instrument
 # Units of one family measure the same, so that they may be mixed in a column.
 FAMILIES: Mapping[str, Mapping[str, float]] = {
     "mass": {"µg": 1e-6, "mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237},
@@ -54,6 +55,7 @@ def find_units(around: Iterable[tuple[str, str]]) -> dict[str, float] | None:
     """
     pairs = set(around)
     prefixes, suffixes = {before for before, _ in pairs} - {""}, {after for _, after in pairs} - {""}
+    bounds, prefixes = prefixes & set(BOUNDS), prefixes - set(BOUNDS)
     money = prefixes | (suffixes & set(CURRENCIES))
     others = suffixes - money
     families = {FAMILY_OF.get(unit, unit) for unit in others}
@@ -61,12 +63,15 @@ def find_units(around: Iterable[tuple[str, str]]) -> dict[str, float] | None:
         return None
     scales = len(others) > 1 or families == {"count"}
     return {unit: (UNITS.get(unit, 1.0) if scales else 1.0) for unit in sorted(others)} | dict.fromkeys(
-        sorted(money), 1.0
+        sorted(money | bounds), 1.0
     )
 
 
 def doubt_units(units: Iterable[str], some_are_bare: bool) -> str:
     """What is doubtful about numbers with these units, in words."""
+    bounds = [unit for unit in units if unit in BOUNDS]
+    if bounds:
+        return f"a number after {bounds[0]!r} is taken as it is written"
     money = sorted(unit for unit in units if unit in CURRENCIES)
     others = sorted(unit for unit in units if unit not in money)
     if others and others[0] not in UNITS:
