@@ -111,7 +111,7 @@ def test_labels_do_not_change_the_ids(tmp_path: Path) -> None:
         ("a.csv", b"a,b\nx\x81,2\n", "neither UTF-8 nor Windows-1252 text.*--encoding"),
         ("a.csv", "a,b\nx,2\n".encode("utf-16-le"), "zero bytes.*--encoding utf-16-le"),
         ("a.csv", b"1,2\n3,4\n", "holds numbers .*not column names"),
-        ("a.csv", b",a\n0,3\n", "Column 1 of a.csv has no name"),
+        ("a.csv", b",\n0,3\n", "Column 1 of a.csv has no name"),
         ("a.csv", b"a,a\n0,3\n", "share a name: 'a'"),
         ("a.csv", b"\x1b[2J,\x1b[2J\n0,3\n", r"share a name: '\\x1b\[2J'"),
         ("a.csv", b"a,b\n1,2\n1e999,3\n", "'a' holds infinity"),

@@ -14,9 +14,9 @@ from soel.errors import DataError
 
 TAIL_BYTES = 1 << 16
 _CANDIDATES = ",;\t|"
-_TOLD = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # spreadsheets write it into the first line
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # spreadsheets write it into the first line
 _MARKED = {"utf-16": (b"\xff\xfe", b"\xfe\xff"), "utf-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff")}
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _SPACES = re.compile(r"\s{2,}")
 
 
@@ -34,12 +34,12 @@ def outline_csv(file: str, start: bytes, encoding: str) -> Outline:
     """The outline of a file from its first bytes."""
     text = start.decode(encoding, errors=_errors(encoding))
     lines = list(_lines(text, N_HEAD + 1))
-    told = _TOLD.fullmatch(text[slice(*lines[0])].strip("\ufeff\r\n")) if lines else None
-    lines = lines[1:] if told else lines
+    found = _SEPARATOR_LINE.fullmatch(text[slice(*lines[0])].strip("\ufeff\r\n")) if lines else None
+    lines = lines[1:] if found else lines
     if not lines:
         raise DataError(f"{file} is empty. The first line must hold column names, then one line per item.")
     shown = [text[first:last].lstrip("\ufeff").strip("\r\n") for first, last in lines]
-    separator = told[1] if told else _find_separator(shown)
+    separator = found[1] if found else _find_separator(shown)
     rows = [_cells(line, separator) for line in shown]
     if len(rows) > N_HEAD or len(text) < lines[-1][1] + 1:
         rows = rows[: max(1, len(rows) - 1)]  # the last one may be cut off
@@ -70,10 +70,11 @@ def end_of_rows(tail: bytes, size: int, outline: Outline, encoding: str) -> tupl
 
 def _lines(text: str, n_most: int) -> Iterator[tuple[int, int]]:
     """Where the first lines with any text begin and end; a line goes on while quotation marks are open."""
-    begin = at = n_found = 0
+    begin = n_found = n_quotes = 0
     for line in _LINE.finditer(text):
         at = line.end()
-        if text.count('"', begin, at) % 2:
+        n_quotes += line[0].count('"')
+        if n_quotes % 2:
             continue
         if text[begin:at].strip("\ufeff \r\n"):
             yield begin, at

@@ -13,7 +13,14 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from soel.data.columns import Column, check_finite
-from soel.data.reading.cells import Cells, cells_from_array, cells_from_arrow, cells_from_objects, cells_from_series
+from soel.data.reading.cells import (
+    Cells,
+    cells_from_array,
+    cells_from_arrow,
+    cells_from_objects,
+    cells_from_series,
+    give_back,
+)
 from soel.data.reading.decide import decide
 from soel.data.reading.kinds import UNKNOWN, Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
@@ -137,10 +144,15 @@ def raw_from(X: Any) -> Raw:
 
 
 def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
-    """The columns of an Arrow table."""
+    """The columns of an Arrow table, which is let go column by column where nobody else holds it."""
     _check_shape(*table.shape)
-    pairs = zip(table.column_names, table.itercolumns(), strict=True)
-    return Raw({name: cells_from_arrow(name, column) for name, column in pairs}, True, layout)
+    names, columns = table.column_names, table.columns[::-1]
+    del table
+    cells = {}
+    for name in names:
+        cells[name] = cells_from_arrow(name, columns.pop())
+        give_back(len(cells[name]))
+    return Raw(cells, True, layout)
 
 
 def _has_only_numbers(reading: TableReading | None) -> bool:

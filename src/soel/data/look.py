@@ -16,7 +16,7 @@ from soel.data.columns import Column
 from soel.data.frame import Raw
 from soel.data.places import is_address
 from soel.data.reading.cells import Cells
-from soel.data.reading.decide import decide
+from soel.data.reading.decide import decide_each
 from soel.data.reading.kinds import SILENT, Reading, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.tables import copy_as_parquet, read_raw
@@ -49,18 +49,18 @@ def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptio
 
 def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:
     """The reading of these columns with repeated rows and columns, and with what gives the labels away."""
-    reading, values = decide(raw.cells, options, raw.layout, raw.named)
+    reading, columns = decide_each(raw.cells, options, raw.layout, raw.named)
     known, rows = _known_labels(labels, raw.n_rows), np.zeros(raw.n_rows, np.uint64)
     first: dict[bytes, str] = {}
     found = []
-    for each in reading.columns:
+    for each, values in columns:
         if each.kind in SILENT:
             found.append(each)
             continue
-        digest = _digest(each, raw.cells, values)  # one at a time: all of them would be a second table
+        digest = _digest(raw.cells[each.name], values)
         same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), each.name)
         is_twin = same_as != each.name and bool((digest != digest[0]).any())
-        found.append(_with(each, same_as if is_twin else None, _leaks(digest, values.get(each.name), known)))
+        found.append(_with(each, same_as if is_twin else None, _leaks(digest, values, known)))
         rows = _mix(rows, digest)
     n_repeated = _n_repeated(rows) if first else 0
     return replace(reading, columns=tuple(found), n_duplicates=n_repeated)
@@ -75,11 +75,9 @@ def _with(reading: Reading, twin: str | None, leaks: bool) -> Reading:
     return replace(reading, seen=replace(reading.seen, oddities=tuple(odd)))
 
 
-def _digest(reading: Reading, cells: Mapping[str, Cells], values: Mapping[str, Column]) -> NDArray[np.uint64]:
-    """Numbers (N,) that are equal where two cells of the column are."""
-    if reading.name in values:
-        return _numbered(values[reading.name])
-    column = cells[reading.name].values
+def _digest(cells: Cells, values: Column | None) -> NDArray[np.uint64]:
+    """Numbers (N,) that are equal where two cells of a column are. values: what they were read as, if that is known."""
+    column = cells.values if values is None else values
     if isinstance(column, np.ndarray):
         return _numbered(column)
     codes = column.dictionary_encode().indices.fill_null(-1)

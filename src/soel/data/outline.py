@@ -17,7 +17,7 @@ Cells = Sequence[str]
 N_HEAD, N_FOOT = 60, 10  # rows that are looked at
 _VALUE = re.compile(r"[-+(<>≤≥~]?\s*[$€£]?\s*[.,]?\d")  # numbers, dates and clocks begin so
 _FINE = re.compile(r"[-+]?\d*[.,]\d+|[-+]\d+")  # a number that nobody calls a column by
-_RULE = re.compile(r"[-=+:_\s]*[-=][-=+:_\s]*")
+_RULE = frozenset("-=+:_ ")
 _BRACKETS = re.compile(r"[\[(].*[\])]")
 _UNIT_WORDS = frozenset({"degc", "degf", "utc", "yyyy-mm-dd", "dd.mm.yyyy", "mm/dd/yyyy", "hh:mm:ss", "hh:mm"})
 _TOTALS = frozenset(
@@ -48,7 +48,7 @@ def find_head(rows: Sequence[Cells]) -> Head:
         return Head(called, 0, (note,))
     n_before = at + 1
     if _continues(names, below):
-        names, n_before = _joined(names, below[0]), n_before + 1
+        names, n_before = _join_names(names, below[0]), n_before + 1
         notes.append(f"The names of the columns are put together from two lines, such as {names[-1]!r}.")
     elif below and _are_units(below[0], _valued(below[1:], len(names))):
         n_before += 1
@@ -123,7 +123,7 @@ def _continues(names: Cells, below: Sequence[Cells]) -> bool:
     )
 
 
-def _joined(names: Cells, below: Cells) -> list[str]:
+def _join_names(names: Cells, below: Cells) -> list[str]:
     joined, group = [], ""
     for name, cell in zip(names, below, strict=True):
         group = name.strip() or group
@@ -133,7 +133,7 @@ def _joined(names: Cells, below: Cells) -> list[str]:
 
 def _are_units(row: Cells, valued: Sequence[int]) -> bool:
     cells = [cell.strip() for cell in row]
-    if all(_RULE.fullmatch(cell) or not cell for cell in cells) and any(len(cell) > 2 for cell in cells):
+    if all(map(_RULE.issuperset, cells)) and any(len(cell) > 2 for cell in cells):
         return True
     said = [cell for cell in cells if cell.lower() not in MISSING]
     n_units = sum(bool(cells[place]) and _is_unit(cells[place]) for place in valued if place < len(cells))

@@ -98,10 +98,11 @@ def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[
     suffix = inner_suffix(path)
     if suffix in _ARRAY_READERS:
         return _from_arrays(path, aside, options)
-    table, layout = open_arrow(path, options)
-    _check_known(path, aside, table.column_names)
-    columns = {name: _objects(table.column(name).to_pylist()) for name in aside}
-    return raw_from_arrow(table.drop_columns(list(aside)) if aside else table, layout), columns
+    opened = [*open_arrow(path, options)]  # a list, so that the table can be let go
+    _check_known(path, aside, opened[0].column_names)
+    columns = {name: _objects(opened[0].column(name).to_pylist()) for name in aside}
+    layout = opened.pop()
+    return raw_from_arrow(opened.pop().drop_columns(list(aside)), layout), columns
 
 
 def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:

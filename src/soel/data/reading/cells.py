@@ -17,6 +17,7 @@ from soel.validation import is_missing, is_number
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
 TIME = "datetime64[us]"
+MUCH = 1 << 18
 EXACT = 2**53  # whole numbers up to here are exact as floats
 
 
@@ -41,6 +42,14 @@ class Cells:
 
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
         return Cells(self.type, values, self.whole, self.lost)
+
+
+def give_back(n_cells: int) -> None:
+    """Hand what Arrow keeps for later use back to the machine, where that is much: after so many cells."""
+    import pyarrow as pa
+
+    if n_cells >= MUCH:
+        pa.default_memory_pool().release_unused()
 
 
 def cells_from_arrow(name: str, column: Any) -> Cells:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from soel.data.columns import Column
-from soel.data.reading.cells import Cells
+from soel.data.reading.cells import Cells, give_back
 from soel.data.reading.kinds import PLAIN, UNKNOWN, Form, Kind, Layout, Reading, Seen, TableReading
 from soel.data.reading.numbers import (
     Numbers,
@@ -18,24 +18,38 @@ from soel.data.reading.numbers import (
     choose_form,
     find_numbers,
     parse_numbers,
-    share_of_numbers,
     tidy,
 )  # fmt: skip
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import WORDS, from_number, parse_column
 from soel.data.reading.seen import find_oddities, see_numbers, see_times, see_words
+from soel.data.reading.stray_words import check_not_mostly_numbers
 from soel.data.reading.times import find_duration, find_times, parse_duration
 from soel.data.reading.units import is_duration
 from soel.data.reading.words import count_words, find_flags, is_id_name, is_label_name, kind_of_words
 from soel.errors import DataError, SchemaError
 from soel.types import Floats
 
-MOST, FEW_ROWS = 0.5, 20
+FEW_ROWS = 20
 _TIME_NAMES = ("time", "date", "stamp", "epoch", "created", "updated", "modified", "_at", "when", "zeit", "datum")
 _SECONDS = (946_684_800, 4_102_444_800)  # 2000 to 2100
 _CODE = r"^0\d"
 N_SPELLINGS = 6  # of yes and no, in small and capital letters
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
+
+
+@dataclass(frozen=True)
+class _Sketch:
+    """What a first look at a column of text keeps; its cells would be a second table.
+
+    is_plain: whether all are numbers as computers write them. is_tidy: whether they are so without being tidied.
+    numbers: what else they allow as numbers. are_words: whether they were asked for as words, none of which is missing.
+    """
+
+    is_plain: bool = False
+    is_tidy: bool = False
+    numbers: Numbers | None = None
+    are_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,23 +92,45 @@ def decide(
 
     named: whether the columns have names of their own; those of a plain array are never taken for ids.
     """
-    _check_known(options, cells)
-    wanted = {name: column for name, column in cells.items() if not options.leaves_out(name)}
-    drafts = {name: _draft(column, options.kind_for(name)) for name, column in wanted.items() if _is_text(column)}
-    decimal = options.decimal or _file_decimal(drafts)
-    file = _File(decimal, layout.separator, named, options)
+    table, columns = decide_each(cells, options, layout, named)
     readings, values = [], {}
+    for reading, column in columns:
+        readings.append(reading)
+        if column is not None:
+            values[reading.name] = column
+    return replace(table, columns=tuple(readings)), values
+
+
+def decide_each(
+    cells: Mapping[str, Cells], options: ReadOptions, layout: Layout, named: bool
+) -> tuple[TableReading, Iterator[tuple[Reading, Column | None]]]:
+    """The reading of a table without its columns, and the columns one at a time: all at once are a second table."""
+    _check_known(options, cells)
+    sketches = {}
     for name, column in cells.items():
-        if name not in wanted:
-            readings.append(Reading(name, "ignored"))
-            continue
-        found = _text(name, drafts[name], file) if name in drafts else _decide_type(name, column, file)
-        readings.append(_finish(name, found, len(column)))
-        if found.values is not None and readings[-1].form.layout != WORDS:
-            values[name] = found.values
+        if not options.leaves_out(name) and _is_text(column):
+            sketches[name] = _sketch(column, options.kind_for(name))
+            give_back(len(column))
+    decimal = options.decimal or _file_decimal(sketches, cells)
     n_rows = max((len(column) for column in cells.values()), default=0)
-    reading = TableReading(tuple(readings), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
-    return reading, values
+    table = TableReading((), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
+    return table, _read_each(cells, sketches, _File(decimal, layout.separator, named, options))
+
+
+def _read_each(
+    cells: Mapping[str, Cells], sketches: Mapping[str, _Sketch], file: _File
+) -> Iterator[tuple[Reading, Column | None]]:
+    for name, column in cells.items():
+        if file.options.leaves_out(name):
+            yield Reading(name, "ignored"), None
+            continue
+        found = (
+            _text(name, _draft(column, sketches[name]), file) if name in sketches else _decide_type(name, column, file)
+        )
+        reading = _finish(name, found, len(column))
+        yield reading, None if reading.form.layout == WORDS else found.values
+        del found
+        give_back(len(column))
 
 
 def _check_known(options: ReadOptions, names: Mapping[str, Any]) -> None:
@@ -108,33 +144,39 @@ def _is_text(column: Cells) -> bool:
     return column.type == "text"
 
 
-def _draft(column: Cells, asked: str | None) -> _Draft:
-    plain = None if asked in ("categorical", "text") else as_floats(column.values)
-    if plain is not None:
-        return _Draft(column.values, plain, None)
-    texts = blank_missing(tidy(column.values))
+def _sketch(column: Cells, asked: str | None) -> _Sketch:
     if asked in ("categorical", "text"):
-        return _Draft(tidy(column.values), None, None)
-    plain = as_floats(texts)
-    return _Draft(texts, plain, find_numbers(texts) if plain is None else None)
+        return _Sketch(are_words=True)
+    if as_floats(column.values) is not None:
+        return _Sketch(is_plain=True, is_tidy=True)
+    texts = blank_missing(tidy(column.values))
+    is_plain = as_floats(texts) is not None
+    return _Sketch(is_plain, False, None if is_plain else find_numbers(texts))
 
 
-def _file_decimal(drafts: Mapping[str, _Draft]) -> str | None:
+def _draft(column: Cells, sketch: _Sketch) -> _Draft:
+    texts = column.values if sketch.is_tidy else tidy(column.values)
+    texts = texts if sketch.is_tidy or sketch.are_words else blank_missing(texts)
+    return _Draft(texts, as_floats(texts) if sketch.is_plain else None, sketch.numbers)
+
+
+def _file_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, Cells]) -> str | None:
     """The decimal sign that those columns tell that could not be read otherwise; None where they do not agree."""
-    signs = {draft.numbers.decimal for draft in drafts.values() if draft.numbers is not None} - {None}
-    if signs == {","} or not any(draft.numbers is not None and draft.numbers.seen for draft in drafts.values()):
+    found = [sketch.numbers for sketch in sketches.values() if sketch.numbers is not None]
+    signs = {numbers.decimal for numbers in found} - {None}
+    if signs == {","} or not any(numbers.seen for numbers in found):
         return "," if signs else None
-    if any(draft.plain is not None and _tells_point(draft) for draft in drafts.values()):
+    if any(sketch.is_plain and _tells_point(_draft(cells[name], sketch).texts) for name, sketch in sketches.items()):
         signs.add(".")
     return signs.pop() if len(signs) == 1 else None
 
 
-def _tells_point(draft: _Draft) -> bool:
+def _tells_point(texts: Any) -> bool:
     """Whether a column of plain numbers has a point that cannot part thousands."""
     import pyarrow.compute as pc
 
-    pointed = pc.match_substring(draft.texts, ".")
-    return bool(pc.any(pc.and_not(pointed, pc.match_substring_regex(draft.texts, _THREE_DIGITS))).as_py())
+    pointed = pc.match_substring(texts, ".")
+    return bool(pc.any(pc.and_not(pointed, pc.match_substring_regex(texts, _THREE_DIGITS))).as_py())
 
 
 def _text(name: str, draft: _Draft, file: _File) -> _Found:
@@ -157,7 +199,7 @@ def _text(name: str, draft: _Draft, file: _File) -> _Found:
     found = _flags(name, texts) or _times(texts, file) or _durations(texts)
     if found is not None and asked != "numeric":
         return found
-    _check_not_mostly_numbers(name, texts, asked)
+    check_not_mostly_numbers(name, texts, asked)
     return _words(name, texts, None)
 
 
@@ -167,7 +209,7 @@ def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
 
     texts, values = draft.texts, draft.plain
     assert values is not None
-    if file.decimal == "," and pc.any(pc.match_substring(texts, ".")).as_py() and not _tells_point(draft):
+    if file.decimal == "," and pc.any(pc.match_substring(texts, ".")).as_py() and not _tells_point(texts):
         form = Form(",", ".")
         parsed = parse_numbers(tidy(texts), form)
         if parsed is not None:
@@ -312,44 +354,6 @@ def _words(name: str, texts: Any, asked: Kind | None) -> _Found:
     a_cell = 1.0 + float(pc.mean(pc.count_substring(texts, " ")).as_py() or 0.0)
     kind, doubt = kind_of_words(name, words, a_cell)
     return _Found(kind, PLAIN, doubt, seen)
-
-
-def _check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
-    """Words among numbers or dates are a fault of the data: nobody wants a category for each number."""
-    import pyarrow.compute as pc
-
-    numbers, share = "numbers", share_of_numbers(texts)
-    pattern = r"^[-+$€£(]?\d" if share > MOST else r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
-    looks = pc.match_substring_regex(texts, pattern)
-    if share <= MOST:
-        n_texts = len(texts) - texts.null_count
-        numbers, share = "dates", float(pc.sum(looks).as_py() or 0) / n_texts
-    if share <= MOST:
-        if asked != "numeric":
-            return
-        n_words = round((1 - share_of_numbers(texts)) * (len(texts) - texts.null_count))
-        raise DataError(
-            f"Column {name!r} is asked for as numbers, but {n_words} cells are not, such as "
-            f"{texts[_first_word(texts, 'numbers')].as_py()!r}. Correct them, or read the column otherwise."
-        )
-    row = _first_word(texts, numbers)
-    n_words = round((1 - share) * (len(texts) - texts.null_count))
-    raise DataError(
-        f"Column {name!r} is mostly {numbers}, but {max(n_words, 1)} cells are not, such as {texts[row].as_py()!r} in "
-        f"row {row}. Correct them, leave them empty where the value is missing, or make the column categorical."
-    )
-
-
-def _first_word(texts: Any, numbers: str) -> int:
-    import pyarrow.compute as pc
-
-    pattern = (
-        r"^[-+$€£(.,\s]*\d[\d.,' ]*(?:[eE][-+]?\d+)?[^\d\w]*$"
-        if numbers == "numbers"
-        else r"^\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
-    )
-    row = pc.index(pc.match_substring_regex(texts, pattern), False).as_py()
-    return max(int(row), 0)
 
 
 def _finish(name: str, found: _Found, n_rows: int) -> Reading:

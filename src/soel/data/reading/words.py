@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -47,25 +46,32 @@ class Words:
 
 def count_words(texts: Any) -> Words:
     """Count tidy Arrow strings; empty ones are missing."""
+    import pyarrow.compute as pc
+
     encoded = texts.dictionary_encode()
-    present = np.asarray(encoded.indices.drop_null())
-    counts = np.bincount(present, minlength=len(encoded.dictionary))
-    distinct = np.asarray(encoded.dictionary.to_numpy(zero_copy_only=False), object)
-    kept = distinct != ""
-    distinct, counts = distinct[kept], counts[kept]
-    top = _most_frequent(distinct, counts)
-    return Words(len(distinct), int(counts.sum()), tuple(distinct[top].tolist()), tuple(counts[top].tolist()))
+    distinct = encoded.dictionary
+    counts = np.bincount(np.asarray(encoded.indices.drop_null()), minlength=len(distinct))
+    empty = pc.index(distinct, "").as_py()
+    if empty >= 0:
+        counts[empty] = 0
+    n_cells = int(counts.sum())
+    top = _most_frequent(distinct, counts, len(distinct) - (empty >= 0))
+    words = distinct.take(top).to_pylist()
+    return Words(len(distinct) - (empty >= 0), n_cells, tuple(words), tuple(counts[top].tolist()))
 
 
-def _most_frequent(distinct: NDArray[Any], counts: NDArray[np.int64]) -> list[int]:
-    """Positions of the N_TOP most frequent texts, whatever the order of the rows."""
-    if len(counts) > N_TOP:
+def _most_frequent(distinct: Any, counts: NDArray[np.int64], n_distinct: int) -> list[int]:
+    """Positions of the N_TOP most frequent texts, whatever the order of the rows. counts: 0 for what is no text."""
+    import pyarrow.compute as pc
+
+    chosen = np.flatnonzero(counts)
+    if n_distinct > N_TOP:
         least = np.partition(counts, -N_TOP)[-N_TOP]
-        above, ties = np.flatnonzero(counts > least), np.flatnonzero(counts == least).tolist()
-        chosen = [*above.tolist(), *heapq.nsmallest(N_TOP - len(above), ties, key=distinct.__getitem__)]
-    else:
-        chosen = list(range(len(counts)))
-    return sorted(chosen, key=lambda at: (-counts[at], distinct[at]))
+        above, ties = np.flatnonzero(counts > least), np.flatnonzero(counts == least)
+        first = pc.bottom_k_unstable(distinct.take(ties), N_TOP - len(above))
+        chosen = np.concatenate([above, ties[np.asarray(first)]])
+    texts = dict(zip(chosen.tolist(), distinct.take(chosen).to_pylist(), strict=True))
+    return sorted(texts, key=lambda at: (-counts[at], texts[at]))
 
 
 def find_flags(words: Words) -> dict[str, int] | None:
