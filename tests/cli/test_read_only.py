@@ -58,7 +58,30 @@ def closed_session(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: 
 
 def test_the_page_of_a_closed_session_can_be_looked_at(closed_session: Closed) -> None:
     place, why = closed_session
-    with subprocess.Popen([*COMMAND, place / "session"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    look_at_page(place / "session", why)
+
+
+@pytest.mark.parametrize("state", ["read-only", "full"])
+def test_the_page_comes_up_where_work_is_due_and_cannot_be_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        options = SessionOptions(id_column="name", label_column="truth", budget=8)
+        table = write_table(tmp_path / "table.csv")
+        with closing(sessions.create_session(tmp_path / "made", table, options)) as session:
+            session.tell(dict.fromkeys(session.ask(3).items, "normal"), "expert")
+    with small_disk(tmp_path / "closed") as disk:
+        shutil.copytree(tmp_path / "made", disk.path / "session")
+        if state == "full":
+            disk.fill()
+        else:
+            disk.make_read_only()
+        look_at_page(disk.path / "session", f"the disk is {state}")
+
+
+def look_at_page(folder: Path, why: str) -> None:
+    with subprocess.Popen([*COMMAND, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
@@ -68,9 +91,9 @@ def test_the_page_of_a_closed_session_can_be_looked_at(closed_session: Closed) -
             look(link[0], why)
         finally:
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    assert b"bug" not in said
+            _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert b"bug" not in errors
 
 
 def look(link: str, why: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from soel.errors import ConfigError, SessionError
+from soel.errors import ConfigError, SessionError, StorageError
 from soel.jobs import background, background_task
 from soel.jobs.background import Background, JobStatus, progress
 from soel.session import Session
+from tests.disks import small_disk
 from tests.table_session import Make
 
 
@@ -150,3 +152,16 @@ def test_a_check_and_what_is_not_sure_are_drawn_within_the_budget(make: Make) ->
     background_task.take_step(session, "unsure", 5, report)
     assert len(session.state.open) == 2, "no more than the budget leaves"
     assert session.state.rounds[-1].options["not_sure"]
+
+
+@pytest.mark.parametrize("state", ["read-only", "full"])
+def test_a_disk_that_takes_nothing_is_named_to_who_starts_a_step(make: Make, tmp_path: Path, state: str) -> None:
+    session = make(profile="paper", budget=6)
+    with small_disk(tmp_path / "disk") as disk:
+        shutil.copytree(session.folder.path, disk.path / "session")
+        if state == "full":
+            disk.fill()
+        else:
+            disk.make_read_only()
+        with pytest.raises(StorageError, match=f"cannot be written: the disk is {state}"):
+            background.start(disk.path / "session", "ask")

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from soel.durable import is_locked, write_whole
-from soel.errors import ConfigError, SessionError
-from soel.jobs.child import BUSY, STARTED
+from soel.durable import explaining, is_locked, write_whole
+from soel.errors import ConfigError, SessionError, StorageError
+from soel.jobs.child import BUSY, CLOSED, NO_PLACE, STARTED
 from soel.session import SessionFolder
 from soel.stores import postgres
 from soel.stores.event_stores import IN_FOLDER, child_environment
@@ -85,9 +85,12 @@ def begin(place: SessionFolder, what: str, module: Sequence[str], store: str | N
     process = _launch([sys.executable, "-m", "soel.jobs.child", *first, *module, address_for(store)], log, store)
     assert process.stdout is not None
     with process.stdout as answer:
-        started = answer.readline() == STARTED
-    if not started:
-        raise SessionError(_why_not(process.wait(), log))
+        line = answer.readline()
+    if line != STARTED:
+        code = process.wait()
+        if code == CLOSED:
+            raise StorageError(line.removeprefix(NO_PLACE).decode().strip())
+        raise SessionError(_why_not(code, log))
     threading.Thread(target=process.wait, daemon=True).start()  # so that it does not stay behind as a zombie
     return process.pid
 
@@ -117,7 +120,7 @@ def write_progress(place: SessionFolder, now: JobStatus) -> None:
 
 
 def _launch(command: list[str], log: Path, store: str | None) -> subprocess.Popen[bytes]:
-    with log.open("ab") as errors:
+    with explaining(log), log.open("ab") as errors:
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
