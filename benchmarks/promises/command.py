@@ -123,17 +123,19 @@ def _read(kept: list[dict[str, float]]) -> list[Kept]:
 
 
 def summarise(judged: Sequence[Judged]) -> str:
-    """Every promise over all runs, and by kind of table, share and number of labels."""
+    """Every promise over all sessions, then by kind of table, share, number of labels and half of the tables."""
     tables = len({each.source.name for each in judged})
-    parts = [f"{tables} tables, {len(judged)} runs", _overview(judged)]
-    for title, name in (
-        ("kind of table", lambda each: each.source.group),
-        ("share", lambda each: f"{each.cell.share:.0%}"),
-        ("labels", lambda each: f"{each.cell.budget} labels"),
-        ("half", lambda each: ("tables chosen on", "others")[each.half]),
-    ):
-        parts.append(_by(judged, title, _group(judged, name)))
-    parts.append(_cross(judged))
+    sessions = len({(each.source.name, each.cell) for each in judged})
+    groups: dict[str, list[Judged]] = {}
+    names: tuple[Callable[[Judged], str], ...] = (
+        lambda each: each.source.group,
+        lambda each: f"{each.cell.share:.0%}",
+        lambda each: f"{each.cell.budget} labels",
+        lambda each: ("chosen on", "others")[each.half],
+    )
+    for name in names:
+        groups |= _group(judged, name)
+    parts = [f"{tables} tables, {sessions} sessions", _overview(judged), _by(judged, groups), _cross(judged)]
     return "\n\n".join(parts)
 
 
@@ -152,10 +154,10 @@ def _overview(judged: Sequence[Judged]) -> str:
     return format_table(["promise", "nominal", "realised", "tables within", "mean width or length", "cases"], rows)
 
 
-def _by(judged: Sequence[Judged], title: str, groups: dict[str, list[Judged]]) -> str:
+def _by(judged: Sequence[Judged], groups: dict[str, list[Judged]]) -> str:
     means = {promise: [_mean(group, promise) for group in groups.values()] for promise in _promises(judged)}
     rows = [[promise, *(f"{mean:.1%}" for mean in found)] for promise, found in means.items()]
-    return format_table([f"realised by {title}", *groups], rows)
+    return format_table(["realised by", *groups], rows)
 
 
 def _cross(judged: Sequence[Judged]) -> str:

@@ -54,7 +54,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Turn:
-    """A pool of a table and which of its sessions are fitted, too: all of them ask, and answers are shared."""
+    """A pool of a table, and with which numbers of labels it is fitted; smaller ones come with its questions."""
 
     share: float
     fitted: tuple[int, ...]
@@ -147,7 +147,7 @@ def make_runs(
     if task is None:
         return None
     start, asked = Start(task, profile), {}
-    for budget, labels in start.ask(budgets):
+    for budget, labels in start.ask([budget for budget in budgets if budget <= max(turn.fitted)]):
         cell = Cell(turn.share, budget)
         asked[cell] = start.estimate(labels)
         path = path_of(folder, source, cell)

@@ -13,7 +13,7 @@ from soel.errors import DataError
 from soel.types import Floats, Kind
 
 SHARES = (0.01, 0.05, 0.15, 0.4)
-POOL_ROWS, FEWEST_ROWS, NEW_NORMALS, FEWEST_NEW = 500, 120, 600, 100
+POOL_ROWS, FEWEST_ROWS, NEW_NORMALS, FEWEST_NEW = 300, 120, 600, 100
 PAPER = ("breastw", "ionosphere", "pima", "satellite")
 VECTORS = ("CIFAR10_0", "MVTec-AD_cable", "MVTec-AD_carpet")
 

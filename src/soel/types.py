@@ -186,6 +186,14 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Chances:
+    """What a detector says of rows without a label: scores (m,), and the probability (m,) of each to be an anomaly."""
+
+    scores: Floats
+    probabilities: Floats
+
+
+@dataclass(frozen=True)
 class Estimate:
     """The share of anomalies in the pool with an 80 % interval and how it came about."""
 

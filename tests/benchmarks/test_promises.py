@@ -58,19 +58,21 @@ def quick_profile(**parts: str) -> Profile:
 
 def test_questions_are_asked_once_for_all_budgets_and_fits_are_kept(tmp_path: Path) -> None:
     source, cell = write_table(tmp_path), Cell(0.05, 5)
-    asked = make_runs(source, Turn(0.05, (5,)), (5, 8), quick_profile(), tmp_path)
+    asked = make_runs(source, Turn(0.05, (5,)), (3, 5, 8), quick_profile(), tmp_path)
     assert asked is not None
-    assert set(asked) == {cell, Cell(0.05, 8)}
-    assert not path_of(tmp_path, source, Cell(0.05, 8)).exists()
+    assert set(asked) == {Cell(0.05, 3), cell}
+    assert not path_of(tmp_path, source, Cell(0.05, 3)).exists()
     path = path_of(tmp_path, source, cell)
     run, before = read_run(path), path.stat().st_mtime_ns
-    make_runs(source, Turn(0.05, (5,)), (5, 8), quick_profile(), tmp_path)
+    make_runs(source, Turn(0.05, (5,)), (3, 5, 8), quick_profile(), tmp_path)
     assert path.stat().st_mtime_ns == before
     assert int((run.labels != UNLABELLED).sum()) == 5
     assert len(run.reference) == int((run.labels != 1).sum())
     assert (asked[cell].labels == run.labels).all()
     assert asked[cell].estimate.value == run.estimate[0]
-    assert make_runs(replace(source, path=write_few(tmp_path)), Turn(0.4, ()), (5,), quick_profile(), tmp_path) is None
+    assert (
+        make_runs(replace(source, path=write_few(tmp_path)), Turn(0.4, (5,)), (5,), quick_profile(), tmp_path) is None
+    )
 
 
 def test_a_later_budget_goes_on_where_questions_know_the_answers(tmp_path: Path) -> None:

@@ -162,12 +162,46 @@ def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatc
             scores = np.array([of[tuple(row)] for row in rows.values.tolist()])
             return scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
 
-        monkeypatch.setattr(trust, "_foretold", say)
-        return trust.trust_in_labels(rows, labels)
+        monkeypatch.setattr(trust, "_read", say)
+        monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
+        return trust.withhold_labels(rows, labels).trust
 
     gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
     for sign in (1, -1):
         assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(10 * trust.BELIEF + sign * trust.SLOPE * gain))))
+
+
+def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:
+    x, labels, _ = labelled_class(10)
+    fitted = Pretrained.fit(x, labels, 0)
+    known = np.flatnonzero(labels >= 0)
+    blind = fitted.score_unlabelled(x)
+    for fold in range(trust.FOLDS):
+        withheld = known[np.isin(known, fold_rows(fitted, x, known, fold))]
+        others = labels.copy()
+        others[withheld] = -1
+        apart = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
+        alone = Pretrained.fit(x, np.full(300, -1, np.int8), 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
+        by_distance = 0.25 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
+        wanted = fitted.trust * apart + (1 - fitted.trust) * alone + by_distance
+        np.testing.assert_allclose(blind[withheld], wanted, atol=1e-4)
+
+
+def fold_rows(fitted: Pretrained, x: np.ndarray, known: np.ndarray, fold: int) -> list[int]:
+    """Positions in the pool of the labelled rows of one fold, which are counted in the order of the context."""
+    place = {tuple(row): at for at, row in enumerate(x[:, fitted.columns.astype(int)].tolist())}
+    in_order = [
+        place[tuple(row)] for row, label in zip(fitted.context.tolist(), fitted.labels, strict=True) if label >= 0
+    ]
+    return in_order[fold :: trust.FOLDS]
+
+
+def test_chances_are_those_of_the_rows_without_a_label() -> None:
+    x, labels, _ = labelled_class(20)
+    fitted, free = Pretrained.fit(x, labels, 0), labels < 0
+    chances = fitted.chances()
+    np.testing.assert_allclose(np.sort(chances.scores), np.sort(fitted.score(x[free])), atol=1e-4)
+    np.testing.assert_allclose(np.sort(chances.probabilities), np.sort(fitted.chance(x[free])), atol=1e-5)
 
 
 def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from soel.detectors.pretrained import trust
+from soel.detectors.pretrained.context import keys
 from soel.detectors.pretrained.reading import Context
-from soel.detectors.pretrained.trust import BELIEF, FOLDS, MIDDLE, SLOPE, trust_in_labels
+from soel.detectors.pretrained.trust import BELIEF, FOLDS, MIDDLE, SLOPE, withhold_labels
 from soel.types import Floats
 
 NO_VIEWS = np.zeros((0, 0, 0), np.float32)
@@ -19,6 +21,12 @@ def context(n_rows: int, seed: int = 0) -> Context:
     """Rows that are known by their first value."""
     values = np.column_stack([np.arange(n_rows), np.ones(n_rows)]).astype(np.float32)
     return Context(values, NO_VIEWS, seed, 1)
+
+
+def say_instead(monkeypatch: pytest.MonkeyPatch, foretold: Callable[[Context, np.ndarray], Floats]) -> None:
+    """In the network's place, in deviations already."""
+    monkeypatch.setattr(trust, "_read", foretold)
+    monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
 
 
 class Readings:
@@ -34,7 +42,7 @@ class Readings:
             self.rows.append(len(numbers))
             return np.asarray((with_labels if self.shown[-1] else without)(numbers), np.float64)
 
-        monkeypatch.setattr(trust, "_foretold", foretold)
+        say_instead(monkeypatch, foretold)
 
 
 def labelled(n_rows: int, known: dict[int, int]) -> np.ndarray:
@@ -47,7 +55,7 @@ def labelled(n_rows: int, known: dict[int, int]) -> np.ndarray:
 @pytest.mark.parametrize("known", [{}, {3: 1}, {3: 0}])
 def test_fewer_than_two_labels_are_believed_unread(monkeypatch: pytest.MonkeyPatch, known: dict[int, int]) -> None:
     readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
-    assert trust_in_labels(context(20), labelled(20, known)) == 1.0
+    assert withhold_labels(context(20), labelled(20, known)).trust == 1.0
     assert readings.shown == []
 
 
@@ -57,7 +65,7 @@ def test_each_label_is_withheld_once_and_shown_to_all_other_folds(
 ) -> None:
     known = {3 * n: n % 2 for n in range(n_labels)}
     readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
-    trust_in_labels(context(50), labelled(50, known))
+    withhold_labels(context(50), labelled(50, known))
     *folds, nobody = readings.shown
     assert nobody == {}
     assert len(folds) == min(FOLDS, n_labels)
@@ -75,8 +83,8 @@ def test_what_a_label_says_of_itself_does_not_count(monkeypatch: pytest.MonkeyPa
         shown.append(labels)
         return np.where(labels == 1, 9.0, np.where(labels == 0, -9.0, MIDDLE))
 
-    monkeypatch.setattr(trust, "_foretold", foretold)
-    assert trust_in_labels(context(40), labelled(40, known)) == pytest.approx(1 / (1 + np.exp(-4 * BELIEF)))
+    say_instead(monkeypatch, foretold)
+    assert withhold_labels(context(40), labelled(40, known)).trust == pytest.approx(1 / (1 + np.exp(-4 * BELIEF)))
     assert len(shown) == 5
 
 
@@ -95,7 +103,7 @@ def test_the_gain_in_log_likelihood_by_hand(monkeypatch: pytest.MonkeyPatch) -> 
     )
     gain = sum(log_likelihood(told[n], label) - log_likelihood(alone[n], label) for n, label in known.items())
     wanted = 1 / (1 + np.exp(-(3 * BELIEF + SLOPE * gain)))
-    assert trust_in_labels(context(12), labelled(12, known)) == pytest.approx(wanted, rel=1e-12)
+    assert withhold_labels(context(12), labelled(12, known)).trust == pytest.approx(wanted, rel=1e-12)
 
 
 def test_labels_that_mislead_are_doubted_more_the_more_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,14 +115,14 @@ def test_labels_that_mislead_are_doubted_more_the_more_they_are(monkeypatch: pyt
             lambda numbers: [MIDDLE - 3 if n % 4 == 0 else MIDDLE + 3 for n in numbers],
             lambda numbers: [MIDDLE + 3 if n % 4 == 0 else MIDDLE - 3 for n in numbers],
         )
-        found.append(trust_in_labels(context(60), labelled(60, known)))
+        found.append(withhold_labels(context(60), labelled(60, known)).trust)
     assert 0.1 > found[0] > found[1] > found[2] > 0
 
 
 def test_a_large_context_is_read_in_a_part_that_holds_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {n: n % 2 for n in range(0, 900, 90)}
     readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
-    trust_in_labels(context(1000), labelled(1000, known))
+    withhold_labels(context(1000), labelled(1000, known))
     assert set(readings.rows) == {trust.MOST_ROWS}
     seen = {row for shown in readings.shown for row in shown}
     assert seen == set(known)
@@ -130,7 +138,28 @@ def test_scores_are_in_deviations_over_the_context(monkeypatch: pytest.MonkeyPat
             return said
 
     monkeypatch.setattr(trust, "Reading", Fixed)
-    found = trust._foretold(context(4), labelled(4, {}))
+    found = trust._standardise(trust._read(context(4), labelled(4, {})))
     np.testing.assert_allclose(found, (said - 3) / np.sqrt(14 / 4))
     said = np.full(4, 5.0)
-    np.testing.assert_array_equal(trust._foretold(context(4), labelled(4, {})), np.zeros(4))
+    np.testing.assert_array_equal(trust._standardise(trust._read(context(4), labelled(4, {}))), np.zeros(4))
+
+
+def test_withheld_rows_are_scored_by_the_labels_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the network's place: a score is a row's number, and a hundred more where it sees the row's own label."""
+    known = {1: 1, 5: 0, 8: 0}
+
+    def foretold(rows: Context, labels: np.ndarray) -> Floats:
+        return np.asarray(rows.values[:, 0] + 100 * (labels >= 0), np.float64)
+
+    say_instead(monkeypatch, foretold)
+    rows = context(12)
+    found = withhold_labels(rows, labelled(12, known)).find(rows.values)
+    assert {n: found[n] for n in known} == {n: float(n) for n in known}
+    assert np.isnan(np.delete(found, list(known))).all()
+    assert np.isnan(withhold_labels(rows, labelled(12, {1: 1})).find(rows.values)).all()
+
+
+def test_equal_rows_share_what_was_withheld() -> None:
+    values = np.array([[1.0], [1.0], [2.0]], np.float32)
+    withheld = trust.Withheld(1.0, keys(values), np.array([1.0, 4.0, 7.0]))
+    np.testing.assert_array_equal(withheld.find(np.array([[2.0], [1.0]], np.float32)), [7.0, 2.5])

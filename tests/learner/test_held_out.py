@@ -9,10 +9,10 @@ import pytest
 
 from soel.detectors import DETECTORS
 from soel.learner import Blend, Learner
-from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, score_held_out
+from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, score_held_out
 from soel.metrics.threshold import parse_threshold
-from soel.profiles import DEFAULT
-from soel.types import ANOMALY, UNLABELLED, Floats, Kind, Labels, Pool
+from soel.profiles import DEFAULT, DISTANCES
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
 
 
 class Mean:
@@ -71,10 +71,50 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     rows = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     labels = np.full(60, UNLABELLED, np.int8)
     labels[:4] = [1, 0, 0, 0]
-    quick = replace(DEFAULT, n_members=1, tables=replace(DEFAULT.tables, epochs=1)).settle(Kind.TABLE, 3)
+    quick = replace(DISTANCES, n_members=1, tables=replace(DISTANCES.tables, epochs=1)).settle(Kind.TABLE, 3)
     learner, pool = Learner(quick, 0), Pool.of(rows, Kind.TABLE)
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-    assert fitted.blend.network_weight == quick.schedule.deep_weight
-    deaf = learner._reference(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, fitted.estimate)
+    assert fitted.blend.network_weight == quick.schedule.deep_weight > 0
+    deaf = learner._reference(
+        Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, fitted.estimate, fitted.calibration
+    )
     np.testing.assert_allclose(fitted.reference - deaf, OPTIMISM * quick.schedule.deep_weight)
+
+
+def labelled_pool() -> tuple[Learner, Pool, Labels]:
+    """Two hundred rows, fifteen of them far off, and labels of the outermost: five anomalies, fifteen normal ones."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(200, 3)).astype(np.float32)
+    rows[:15] += 4
+    labels = np.full(200, UNLABELLED, np.int8)
+    labels[:5] = ANOMALY
+    labels[15 + np.argsort(-np.linalg.norm(rows[15:], axis=1))[:15]] = NORMAL
+    return Learner(DEFAULT.settle(Kind.TABLE, 3), 0), Pool.of(rows, Kind.TABLE), labels
+
+
+def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
+    """New rows have no label: those labelled normal count as they would score without one."""
+    learner, pool, labels = labelled_pool()
+    fitted = learner.learn(
+        learner.prepare(pool), pool, [], labels
+    )  # no evidence: the share is assumed, nothing trimmed
+    detector, answered = fitted.blend.detector, labels == NORMAL
+    assert detector is not None
+    unlabelled = detector.score_unlabelled(pool.rows[answered])
+    np.testing.assert_allclose(fitted.reference[answered[labels != ANOMALY]], unlabelled, atol=1e-6)
+    np.testing.assert_array_equal(
+        fitted.reference[~answered[labels != ANOMALY]], fitted.pool_scores[labels == UNLABELLED]
+    )
+    assert unlabelled.mean() > fitted.pool_scores[answered].mean()
+
+
+def test_some_of_the_suspected_rows_do_not_stand_for_normal_ones() -> None:
+    learner, pool, labels = labelled_pool()
+    warm = learner.prepare(pool)
+    fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+    open_rows = labels == UNLABELLED
+    n_suspected = SUSPECTED * fitted.probabilities(fitted.pool_scores)[open_rows].sum()
+    assert n_suspected >= 2
+    assert len(fitted.reference) == (labels != ANOMALY).sum() - int(n_suspected)
+    assert np.sort(fitted.reference)[-3] < np.sort(fitted.pool_scores[open_rows])[-3]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.special import expit, logit
 
 from soel.metrics import calibration
 from soel.metrics.calibration import PRIOR, SLOPES, Calibration, calibrate
-from soel.types import Floats
+from soel.types import Chances, Floats
 
 
 def unlabelled(n: int) -> np.ndarray:
@@ -122,3 +123,32 @@ def test_meeting_the_share_separates_groups(
     assert probabilities.mean() == pytest.approx(0.1, abs=1e-3)
     assert probabilities[:900].mean() < normal
     assert probabilities[900:].mean() > anomaly
+
+
+def test_what_a_detector_says_of_other_rows_sets_the_slope() -> None:
+    """Rows whose chances follow a curve, moved by any log odds, give that curve back."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=400)
+    labels = np.full(400, -1, np.int8)
+    for slope in (SLOPES[4], SLOPES[10], SLOPES[16]):
+        truth = Calibration(slope / scores.std(), 1.5)
+        chances = truth.probabilities(scores)
+        moved = expit(logit(chances) + 0.7)
+        found = calibrate(scores, labels, float(chances.mean()), chances=Chances(scores, moved))
+        assert found.slope == pytest.approx(truth.slope)
+        assert found.middle == pytest.approx(1.5, abs=1e-3)
+
+
+def test_labels_count_beside_what_a_detector_says() -> None:
+    scores, labels = np.linspace(-2, 2, 60), np.full(60, -1, np.int8)
+    few = Chances(scores[:3], np.full(3, 0.3))
+    labels[::3] = scores[::3] > 0.5
+    steep = calibrate(scores, labels, 0.35, chances=few)
+    labels[::3] = np.arange(20) % 3 == 0
+    assert steep.slope > 2 * calibrate(scores, labels, 0.35, chances=few).slope
+
+
+def test_without_rows_to_speak_of_the_prior_speaks() -> None:
+    scores, labels = np.linspace(-2, 2, 60), np.full(60, -1, np.int8)
+    nothing = Chances(np.zeros(0), np.zeros(0))
+    assert calibrate(scores, labels, 0.2, chances=nothing) == calibrate(scores, labels, 0.2)

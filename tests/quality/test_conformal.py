@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soel.quality.conformal import benjamini_hochberg, cut_at_rate, p_values
+from soel.quality.conformal import benjamini_hochberg, cut_at_rate, p_values, trim
 
 REFERENCE = np.array([1.0, 2.0, 3.0, 4.0])
 FINITE = st.floats(-100, 100)
@@ -67,3 +67,24 @@ def test_the_expected_share_of_false_ones_stays_below_the_rate() -> None:
         listed = benjamini_hochberg(p_values(scores, rng.normal(size=500)), 0.2)
         shares.append(listed[:80].sum() / max(listed.sum(), 1))
     assert 0.1 < np.mean(shares) <= 0.2
+
+
+def test_suspected_rows_are_left_out_by_hand() -> None:
+    reference = np.array([1.0, 5.0, 3.0, 4.0, 2.0])
+    # From the highest: 0.6, 0.6 + 0.6 = 1.2 (a whole: 4 is left out), 1.5, 2.0 (2 is left out), 2.1.
+    left = trim(reference, np.array([0.1, 0.6, 0.3, 0.6, 0.5]))
+    np.testing.assert_array_equal(left, [1, 5, 3])
+    np.testing.assert_array_equal(trim(reference, np.zeros(5)), reference)
+    assert len(trim(reference, np.ones(5))) == 0
+
+
+@given(st.lists(st.tuples(FINITE, st.floats(0, 1)), min_size=1, max_size=30), st.lists(FINITE, max_size=10))
+def test_leaving_out_takes_as_many_as_are_suspected_and_never_raises_a_count_above(
+    rows: list[tuple[float, float]], scores: list[float]
+) -> None:
+    reference, suspicion = (np.array(column) for column in zip(*rows, strict=True))
+    left = trim(reference, suspicion)
+    assert len(reference) - len(left) == np.floor(suspicion.sum() + 1e-9)
+    for score in scores:
+        n_suspected = suspicion[reference >= score].sum()
+        assert (reference >= score).sum() - (left >= score).sum() <= n_suspected + 1e-6

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from soel.errors import ConfigError
-from soel.types import Booleans, Floats, Labels
+from soel.types import Booleans, Chances, Floats, Labels
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -65,6 +65,14 @@ class Detector(ABC):
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
         """Scores (n,) of rows (n, d) put together from others (n, s, d): as if these were not there, where it can."""
         return self.score(x)
+
+    def score_unlabelled(self, x: Floats) -> Floats:
+        """Scores (n,) of rows of its pool (n, d) as if nobody had labelled them, where it can tell."""
+        return self.score(x)
+
+    def chances(self) -> Chances | None:
+        """How likely rows of its pool are anomalies, where it can tell by more than their scores."""
+        return None
 
     @property
     def trust(self) -> float:

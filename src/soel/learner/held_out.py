@@ -12,6 +12,7 @@ from soel.types import ANOMALY, Floats, Labels, Rows
 FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
+SUSPECTED = 0.5  # of the chance that a row is an anomaly: how far it is left out of what stands for normal rows
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
 

@@ -17,20 +17,23 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.held_out import LARGE, OPTIMISM, score_held_out
+from soel.learner.held_out import LARGE, OPTIMISM, SUSPECTED, score_held_out
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
-from soel.metrics.calibration import calibrate
+from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.objectives import OBJECTIVES
 from soel.objectives.base import Objective
 from soel.profiles import Profile
+from soel.quality.conformal import trim
 from soel.queries import STRATEGIES, hears_answers
 from soel.queries.base import Need, Strategy
 from soel.queries.moments import spread_over_time
 from soel.training.task import Task
 from soel.types import (
     ANOMALY,
+    NORMAL,
     UNLABELLED,
+    Chances,
     Estimate,
     Evidence,
     Floats,
@@ -308,22 +311,33 @@ class Learner:
         patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()))
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
-        calibration = calibrate(scores, labels, estimate.value)
-        reference = self._reference(blend, scores, pool, labels, estimate)
+        calibration = calibrate(scores, labels, estimate.value, chances=_chances(blend))
+        reference = self._reference(blend, scores, pool, labels, estimate, calibration)
         cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores), reference)
         return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
 
-    def _reference(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Floats:
+    def _reference(
+        self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate, calibration: Calibration
+    ) -> Floats:
         """Scores (m,) that stand for those of new normal rows: the pool's, without its labelled anomalies.
 
-        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this. So does
-        a network, which is too dear to be trained again: what it adds is raised by what is usual. Patches are taken as
-        they are.
+        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one
+        that leaves it out by itself is asked what it would say without the row's label, and some of the rows that it
+        suspects are left out. A network is too dear to be trained again: what it adds is raised by what is usual.
+        Patches are taken as they are.
         """
+        chances = calibration.probabilities(scores)
         scores = scores + OPTIMISM * blend.network_weight
-        detector = blend.detector
-        if detector is None or detector.leaves_out or len(pool) > LARGE:
-            return np.asarray(scores[labels != ANOMALY])
+        detector, kept = blend.detector, labels != ANOMALY
+        if detector is not None and detector.leaves_out:
+            answered = np.flatnonzero(labels == NORMAL)
+            rows = pool.rows[answered]
+            scores[answered] += detector.score_unlabelled(rows) - detector.score(rows)
+            if estimate.method == "assumed":
+                return np.asarray(scores[kept])
+            return trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * chances)[kept])
+        if detector is None or len(pool) > LARGE:
+            return np.asarray(scores[kept])
         part, options = type(detector), self.profile.schedule.detector_options
         rows, held_out = score_held_out(
             lambda x, known: part.fit(x, known, self.seed, estimate.value, options), pool.rows, labels, self.seed
@@ -337,6 +351,13 @@ class Learner:
             return Members(n_features, rngs, self.backbone)
         options = dict(self.profile.backbone_options)
         return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
+
+
+def _chances(blend: Blend) -> Chances | None:
+    """What the detector says of rows without a label, where it speaks alone."""
+    if blend.detector is None or blend.listens or blend.patches is not None:
+        return None
+    return blend.detector.chances()
 
 
 def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:

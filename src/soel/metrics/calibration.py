@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from soel.types import ANOMALY, UNLABELLED, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Chances, Floats, Labels
 
 SLOPES = np.geomspace(0.2, 20, 25)  # per standard deviation of the pool's scores
 PRIOR = (0.5, 0.5)  # slope and spread, log-normal: most detectors tell less than they seem to (docs/contamination.md)
 SUMMARY = 2000  # quantiles that stand for a large pool
+SMALLEST = 1e-6  # probability whose log odds are looked at
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,17 @@ class Calibration:
         return np.asarray(expit(self.slope * (np.asarray(scores, np.float64) - self.middle)))
 
 
-def calibrate(scores: Floats, labels: Labels, contamination: float, prior: tuple[float, float] = PRIOR) -> Calibration:
+def calibrate(
+    scores: Floats,
+    labels: Labels,
+    contamination: float,
+    prior: tuple[float, float] = PRIOR,
+    chances: Chances | None = None,
+) -> Calibration:
     """The curve whose mean over the pool is the contamination and that suits the labelled scores best.
 
-    scores, labels: (N,). The slope has a prior, since ten labels rarely pin it down.
+    scores, labels: (N,). Ten labels rarely pin the slope down: it has a prior, or suits what a detector says of rows
+    without a label as well. chances: that; moved in log odds so that they agree with the contamination.
     """
     spread = float(np.std(scores)) or 1.0
     share = float(np.clip(contamination, 1 / (2 * len(scores)), 0.5))
@@ -37,7 +45,12 @@ def calibrate(scores: Floats, labels: Labels, contamination: float, prior: tuple
     known = labels != UNLABELLED
     curves = [Calibration(slope / spread, _middle(summary, slope / spread, share)) for slope in SLOPES]
     fits = [_log_likelihood(curve, scores[known], labels[known]) for curve in curves]
-    expected = -0.5 * (np.log(SLOPES / prior[0]) / prior[1]) ** 2
+    if chances is None or not len(chances.scores):
+        expected = -0.5 * (np.log(SLOPES / prior[0]) / prior[1]) ** 2
+    else:
+        rest = (share * len(scores) - int((labels == ANOMALY).sum())) / max(len(scores) - int(known.sum()), 1)
+        told = _move(chances.probabilities, float(np.clip(rest, 1 / (2 * len(scores)), 0.5)))
+        expected = np.array([_agreement(curve, chances.scores, told) for curve in curves])
     return curves[int(np.argmax(np.array(fits) + expected))]
 
 
@@ -51,6 +64,18 @@ def _middle(scores: Floats, slope: float, share: float) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def _move(probabilities: Floats, share: float) -> Floats:
+    """Probabilities (m,) moved by the same log odds, so that their mean is `share`."""
+    odds = logit(np.clip(probabilities, SMALLEST, 1 - SMALLEST))
+    return np.asarray(expit(odds - _middle(odds, 1.0, share)))
+
+
+def _agreement(curve: Calibration, scores: Floats, probabilities: Floats) -> float:
+    """The expected log likelihood of labels that these rows (m,) would have by their probabilities (m,)."""
+    odds = curve.slope * (scores - curve.middle)
+    return float(-(probabilities * np.logaddexp(0, -odds) + (1 - probabilities) * np.logaddexp(0, odds)).sum())
 
 
 def _log_likelihood(curve: Calibration, scores: Floats, labels: Labels) -> float:

@@ -6,6 +6,8 @@ import numpy as np
 
 from soel.types import Floats
 
+ROUNDING = 1e-9
+
 
 def p_values(scores: Floats, reference: Floats) -> Floats:
     """How often a normal row scores as high: (n,) of scores (n,) against a reference (m,).
@@ -16,6 +18,17 @@ def p_values(scores: Floats, reference: Floats) -> Floats:
     """
     ordered = np.sort(reference)
     return np.asarray((1 + len(ordered) - np.searchsorted(ordered, scores, side="left")) / (1 + len(ordered)))
+
+
+def trim(reference: Floats, suspicion: Floats) -> Floats:
+    """The reference without as many rows as are suspected to be anomalies, the highest scores first.
+
+    reference: (m,) scores. suspicion: (m,) the chance of each to be an anomaly. From the highest score down a row is
+    left out whenever the chances so far add up to another whole.
+    """
+    order = np.argsort(-reference, kind="stable")
+    n_suspected = np.floor(np.cumsum(suspicion[order]) + ROUNDING)
+    return np.asarray(reference[np.sort(order[np.diff(n_suspected, prepend=0) == 0])])
 
 
 def cut_at_rate(rate: float, reference: Floats) -> float:

@@ -14,11 +14,11 @@ from soel.detectors.neighbours import Neighbours
 from soel.detectors.pretrained.context import choose, column_order
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
-from soel.detectors.pretrained.trust import trust_in_labels
+from soel.detectors.pretrained.trust import Withheld, withhold_labels
 from soel.detectors.pretrained.views import wide_views
 from soel.detectors.pretrained.weights import VERSION
 from soel.numeric.arrays import within
-from soel.types import UNLABELLED, Floats, Labels
+from soel.types import UNLABELLED, Chances, Floats, Labels
 
 LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
@@ -118,6 +118,22 @@ class Pretrained(Detector):
         scores[closer] = self._look_closely(x[closer], sources[closer])
         return scores
 
+    def score_unlabelled(self, x: Floats) -> Floats:
+        """Scores (n,) of rows of the pool (n, d) as if nobody had labelled them; others may have labels.
+
+        The network reads each without its own label, as it did to measure the trust; distances do without any label.
+        """
+        x, trust = self._ordered(x), self.trust
+        distances = self._weight * self.without.score(x)
+        without = _logits(self._plain, x, None) + distances
+        by_others = self._withheld.find(x) + distances
+        return np.where(np.isnan(by_others), without, trust * by_others + (1 - trust) * without)
+
+    def chances(self) -> Chances:
+        """Of the rows of the context without a label."""
+        free = self.context[self.labels == UNLABELLED]
+        return Chances(self._look_closely(free), np.asarray(1 / (1 + np.exp(-self._read.log_odds(free)))))
+
     def suspicion(self, x: Floats) -> Floats:
         """Scores (n,) that take every label at its word, by the network itself."""
         return self._suspect(self._ordered(x))
@@ -204,7 +220,11 @@ class Pretrained(Detector):
     @cached_property
     def _trust(self) -> float:
         # as it will be read back from a file, so that a saved detector has the same scores
-        return float(np.float32(trust_in_labels(self._rows, self.labels.astype(np.int8))))
+        return float(np.float32(self._withheld.trust))
+
+    @cached_property
+    def _withheld(self) -> Withheld:
+        return withhold_labels(self._rows, self.labels.astype(np.int8))
 
 
 def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from soel.detectors.pretrained.context import choose
+from soel.detectors.pretrained.context import Keys, choose, keys
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
@@ -15,28 +17,55 @@ BELIEF, SLOPE = 0.25, 0.5  # in log odds: for each label before any is withheld,
 MIDDLE = 1.3  # the score, in deviations, that is as likely an anomaly's as a normal row's
 
 
-def trust_in_labels(rows: Context, labels: Labels) -> float:
-    """Between 0 and 1 for the labels (m,) of a context: how likely those withheld are by the others, and without."""
+@dataclass(frozen=True)
+class Withheld:
+    """What withheld labels told. trust: between 0 and 1, in all labels.
+
+    keys, scores: (k,) of the labelled rows, each scored by the labels of others alone, in units of the spread over the
+    context; empty where there are no others.
+    """
+
+    trust: float
+    keys: Keys
+    scores: Floats
+
+    def find(self, x: Floats) -> Floats:
+        """The scores (n,) of rows (n, d), NaN where they have no label; equal rows share their mean."""
+        own, at = np.unique(self.keys, return_inverse=True)
+        means = np.append(np.bincount(at, self.scores) / np.bincount(at), np.nan)
+        key = keys(x)
+        places = np.minimum(np.searchsorted(own, key), max(len(own) - 1, 0))
+        return np.asarray(means[np.where(own[places] == key, places, -1)] if len(own) else np.full(len(x), np.nan))
+
+
+def withhold_labels(rows: Context, labels: Labels) -> Withheld:
+    """For the labels (m,) of a context: how likely those withheld are by the others, and without any."""
     known = np.flatnonzero(labels != UNLABELLED)
     if len(known) < 2:
-        return 1.0
+        return Withheld(1.0, np.zeros(0, np.uint64), np.zeros(0))
     few = choose(rows.values, labels, MOST_ROWS, rows.seed)
     rows, labels = Context(rows.values[few], rows.views, rows.seed, rows.weights), labels[few]
     known = np.flatnonzero(labels != UNLABELLED)
-    by_others = np.empty(len(known))
+    by_others, raw = np.empty(len(known)), np.empty(len(known))
     for fold in range(min(FOLDS, len(known))):
         withheld = known[fold::FOLDS]
         others = labels.copy()
         others[withheld] = UNLABELLED
-        by_others[fold::FOLDS] = _foretold(rows, others)[withheld]
-    without = _foretold(rows, np.full_like(labels, UNLABELLED))[known]
+        scores = _read(rows, others)
+        raw[fold::FOLDS], by_others[fold::FOLDS] = scores[withheld], _standardise(scores)[withheld]
+    without = _standardise(_read(rows, np.full_like(labels, UNLABELLED)))[known]
     gain = _likelihood(by_others, labels[known]) - _likelihood(without, labels[known])
-    return float(1 / (1 + np.exp(-(BELIEF * len(known) + SLOPE * gain))))
+    trust = float(1 / (1 + np.exp(-(BELIEF * len(known) + SLOPE * gain))))
+    return Withheld(trust, keys(rows.values[known]), raw)
 
 
-def _foretold(rows: Context, labels: Labels) -> Floats:
-    """Scores (m,) of the context in deviations over it."""
-    scores = Reading(rows, labels).context_logits()
+def _read(rows: Context, labels: Labels) -> Floats:
+    """Scores (m,) of the context."""
+    return Reading(rows, labels).context_logits()
+
+
+def _standardise(scores: Floats) -> Floats:
+    """Scores (m,) of a context in deviations over it."""
     return np.asarray((scores - scores.mean()) / max(float(scores.std()), 1e-2))
 
 
