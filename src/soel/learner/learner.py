@@ -331,8 +331,8 @@ class Learner:
         detector, kept = blend.detector, labels != ANOMALY
         if detector is not None and detector.leaves_out:
             answered = np.flatnonzero(labels == NORMAL)
-            rows = pool.rows[answered]
-            scores[answered] += detector.score_unlabelled(rows) - detector.score(rows)
+            labelled = pool.rows[answered]
+            scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
             if estimate.method == "assumed":
                 return np.asarray(scores[kept])
             return trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * chances)[kept])
