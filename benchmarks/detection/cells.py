@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.detection.contestants import CONTESTANTS, Contestant, Scores
 from benchmarks.detection.tasks import Expert, Task, read_task
-from soel.durable import write_whole
 from soel.metrics import auroc, f1_at_share, f1_score
 from soel.types import Progress
 
@@ -41,32 +40,22 @@ class Cell:
     seconds: float
 
 
-def read_cells(path: Path) -> list[Cell]:
-    """The cells that are finished; a line that a kill left in half is passed over."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [Cell(**json.loads(line)) for line in lines if line.endswith("}")]
-
-
 def run_cells(
     paths: Sequence[Path], names: Sequence[str], budgets: Sequence[int], out: Path, n_jobs: int, progress: Progress
 ) -> list[Cell]:
     """Measure what `out` lacks and append it there, one line a cell."""
-    finished = read_cells(out)
+    finished = read_cells(out, Cell)
     done = {(cell.table, cell.method, cell.budget) for cell in finished}
     wanted = [(path, name, budget) for path in paths for name in names for budget in _budgets(name, budgets)]
     missing = [(path, name, budget) for path, name, budget in wanted if (path.stem, name, budget) not in done]
-    write_whole(out, "".join(map(_line, finished)).encode())  # without what a kill left in half
+    write_cells(out, finished)
     with out.open("a", encoding="utf-8") as file:
         for number, cell in enumerate(_measure_all(missing, tuple(budgets), n_jobs), start=1):
-            file.write(_line(cell))
+            file.write(as_line(cell))
             file.flush()
             finished.append(cell)
             progress(number, len(missing))
     return finished
-
-
-def _line(cell: Cell) -> str:
-    return json.dumps(asdict(cell)) + "\n"
 
 
 def _budgets(name: str, budgets: Sequence[int]) -> Sequence[int]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import average_precision_score
 
+from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.patches.pixels import pixel_figures
 from benchmarks.patches.sets import SETS, split
 from soel.detectors.patches import Patches
-from soel.durable import write_whole
 from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
@@ -51,19 +50,13 @@ class Cell:
     seconds: float
 
 
-def read_cells(path: Path) -> list[Cell]:
-    """The cells that are finished; a line that a kill left in half is passed over."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return [Cell(**json.loads(line)) for line in lines if line.endswith("}")]
-
-
 def run_cells(
     names: Sequence[str], draws: Sequence[int], budgets: Sequence[int], data: Path, out: Path, always: bool
 ) -> Iterator[Cell]:
     """Measure what `out` lacks and append it there. always: look at places in small pictures too."""
-    finished = read_cells(out)
+    finished = read_cells(out, Cell)
     done = {(cell.name, cell.draw, cell.way, cell.labels) for cell in finished}
-    write_whole(out, "".join(map(_line, finished)).encode())  # without what a kill left in half
+    write_cells(out, finished)
     for name in names:
         wanted = [(draw, n) for draw in draws for n in budgets if (name, draw, "both", n) not in done]
         task = _Task(name, data, always) if wanted else None
@@ -71,7 +64,7 @@ def run_cells(
             assert task is not None
             with out.open("a", encoding="utf-8") as file:
                 for cell in task.measure(draw, n_labels):
-                    file.write(_line(cell))
+                    file.write(as_line(cell))
                     yield cell
 
 
@@ -122,7 +115,3 @@ class _Task:
         patches = self._patches(rows)
         assert patches is not None
         return patches
-
-
-def _line(cell: Cell) -> str:
-    return json.dumps(asdict(cell)) + "\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.patches.cells import WAYS, Cell, read_cells, run_cells
+from benchmarks.cell_files import read_cells
+from benchmarks.patches.cells import WAYS, Cell, run_cells
 from benchmarks.patches.sets import SETS
 from soel.errors import ConfigError
 
@@ -27,7 +28,7 @@ def main(words: Sequence[str]) -> int:
     if not arguments.only_print:
         for cell in run_cells(names, draws, budgets, arguments.data_dir, arguments.out, arguments.always):
             print(f"{cell.name} {cell.draw} {cell.way} {cell.labels}: {100 * cell.auroc:.1f}", flush=True)
-    cells = [cell for cell in read_cells(arguments.out) if cell.name in names]
+    cells = [cell for cell in read_cells(arguments.out, Cell) if cell.name in names]
     print(summarise(cells, names, budgets))
     return 0
 

@@ -230,3 +230,15 @@ class RankedWeights:
 StepRule = Literal["summed", "split"]
 PseudoLabelRule = Literal["epoch", "batch"]
 Precision = Literal["highest", "high"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One event in a clip. start, end, peak: seconds. score: at the peak. n_alarms: frames that raise one."""
+
+    clip: str
+    start: float
+    end: float
+    peak: float
+    score: float
+    n_alarms: int

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.cell_files import read_cells
 from benchmarks.detection import cells as cells_module
-from benchmarks.detection.cells import Cell, measure, read_cells, run_cells
+from benchmarks.detection.cells import Cell, measure, run_cells
 from benchmarks.detection.command import main
 from benchmarks.detection.contestants import CONTESTANTS, Contestant, Scores
 from benchmarks.detection.summary import summarise
@@ -92,11 +93,11 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.
     assert seen == [(1, 3), (2, 3), (3, 3)]
     lines = out.read_text().splitlines()
     out.write_text("\n".join(lines[:2]) + "\n" + lines[2][:20])  # killed in the middle of a line
-    assert len(read_cells(out)) == 2
+    assert len(read_cells(out, Cell)) == 2
     again = go_on()
     assert seen[3:] == [(1, 1)]
     assert [replace(cell, seconds=0) for cell in again] == [replace(cell, seconds=0) for cell in first]
-    assert len(read_cells(out)) == 3
+    assert len(read_cells(out, Cell)) == 3
 
 
 def test_differences_are_paired_over_common_tables() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.patches.cells import Cell, read_cells
+from benchmarks.cell_files import read_cells
+from benchmarks.patches.cells import Cell
 from benchmarks.patches.command import summarise
 from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS
 from benchmarks.patches.pixels import aupro, pixel_figures
@@ -73,7 +74,7 @@ def test_cells_are_read_again_and_told_in_a_table(tmp_path: Path) -> None:
     ]
     path = tmp_path / "cells.jsonl"
     path.write_text("".join(json.dumps(vars(cell)) + "\n" for cell in cells) + '{"name": "half')
-    assert read_cells(path) == cells
+    assert read_cells(path, Cell) == cells
     text = summarise(cells, ["weave"], [0, 10])
     assert "| 10 | global | 85.0 / 50.0 |" in text
     assert "global: 10 labels left 2 of 2 draws more than two points below none" in text

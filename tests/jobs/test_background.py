@@ -7,8 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,14 +16,8 @@ from soel.jobs import background, background_task
 from soel.jobs.background import Background, JobStatus, progress
 from soel.session import Session
 from tests.disks import small_disk
+from tests.jobs.waiting import wait_for
 from tests.table_session import Make
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
 
 
 def quiet(session: Session) -> bool:

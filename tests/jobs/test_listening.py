@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,11 @@ from soel.jobs import background, listening
 from soel.jobs.listening import Listening
 from soel.jobs.listening_task import Listener
 from soel.session import Session
+from tests.jobs.waiting import wait_for
 from tests.session.fake_engine import FakeLearner
 from tests.table_session import Make
 
 SOURCES = str(Path(background.__file__).parents[2])
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.02)
 
 
 def n_refines(session: Session) -> int:

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.data.csv_cells import read_rows
-from soel.scoring.intervals import Interval, find_intervals, name_intervals, write_intervals
+from soel.scoring.intervals import find_intervals, name_intervals, write_intervals
+from soel.types import Interval
 
 CLIPS = ["a"] * 20 + ["b"] * 20
 SECONDS = [0.5 * number for number in range(20)] * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,12 +166,19 @@ def page(make_page: MakePage) -> Page:
     return make_page()
 
 
-@pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A page with results, for tests that change nothing."""
+@contextmanager
+def page_with_results(folder: Path) -> Iterator[Page]:
+    """A page with results, for as long as a module's tests run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        page = build_page(tmp_path_factory.mktemp("still"))
+        page = build_page(folder)
         page.label_all()
         yield page
         page.view_model.session.close()
+
+
+@pytest.fixture(scope="module")
+def still(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """A page with results, for tests that change nothing."""
+    with page_with_results(tmp_path_factory.mktemp("still")) as page:
+        yield page

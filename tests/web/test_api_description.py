@@ -10,9 +10,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from soel.api import sessions
-from tests.session.fake_engine import FakeEngine
-from tests.web.conftest import ORIGIN, SITE, Page, build_page
+from tests.web.conftest import ORIGIN, SITE, Page, page_with_results
 
 # A name has to be printable, which a JSON schema cannot say.
 FREER: dict[str, list[Any]] = {"/api/invitations": [positive_data_acceptance]}
@@ -21,12 +19,8 @@ FREER: dict[str, list[Any]] = {"/api/invitations": [positive_data_acceptance]}
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page that everything may be sent to."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        page = build_page(tmp_path_factory.mktemp("used"))
-        page.label_all()
+    with page_with_results(tmp_path_factory.mktemp("used")) as page:
         yield page
-        page.view_model.session.close()
 
 
 def test_answers_are_as_described(used: Page) -> None:

@@ -17,6 +17,16 @@ def fitted_elsewhere(page: Page) -> Page:
     return page
 
 
+def label_differently(page: Page, n_disputes: int) -> list[str]:
+    """Two people label all open items; of the first ones they say different things."""
+    ann, items = page.user("ann"), page.get("/api/status")["open"]
+    for item in items:
+        page.post("/api/answers", item=item, verdict="normal")
+        verdict = "anomaly" if item in items[:n_disputes] else "normal"
+        ann.post("/api/answers", json={"item": item, "verdict": verdict})
+    return list(items)
+
+
 def test_results_of_a_fit_on_the_command_line_are_made_when_somebody_looks(fitted_elsewhere: Page) -> None:
     page = fitted_elsewhere
     status = page.get("/api/status")
@@ -50,11 +60,7 @@ def test_there_is_nothing_to_look_at_before_a_fit(page: Page) -> None:
 
 def test_training_does_not_start_over_open_disputes(make_page: MakePage) -> None:
     page = make_page(answers_per_item=2)
-    ann = page.user("ann")
-    items = page.get("/api/status")["open"]
-    for item in items:
-        page.post("/api/answers", item=item, verdict="normal")
-        ann.post("/api/answers", json={"item": item, "verdict": "anomaly" if item in items[:2] else "normal"})
+    items = label_differently(page, 2)
     status = page.get("/api/status")
     assert (page.work.steps, status["n_disputes"], status["stage"]) == (["ask"], 2, "done")
     assert "People disagree on 2 items" in page.post("/api/train", 409)["error"]
@@ -66,10 +72,6 @@ def test_training_does_not_start_over_open_disputes(make_page: MakePage) -> None
 
 def test_the_last_decision_starts_the_training(make_page: MakePage) -> None:
     page = make_page(answers_per_item=2)
-    ann = page.user("ann")
-    items = page.get("/api/status")["open"]
-    for item in items:
-        page.post("/api/answers", item=item, verdict="normal")
-        ann.post("/api/answers", json={"item": item, "verdict": "anomaly" if item == items[0] else "normal"})
+    items = label_differently(page, 1)
     page.post("/api/decisions", item=items[0], verdict="normal")
     assert page.work.steps == ["ask", "fit"]

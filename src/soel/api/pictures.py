@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from soel.media.session_maps import SessionMaps
 from soel.media.session_media import open_media
-from soel.report.facts import ClipEvent, MediaFacts
+from soel.report.facts import MediaFacts
 from soel.scoring.intervals import name_intervals
 from soel.scoring.score_table import name_pictures
 from soel.session import Session
-from soel.types import Floats
+from soel.types import Floats, Interval
 
 SMALL = 256  # pixels: the longest side of a picture in a report
 
@@ -26,7 +28,7 @@ def gather_media(session: Session) -> MediaFacts | None:
         values = maps.of(item)
         return media.thumbnail(item) if values is None else media.mapped(item, SMALL, values)
 
-    def find_events(scores: Floats, alarms: np.ndarray) -> list[ClipEvent]:
-        return [ClipEvent(**vars(event)) for event in name_intervals(names, scores, alarms)]
+    def find_events(scores: Floats, alarms: np.ndarray) -> Sequence[Interval]:
+        return name_intervals(names, scores, alarms)
 
     return MediaFacts(show, find_events)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.errors import DataError, LabelError
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Labels, Rows
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Interval, Labels, Rows
 
 
 @dataclass(frozen=True)
@@ -114,23 +114,11 @@ class TopItem:
 
 
 @dataclass(frozen=True)
-class ClipEvent:
-    """Alarms of a clip that follow one another. start, end, peak: seconds. score: at the peak. n_alarms: frames."""
-
-    clip: str
-    start: float
-    end: float
-    peak: float
-    score: float
-    n_alarms: int
-
-
-@dataclass(frozen=True)
 class MediaFacts:
     """What pictures add to a report. show: a small picture of an item. find_events: of scores (N,) and alarms (N,)."""
 
     show: Callable[[str], bytes]
-    find_events: Callable[[Floats, np.ndarray], Sequence[ClipEvent]]
+    find_events: Callable[[Floats, np.ndarray], Sequence[Interval]]
 
 
 @dataclass(frozen=True)
@@ -167,7 +155,7 @@ class ReportFacts:
     next_steps: Sequence[str] = ()
     promises: Sequence[str] = ()
     in_common: Sequence[str] = ()
-    events: Sequence[ClipEvent] = ()
+    events: Sequence[Interval] = ()
 
     @property
     def n_items(self) -> int:

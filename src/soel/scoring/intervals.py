@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,21 +11,9 @@ from typing import Any
 import numpy as np
 
 from soel.data.csv_cells import write_rows
-from soel.types import Floats
+from soel.types import Floats, Interval
 
 LONGEST_GAP = 1.0  # seconds without an alarm within one event; or two frames, where these are farther apart
-
-
-@dataclass(frozen=True)
-class Interval:
-    """One event in a clip. start, end, peak: seconds. score: at the peak. n_alarms: frames that raise one."""
-
-    clip: str
-    start: float
-    end: float
-    peak: float
-    score: float
-    n_alarms: int
 
 
 def find_intervals(
