@@ -9,6 +9,7 @@ import pytest
 
 from soel.cli.main import main
 from soel.data.csv_cells import read_rows, write_rows
+from soel.report.reasons import ordinal
 
 N_ROWS = 120
 
@@ -49,13 +50,16 @@ def test_reasons_are_columns_and_sentences(place: Path, capsys: pytest.CaptureFi
     assert float(rows["m7"]["why_1_usual"]) == pytest.approx(float(rows["m7"]["heat"]) / 10, abs=0.4)
     assert 0 < float(rows["m7"]["why_1_share"]) <= 1
     assert int(rows["m7"]["why_1_rank"]) > int(rows["m7"]["rank"])
-    assert rows["m7"]["why"].startswith("pressure 10.6 instead of ")
+    place_else = ordinal(int(rows["m7"]["why_1_rank"]))
+    said = f"with pressure at {rows['m7']['why_1_usual']} instead of 10.6 it would rank {place_else} ("
+    assert rows["m7"]["why"].startswith(said)
+    assert int(rows["m7"]["why_rank_together"]) > 12
     assert rows["m8"]["data why"] == "Rom"  # a column of the data that is called so, too
     assert rows["m8"]["why_1"] == "why"
     explained = [row for row in rows.values() if row["why"]]
     assert len(explained) == 10
     assert max(int(row["rank"]) for row in explained) == 10
-    assert "pressure 10.6 instead of" in capsys.readouterr().out
+    assert "instead of 10.6 it would rank" in capsys.readouterr().out
 
 
 def test_new_rows_are_explained_by_the_pool(place: Path) -> None:
@@ -64,3 +68,21 @@ def test_new_rows_are_explained_by_the_pool(place: Path) -> None:
     assert main(["score", str(place), "--why", "--data", str(new), "--out", str(out)]) == 0
     first = read_rows(out)[0]
     assert (first["name"], first["why_1"], first["why_1_value"]) == ("b", "pressure", "2")
+    assert first["why_like"] in {f"m{row}" for row in range(N_ROWS)}
+    assert first["why_like_label"] == ("anomaly" if first["why_like"] == "m7" else "normal")
+
+
+def test_all_rows_are_explained_where_that_is_asked(place: Path) -> None:
+    out = place.parent / "all.csv"
+    assert main(["score", str(place), "--why", "all", "--out", str(out)]) == 0
+    rows = read_rows(out)
+    assert sum(bool(row["why"]) for row in rows) > 0.9 * N_ROWS  # but for rows that nothing raises
+    for row in rows:
+        assert bool(row["why_like"]) == (not row["label"])  # what is labelled is not said to be like another
+
+
+@pytest.mark.parametrize(
+    ("n", "said"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (1112, "1,112th"), (1023, "1,023rd")]
+)
+def test_places_are_said_as_people_say_them(n: int, said: str) -> None:
+    assert ordinal(n) == said

@@ -17,7 +17,7 @@ def explained(contributions: list[list[float]]) -> Explanation:
     ranks, positions = np.arange(n), nothing.astype(int)
     parts = ((0,), (1,), (0, 1))
     return Explanation(
-        ("a", "b"), parts, scores, scores, given, np.zeros(n), nothing, ranks, positions, positions, ranks
+        ("a", "b"), parts, scores, scores, given, np.zeros(n), nothing, ranks, positions, positions, positions, ranks
     )
 
 
@@ -28,8 +28,15 @@ def test_drivers_by_hand() -> None:
 
 
 def test_alike_rows_are_one_group_called_by_its_columns() -> None:
-    groups = group_alike(explained([[5, 0, 0], [0, 2, 0], [3, 0.2, 0], [0, 0, 6], [0, 0, 0]]))
-    assert [(group.columns, group.rows) for group in groups] == [(("a",), (0, 2)), (("b",), (1,)), (("a", "b"), (3,))]
+    rows = [[5.0, 0, 0], [0.0, 2, 0], [3.0, 0.2, 0], [0.0, 0, 6], [0.0, 0, 0], [0.0, 0, 1]]
+    groups = group_alike(explained(rows))  # the second row is like no other, the fifth has nothing to be called by
+    assert [(group.columns, group.rows) for group in groups] == [(("a",), (0, 2)), (("a", "b"), (3, 5))]
+
+
+def test_groups_that_are_called_alike_are_one() -> None:
+    """Twice a and b, once more a and once more b: less alike than it takes, and yet the same columns."""
+    groups = group_alike(explained([[9, 4, 0], [9, 4, 0], [4, 9, 0]]))
+    assert [(group.columns, group.rows) for group in groups] == [(("a", "b"), (0, 1, 2))]
 
 
 def test_a_rule_is_found_with_its_precision_and_recall() -> None:

@@ -75,11 +75,14 @@ def test_what_others_said_is_not_told_by_resemblance(page: Page, monkeypatch: py
     blind = replace(session.state, answers={})
     monkeypatch.setattr(page.view_model, "seen_by", lambda user: blind)
     assert page.get("/api/reasons", id=item)["resembles"] is None
+    assert all(each["resembles"] is None for each in page.get("/api/items", alarms=True)["items"])
 
 
 def test_alarms_are_listed_with_reasons_and_what_they_have_in_common(page: Page) -> None:
     first = page.get("/api/items", alarms=True)["items"][0]
     assert "with that it would rank" in first["fields"][0]["words"]
+    for each in page.get("/api/items", alarms=True)["items"]:
+        assert (each["resembles"] is None) == (each["verdict"] is not None)  # what is labelled is like itself
     summary = page.get("/api/summary")
     assert summary["words"][0].startswith("Looked at: 12 of 12 alarms")
     assert 1 <= len(summary["drivers"]) <= 5
@@ -98,7 +101,8 @@ def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> N
 def test_the_report_says_why(page: Page, tmp_path: Path) -> None:
     text = sessions.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "What raises its score" in text
-    assert "instead of" in text
+    assert "it would rank" in text
+    assert "of what is labelled it is most like" in text
     assert "Groups of alike alarms, called by their columns" in text
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from soel.data.frame import as_frame
 from soel.data.session_streams import find_scored_stream
@@ -15,7 +17,7 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import parse_threshold
 from soel.report.promises import promise_of
-from soel.report.reasons import SessionExplainer, choose_explained, tabulate_reasons
+from soel.report.reasons import SessionExplainer, choose_explained, tabulate_likeness, tabulate_reasons
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import check_out, score_stream
 from soel.scoring.score_table import free_name, name_pictures, name_rows
@@ -33,14 +35,14 @@ def score_file(
     threshold: str | None = None,
     progress: Progress | None = None,
     with_columns: bool = False,
-    why: bool = False,
+    why: Literal["alarms", "all"] | None = None,
 ) -> dict[str, Any]:
     """Score new items, or all the session's own; write names, then the columns of `score_table.COLUMNS`.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
-    the rows' own columns behind. why: say of each alarm which columns raise its score (of the most anomalous thousand,
-    and of ten at least).
+    the rows' own columns behind. why: say which columns raise the score of each alarm (of the most anomalous thousand,
+    and of ten at least), or of all rows.
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
     if with_columns and session.folder.has_pictures:
@@ -63,7 +65,7 @@ def score_file(
     else:
         names, cells = new.names, new.cells
     if why:
-        reasons = _explain(scored, new)
+        reasons = _explain(scored, new, why)
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
     return scored.write(out, names, cells) | {"promise": promise_of(rule, scored.has_drifted).document()}
 
@@ -74,15 +76,16 @@ def name_items(session: Session) -> Names:
     return name_rows(session.ids, session.config.id_column) if media is None else name_pictures(media.items)
 
 
-def _explain(scored: ItemScores, new: NewItems | None) -> Names:
-    """Why the alarms are alarms, as columns."""
-    rows = choose_explained(scored.result.ranks, int(scored.result.is_anomaly.sum()))
-    explainer = SessionExplainer.of(scored.session, scored.model)
-    if new is None:
-        found = explainer.explain_own(scored.session.folder.pool, rows)
-    else:
-        found = explainer.explain(new.frame.take(rows), new.features[rows])
-    return tabulate_reasons(found, rows, len(scored.result.ids))
+def _explain(scored: ItemScores, new: NewItems | None, why: str) -> Names:
+    """Why the alarms are alarms, or why all rows score as they do, as columns."""
+    result, session = scored.result, scored.session
+    every = np.argsort(result.ranks, kind="stable")
+    rows = every if why == "all" else choose_explained(result.ranks, int(result.is_anomaly.sum()))
+    explainer = SessionExplainer.of(session, scored.model)
+    frame, features = (explainer.pool, session.folder.pool) if new is None else (new.frame, new.features)
+    found = explainer.explain(frame.take(rows), features[rows])
+    like = tabulate_likeness(explainer.alike(features[rows]), rows, result.ids, session.state.labels)
+    return {**tabulate_reasons(found, rows, len(result.ids)), **like}
 
 
 def _read_new(session: Session, data: Path, with_cells: bool) -> NewItems:

@@ -27,7 +27,13 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
     score.add_argument("--maps", metavar="DIR", type=Path, help="of pictures that raise an alarm: where, as files")
-    score.add_argument("--why", action="store_true", help="say of each alarm which columns raise its score")
+    score.add_argument(
+        "--why",
+        nargs="?",
+        choices=("alarms", "all"),
+        const="alarms",
+        help="say which columns raise the score of each alarm, or of all rows",
+    )
     score.add_argument("--with-columns", action="store_true", help="write the rows' own columns behind, too")
     score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
     score.add_argument(

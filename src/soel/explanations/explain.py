@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.explanations.explanation import Explanation, Part, join
+from soel.explanations.explanation import MOST_REASONS, Explanation, Part, first_parts, join
 from soel.explanations.groups import choose_group, find_families
 from soel.explanations.ordinary import Ordinary
 from soel.types import Floats, Rows
@@ -18,6 +18,7 @@ ScoreChanged = Callable[[Floats, Floats], Floats]
 MOST_TRIED = 40  # columns of a row that are replaced alone; of more, a rough score picks them
 MOST_STEPS = 8  # parts that are then replaced one after the other; the others go together
 ROWS_AT_ONCE = 64
+SAME = 1e-6  # between the scores of one row, by whatever stands beside it when it is scored
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,24 @@ class Explainer:
         tried, named = self._add_groups(x, start, Tried(columns, lenders, alone, raised - baseline[:, None]))
         matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
         contributions = self._replace_in_turn(x, nearest, start, matters, self._features(tried.parts))
-        alone, positions = tried.alone + (scores - start)[:, None], np.append(self.ordinary.positions, -1)
+        remainder = scores - contributions.sum(axis=1) - baseline
+        first = [first_parts(*each) for each in zip(contributions, remainder, strict=True)]
+        alone, together = (
+            _as_own(each, scores, start, baseline)
+            for each in (tried.alone, self._replace_together(x, nearest, tried, first))
+        )
+        positions = np.append(self.ordinary.positions, -1)
         return Explanation(
             self.columns,
             tried.parts,
             scores,
             baseline,
             contributions,
-            scores - contributions.sum(axis=1) - baseline,
+            remainder,
             alone,
             self._rank(scores),
-            self._rank(alone),
+            self._rank_changed(alone, scores),
+            self._rank_changed(together, scores),
             positions[tried.lenders],
             positions[nearest],
         )
@@ -165,6 +173,28 @@ class Explainer:
             contributions[np.arange(len(x))[:, None], parts] += drop / 2
         return contributions
 
+    def _replace_together(self, x: Floats, nearest: Rows, tried: Tried, first: Sequence[Sequence[int]]) -> Floats:
+        """Scores (n, MOST_REASONS) with one, two, three of these parts of each row replaced; NaN where it has fewer.
+
+        One has the value that fits the row, several have those of the row of the baseline, which fit one another.
+        """
+        together, features = np.full((len(x), MOST_REASONS), np.nan), self._features(tried.parts)
+        changed, places = [], []
+        for row, parts in enumerate(first):
+            state = x[row]
+            for number, part in enumerate(parts):
+                state = np.where(features[part], self.ordinary.lent[nearest[row]], state)
+                if number == 0:
+                    together[row, 0] = tried.alone[row, part]
+                else:
+                    changed.append(state)
+                    places.append((row, number))
+        if changed:
+            rows = np.array([row for row, _ in places])
+            sources = np.stack([x, self.ordinary.rows[nearest]], axis=1)[rows]
+            together[tuple(np.array(places).T)] = self.score_changed(np.stack(changed), sources)
+        return together
+
     def _features(self, parts: Sequence[Part]) -> np.ndarray:
         """Which features (p, d) each part has."""
         has = np.zeros((len(parts), self.ordinary.n_columns), bool)
@@ -178,9 +208,15 @@ class Explainer:
         return _in_one_call(lambda rows: self.score_changed(rows, flat), x)
 
     def _rank(self, scores: Floats) -> Rows:
-        """The ranks that scores have among the pool's; 0 for NaN."""
-        above = len(self._sorted) - np.searchsorted(self._sorted, scores, side="right")
-        return np.where(np.isnan(scores), 0, above + 1)
+        """The ranks that scores have among the pool's."""
+        return np.asarray(len(self._sorted) - np.searchsorted(self._sorted, scores, side="right") + 1)
+
+    def _rank_changed(self, changed: Floats, scores: Floats) -> Rows:
+        """The ranks of rows (n,) with other scores (n, q); 0 for NaN. A row of the pool does not stand above itself."""
+        near = np.searchsorted(self._sorted, scores - SAME * (1 + np.abs(scores)))
+        own = np.abs(self._sorted[np.minimum(near, len(self._sorted) - 1)] - scores) <= SAME * (1 + np.abs(scores))
+        ranks = self._rank(changed) - (own[:, None] & (changed < scores[:, None]))
+        return np.where(np.isnan(changed), 0, ranks)
 
     @cached_property
     def _sorted(self) -> Floats:
@@ -190,3 +226,14 @@ class Explainer:
 def _in_one_call(score: Score, x: Floats) -> Floats:
     """Scores (...) of rows (..., d)."""
     return np.asarray(score(x.reshape(-1, x.shape[-1])), np.float64).reshape(x.shape[:-1])
+
+
+def _as_own(changed: Floats, scores: Floats, start: Floats, baseline: Floats) -> Floats:
+    """Scores of changed rows (n, q) as those of the rows themselves (n,), which score otherwise than as new ones (n,).
+
+    A row may be known to the model, with a label of its own. What that adds is lost as the row loses what raises it: a
+    changed row that is as low as the baseline has nothing of it, one that is as it was has all.
+    """
+    height = np.where(start > baseline, start - baseline, 1.0)[:, None]
+    kept = np.where((start > baseline)[:, None], np.clip((changed - baseline[:, None]) / height, 0, 1), 1.0)
+    return np.asarray(changed + kept * (scores - start)[:, None])

@@ -12,7 +12,9 @@ from soel.explanations.reasons import Reason
 from soel.types import Floats, Rows
 
 Part = tuple[int, ...]  # positions of columns
-OF_ROWS = ("scores", "baseline", "remainder", "ranks", "reference")
+MOST_REASONS = 3
+LEAST_SHARE = 0.05  # of what raises a score: a part with less is no reason, unless it is the first
+OF_ROWS = ("scores", "baseline", "remainder", "ranks", "ranks_together", "reference")
 OF_PARTS = {
     "contributions": 0.0,
     "alone": np.nan,
@@ -32,8 +34,9 @@ class Explanation:
     columns: names (c,). parts: positions of columns. scores, baseline, remainder: (n,). contributions: (n, p).
     alone: (n, p) the score with this part alone replaced, NaN where it was not tried. ranks: (n,) among the pool's
     rows, 1 for the most anomalous; ranks_alone: (n, p) the same with one part replaced, 0 where it was not tried.
-    lenders: (n, p) the pool's row whose values were taken, -1 where it was not tried. reference: (n,) the row of the
-    baseline. reasons: the few that matter most of each row, with values.
+    ranks_together: (n, 3) with the first one, two and three reasons replaced, 0 where there are fewer. lenders: (n, p)
+    the pool's row whose values were taken, -1 where it was not tried. reference: (n,) the row of the baseline.
+    reasons: the few that matter most of each row, with values.
     """
 
     columns: tuple[str, ...]
@@ -45,6 +48,7 @@ class Explanation:
     alone: Floats
     ranks: Rows
     ranks_alone: Rows
+    ranks_together: Rows
     lenders: Rows
     reference: Rows
     reasons: tuple[tuple[Reason, ...], ...] = field(default=(), repr=False)
@@ -61,10 +65,17 @@ class Explanation:
         """The columns of a part."""
         return tuple(self.columns[column] for column in self.parts[part])
 
-    def first(self, row: int, most: int = 3) -> list[int]:
-        """The parts that raise a row's score most, in order; only such as raise it."""
-        order = np.argsort(-self.contributions[row], kind="stable")[:most]
-        return [int(part) for part in order if self.contributions[row, part] > 0]
+    def first(self, row: int, most: int = MOST_REASONS) -> list[int]:
+        """The parts that raise a row's score most, in order; only such as raise it by more than a trifle."""
+        return first_parts(self.contributions[row], float(self.remainder[row]), most)
+
+
+def first_parts(contributions: Floats, remainder: float, most: int = MOST_REASONS) -> list[int]:
+    """The parts that raise a score most, by contributions (p,), in order; after the first only reasons."""
+    order = np.argsort(-contributions, kind="stable")[:most]
+    raising = np.maximum(contributions, 0).sum() + max(remainder, 0.0)
+    least = [0.0, *[LEAST_SHARE * raising] * (most - 1)]
+    return [int(part) for part, enough in zip(order, least, strict=False) if contributions[part] > enough]
 
 
 def join(blocks: Sequence[Explanation]) -> Explanation:

@@ -13,7 +13,6 @@ from soel.types import Rows
 if TYPE_CHECKING:
     from soel.explanations.explanation import Explanation
 
-MOST_REASONS = 3
 Columns = Mapping[str, Sequence[Any] | np.ndarray]
 
 
@@ -22,7 +21,8 @@ class Reason:
     """Columns that raise a row's score together, nearly always one.
 
     values: that the row has in them. usual: that a similar ordinary row has. contribution: to the score. share: of all
-    that raises it. rank: among the pool's rows, if the columns had the usual values.
+    that raises it. rank: among the pool's rows, if the columns had the usual values. rank_together: if these
+    and those of the reasons before had the values of the most similar ordinary row.
     """
 
     columns: tuple[str, ...]
@@ -31,10 +31,11 @@ class Reason:
     contribution: float
     share: float
     rank: int
+    rank_together: int
 
 
 def find_reasons(
-    explanation: Explanation, given: Columns, ordinary: Columns, positions: Rows, most: int = MOST_REASONS
+    explanation: Explanation, given: Columns, ordinary: Columns, positions: Rows
 ) -> tuple[tuple[Reason, ...], ...]:
     """The reasons of each row.
 
@@ -42,13 +43,16 @@ def find_reasons(
     these positions (m,), in order, among which all lenders are.
     """
     return tuple(
-        tuple(_reason(explanation, given, ordinary, positions, row, part) for part in explanation.first(row, most))
+        tuple(
+            _reason(explanation, given, ordinary, positions, row, place, part)
+            for place, part in enumerate(explanation.first(row))
+        )
         for row in range(len(explanation))
     )
 
 
 def _reason(
-    explanation: Explanation, given: Columns, ordinary: Columns, positions: Rows, row: int, part: int
+    explanation: Explanation, given: Columns, ordinary: Columns, positions: Rows, row: int, place: int, part: int
 ) -> Reason:
     names = explanation.names(part)
     lender = int(np.searchsorted(positions, explanation.lenders[row, part]))
@@ -61,4 +65,5 @@ def _reason(
         float(contributions[part]),
         float(contributions[part] / raising),
         int(explanation.ranks_alone[row, part]),
+        int(explanation.ranks_together[row, place]),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from soel.explanations.explanation import Explanation
 from soel.types import Floats
 
-MOST_DRIVERS, MOST_GROUPS = 10, 8
+MOST_DRIVERS, MOST_GROUPS, FEWEST_ALIKE = 10, 8, 2
 ALIKE = 0.8  # the cosine between two profiles from which rows are of one kind
 NAMED_SHARE, MOST_NAMED = 0.7, 3  # a group is called after the columns that make up so much of it, at most three
 MOST_CONDITIONS, BEAM = 3, 6
@@ -74,7 +74,10 @@ def find_drivers(explanation: Explanation, most: int = MOST_DRIVERS) -> tuple[Dr
 
 
 def group_alike(explanation: Explanation, most: int = MOST_GROUPS) -> tuple[Group, ...]:
-    """Rows of one kind, the largest group first. The highest score leads, and a row joins what it is most like."""
+    """Rows of one kind, the largest group first; a row that is like no other is in none.
+
+    The highest score leads, and a row joins what it is most like; groups that are called alike are one.
+    """
     profiles = np.zeros((len(explanation), len(explanation.columns)))
     for part, columns in enumerate(explanation.parts):
         profiles[:, columns] += np.maximum(explanation.contributions[:, [part]], 0) / len(columns)
@@ -88,8 +91,13 @@ def group_alike(explanation: Explanation, most: int = MOST_GROUPS) -> tuple[Grou
         else:
             leaders.append(profiles[row])
             members.append([int(row)])
-    found = [Group(_called(profiles[rows].mean(axis=0), explanation.columns), tuple(rows)) for rows in members]
-    return tuple(sorted((group for group in found if group.columns), key=lambda group: -len(group.rows))[:most])
+    named: dict[frozenset[str], Group] = {}
+    for rows in sorted(members, key=len, reverse=True):
+        names = _called(profiles[rows].mean(axis=0), explanation.columns)
+        same = named.get(frozenset(names), Group(names, ()))
+        named[frozenset(names)] = Group(same.columns, (*same.rows, *rows))
+    found = [group for group in named.values() if group.columns and len(group.rows) >= FEWEST_ALIKE]
+    return tuple(sorted(found, key=lambda group: -len(group.rows))[:most])
 
 
 def find_rule(columns: Mapping[str, np.ndarray], wanted: np.ndarray) -> Rule | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,14 @@ from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.explanations import Explanation
 from soel.explanations.summary import find_drivers, find_rule, group_alike
-from soel.numeric.distances import nearest_of
 from soel.report.outcome import FOLDER
-from soel.report.reasons import SessionExplainer, reason_texts, say_reason, show_cell
+from soel.report.reasons import SessionExplainer, reason_texts, say_reasons, show_cell
 from soel.report.session_report import Why
 from soel.session import Session, SessionState
 from soel.types import Floats, Kind, Rows
 
 N_TOP = 100  # items with the highest scores that are explained
+MOST_RESEMBLED = 10_000  # alarms of which it is kept what they are like
 N_RULE_COLUMNS = 10  # columns that drive the alarms, of which a rule is made
 Kept = dict[str, Any]
 NOTHING: Kept = {"items": {}, "resembles": {}, "summary": None}
@@ -49,21 +48,28 @@ def explain_session(session: Session) -> Kept:
         found = explainer.explain_own(pool, top)
         kept = {
             "items": kept["items"] | _reasons_json(session, top, found),
-            "resembles": _resembling(session, model, pool, top),
+            "resembles": _resembling(explainer, pool, _alarms_and(top, scores, model.threshold)),
             "summary": _summary(session, explainer, found, top, scores > model.threshold),
         }
     if more:
         row_of = {item: row for row, item in enumerate(session.ids)}
         rows = np.array([row_of[item] for item in more if item in row_of], np.int64)
         found = explainer.explain_own(pool, rows)
-        kept = kept | {"items": kept["items"] | _reasons_json(session, rows, found)}
+        kept = {
+            "items": kept["items"] | _reasons_json(session, rows, found),
+            "resembles": kept["resembles"] | _resembling(explainer, pool, rows),
+            "summary": kept["summary"],
+        }
     return kept
 
 
 def find_why(session: Session) -> Why:
     """The same in sentences, for a report."""
     kept = explain_session(session)
-    reasons = {item: [say_reason(**reason) for reason in reasons] for item, reasons in kept["items"].items()}
+    reasons = {item: say_reasons(reasons) for item, reasons in kept["items"].items()}
+    for item, other in kept["resembles"].items():
+        if item in reasons and other in session.state.labels:
+            reasons[item].append(f"of what is labelled it is most like {other}, {session.state.labels[other].word}")
     summary = kept["summary"]
     return Why(reasons, _say_summary(summary) if summary is not None and summary["n_alarms"] else [])
 
@@ -96,6 +102,12 @@ def _place(session: Session, state: SessionState) -> Path:
     assert ref is not None
     seen = "" if state.pool.number == 1 else f"-{state.pool.number}"
     return session.folder.path / FOLDER / f"{ref.fingerprint}{seen}.reasons.json"
+
+
+def _alarms_and(top: Rows, scores: Floats, threshold: float) -> Rows:
+    """The top and all other alarms, the highest first, as far as a page may list them."""
+    n_alarms = int((scores > threshold).sum())
+    return np.argsort(-scores, kind="stable")[: max(len(top), min(n_alarms, MOST_RESEMBLED))]
 
 
 def _reasons_json(session: Session, rows: Rows, found: Explanation) -> dict[str, list[Kept]]:
@@ -132,8 +144,9 @@ def _say_summary(summary: Kept) -> list[str]:
     lines = [
         f"Of {summary['n_alarms']:,} alarms the highest {summary['n_explained']:,} were looked at.",
         f"Columns that drive them, by their share of what raises the scores: {drivers}.",
-        f"Groups of alike alarms, called by their columns: {groups}.",
     ]
+    if groups:
+        lines.append(f"Groups of alike alarms, called by their columns: {groups}.")
     rule = summary["rule"]
     if rule is None:
         return [*lines, "No short rule tells them from the other rows."]
@@ -143,15 +156,9 @@ def _say_summary(summary: Kept) -> list[str]:
     return [*lines, f"A rule, found on these rows: {conditions}; {strength}."]
 
 
-def _resembling(session: Session, model: Any, features: Floats, top: Rows) -> dict[str, str]:
-    """The labelled item that each of the top items is most like; none of itself."""
-    labelled: Sequence[str] = [item for item in session.state.labels if item in set(session.ids)]
-    if not labelled:
-        return {}
-    row_of = {item: row for row, item in enumerate(session.ids)}
-    points = model.blend.embed(features[[row_of[item] for item in labelled]])
-    asked = [row for row in top.tolist() if session.ids[row] not in session.state.labels]
-    if not asked:
-        return {}
-    owner, _ = nearest_of(model.blend.embed(features[asked]), points)
-    return {session.ids[row]: labelled[at] for row, at in zip(asked, owner.tolist(), strict=True)}
+def _resembling(explainer: SessionExplainer, features: Floats, rows: Rows) -> dict[str, str]:
+    """The labelled item that each of these items is most like; none of what is labelled itself."""
+    ids, labels = explainer.session.ids, explainer.session.state.labels
+    asked = [row for row in rows.tolist() if ids[row] not in labels]
+    alike = explainer.alike(features[asked])
+    return {} if alike is None else {ids[row]: other for row, other in zip(asked, alike, strict=True)}

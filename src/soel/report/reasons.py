@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,20 +13,24 @@ from soel.data.frame import Frame
 from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
 from soel.explanations import Explanation, Reason
+from soel.explanations.explanation import MOST_REASONS
+from soel.learner import Blend
+from soel.numeric.distances import nearest_of
 from soel.report.table_explainer import TableExplainer
 from soel.session import Session
 from soel.session.draw import label_vector
-from soel.types import Floats, Kind, Rows
+from soel.types import Floats, Kind, Label, Rows
 from soel.validation import is_missing
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
-N_REASONS = 3
 
 
 @dataclass(frozen=True)
 class SessionExplainer:
     """Explains rows of a session's table by one model. pool: the session's own rows."""
 
+    session: Session
+    blend: Blend
     table: TableExplainer
     pool: Frame
 
@@ -41,11 +45,22 @@ class SessionExplainer:
         kept = getattr(model, "pool_scores", ())
         scores = np.asarray(kept if len(kept) else model.blend.score(features))
         labels = label_vector(session.state, session.ids)
-        return cls(TableExplainer.of(model.blend, encoder, frame, features, scores, labels), frame)
+        table = TableExplainer.of(model.blend, encoder, frame, features, scores, labels)
+        return cls(session, model.blend, table, frame)
 
     def explain(self, frame: Frame, features: Floats) -> Explanation:
         """Rows with the features (n, d) that they were encoded to, explained with their reasons."""
         return self.table.explain(frame, features)
+
+    def alike(self, features: Floats) -> list[str] | None:
+        """The labelled item of the session that each row (n, d) resembles most; None where nothing is labelled."""
+        row_of = {item: row for row, item in enumerate(self.session.ids)}
+        labelled = [item for item in self.session.state.labels if item in row_of]
+        if not labelled or not len(features):
+            return None
+        known = self.session.folder.pool[[row_of[item] for item in labelled]]
+        owner, _ = nearest_of(self.blend.embed(features), self.blend.embed(known))
+        return [labelled[at] for at in owner.tolist()]
 
     def explain_own(self, features: Floats, rows: Rows) -> Explanation:
         """Some of the session's own rows. features: (N, d) of all."""
@@ -61,18 +76,34 @@ def choose_explained(ranks: Rows, n_alarms: int) -> Rows:
 def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, list[Any]]:
     """Columns for a file of scores: a sentence, then of each of three reasons what it is; empty where not explained."""
     columns: dict[str, list[Any]] = {"why": [None] * n_rows}
-    for number in range(1, N_REASONS + 1):
+    for number in range(1, MOST_REASONS + 1):
         for part in ("", "_value", "_usual", "_share", "_rank"):
             columns[f"why_{number}{part}"] = [None] * n_rows
+    columns["why_rank_together"] = [None] * n_rows
     for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
         texts = [reason_texts(reason) for reason in reasons]
-        columns["why"][row] = "; ".join(say_reason(**each) for each in texts)
+        columns["why"][row] = "; ".join(say_reasons(texts))
         for number, each in enumerate(texts, 1):
             columns[f"why_{number}"][row] = " + ".join(each["columns"])
             columns[f"why_{number}_value"][row] = " + ".join(each["values"])
             columns[f"why_{number}_usual"][row] = " + ".join(each["usual"])
             columns[f"why_{number}_share"][row] = each["share"]
             columns[f"why_{number}_rank"][row] = each["rank"]
+            columns["why_rank_together"][row] = each["rank_together"]
+    return columns
+
+
+def tabulate_likeness(
+    alike: Sequence[str] | None, rows: Rows, items: Sequence[str], labels: Mapping[str, Label]
+) -> dict[str, list[Any]]:
+    """Two more columns: the labelled item that each row resembles most, and its label; empty for what is labelled.
+
+    alike: of each of the rows (n,), if anything is labelled. items: what all rows are called.
+    """
+    columns: dict[str, list[Any]] = {"why_like": [None] * len(items), "why_like_label": [None] * len(items)}
+    for row, other in zip(rows.tolist(), alike or (), strict=False):
+        if items[row] not in labels:
+            columns["why_like"][row], columns["why_like_label"][row] = other, labels[other].word
     return columns
 
 
@@ -85,14 +116,31 @@ def reason_texts(reason: Reason) -> dict[str, Any]:
         "usual": usual,
         "share": reason.share,
         "rank": reason.rank,
+        "rank_together": reason.rank_together,
     }
 
 
-def say_reason(columns: Sequence[str], values: Sequence[str], usual: Sequence[str], share: float, rank: int) -> str:
-    """One reason as a person reads it."""
-    pairs = zip(columns, values, usual, strict=True)
-    what = " and ".join(f"{name} {value} instead of {other}" for name, value, other in pairs)
-    return f"{what} ({share:.0%}; else rank {rank:,})"
+def say_reasons(reasons: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The reasons of one row as a person reads them, each with the rank that the row would have else."""
+    sentences = []
+    for reason in reasons:
+        cells = zip(reason["columns"], reason["usual"], reason["values"], strict=True)
+        what = " and ".join(f"{name} at {usual} instead of {value}" for name, usual, value in cells)
+        sentences.append(
+            f"with {what} it would rank {ordinal(reason['rank'])} ({reason['share']:.0%} of what raises it)"
+        )
+    together = reasons[-1].get("rank_together") if len(reasons) > 1 else None
+    return (
+        sentences
+        if together is None
+        else [*sentences, f"with all of this as in the most similar ordinary row it would rank {ordinal(together)}"]
+    )
+
+
+def ordinal(n: int) -> str:
+    """A place in words of English: 1st, 2nd, 1,003rd."""
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    return f"{n:,}" + ("th" if n % 100 in (11, 12, 13) else ends.get(n % 10, "th"))
 
 
 def show_cell(cell: Any) -> str:

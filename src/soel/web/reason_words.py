@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from soel.web.schemas import FieldOut
+from soel.session import SessionState
+from soel.web.schemas import FieldOut, NeighbourOut
 from soel.web.texts import Texts
+from soel.web.view_model import ViewModel
 
 
 def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: bool = False) -> list[FieldOut]:
@@ -15,13 +17,21 @@ def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: boo
         FieldOut(
             name=" + ".join(reason["columns"]),
             value=" + ".join(reason["values"]),
-            words=t("reason.usual", usual=" + ".join(reason["usual"]), share=t.percent(reason["share"]))
-            + (f"; {t('reason.rank', rank=int(reason['rank']))}" if with_rank else ""),
+            words="; ".join(_say(reason, place, t, with_rank)),
             stands_out=True,
             strip=None,
         )
-        for reason in reasons
+        for place, reason in enumerate(reasons)
     ]
+
+
+def _say(reason: Mapping[str, Any], place: int, t: Texts, with_rank: bool) -> list[str]:
+    words = [t("reason.usual", usual=" + ".join(reason["usual"]), share=t.percent(reason["share"]))]
+    if not with_rank:
+        return words
+    words.append(t("reason.rank", rank=int(reason["rank"])))
+    together = reason.get("rank_together") if place else None
+    return words if together is None else [*words, t("reason.together", rank=int(together))]
 
 
 def summary_words(summary: Mapping[str, Any], t: Texts) -> list[str]:
@@ -33,3 +43,13 @@ def summary_words(summary: Mapping[str, Any], t: Texts) -> list[str]:
     conditions = "; ".join(f"{each['column']} {each['sign']} {each['value']}" for each in rule["conditions"])
     met = t("reason.rule", rule=conditions, hits=rule["n_hits"], n=rule["n_met"])
     return [*words, met, t("reason.covers", hits=rule["n_hits"], n=rule["n_wanted"])]
+
+
+def find_resembled(
+    view_model: ViewModel, seen: SessionState, kept: Mapping[str, Any], item: str
+) -> NeighbourOut | None:
+    """The labelled item that this one is most like, where the reader may know of it."""
+    other = kept["resembles"].get(item)
+    if other is None or other not in seen.labels:
+        return None
+    return NeighbourOut(item=other, title=view_model.items.title(other), verdict=str(seen.answers[other].verdict))

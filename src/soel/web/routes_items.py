@@ -14,7 +14,7 @@ from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
 from soel.web.item_list import LabelFilter, Op, Selection, Sort
-from soel.web.reason_words import reason_fields
+from soel.web.reason_words import find_resembled, reason_fields
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
 from soel.web.texts import Texts
 
@@ -61,7 +61,7 @@ def read_items(
     n_pages = max(1, -(-len(rows) // size))
     page = min(page, n_pages)
     shown = rows[(page - 1) * size : page * size]
-    reasons = read_reasons(context.view_model.session)["items"]
+    reasons = read_reasons(context.view_model.session)
     ranks = None if outcome is None else context.items.ranks(outcome)
     return ItemsOut(
         total=len(rows),
@@ -115,6 +115,7 @@ def _list_item(
     card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
     answered = seen.answers.get(item)
     fields = [FieldOut.model_validate(asdict(field)) for field in card.fields if field.stands_out]
+    own = reasons["items"].get(item, [])
     return ListedOut(
         item=item,
         title=card.title,
@@ -123,5 +124,6 @@ def _list_item(
         score=None if outcome is None else float(outcome.scores[row]),
         probability=None if outcome is None else float(outcome.probabilities[row]),
         verdict=None if answered is None else str(answered.verdict),
-        fields=reason_fields(reasons[item], texts, with_rank=True) if reasons.get(item) else fields,
+        fields=reason_fields(own, texts, with_rank=True) if own else fields,
+        resembles=find_resembled(context.view_model, seen, reasons, item),
     )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from soel.report.kept_reasons import read_reasons
-from soel.session import SessionState
 from soel.web.dependencies import REFUSALS, TextsDep, UserDep, ViewModelDep
 from soel.web.messages import ItemId
-from soel.web.reason_words import reason_fields, summary_words
-from soel.web.schemas import FieldOut, NeighbourOut
+from soel.web.reason_words import find_resembled, reason_fields, summary_words
+from soel.web.schemas import FieldOut
 from soel.web.schemas_results import ReasonsOut, SummaryOut
-from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["reasons"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]
@@ -24,7 +22,7 @@ def read_item_reasons(view_model: ViewModelDep, user: UserDep, texts: TextsDep, 
     """Which values raise an item's score, and the labelled item that it is most like, as far as the user may know."""
     kept = read_reasons(view_model.session)
     fields = reason_fields(kept["items"].get(view_model.check(id), []), texts)
-    return ReasonsOut(fields=fields, resembles=_find_resembled(view_model, view_model.view_for(user), kept, id))
+    return ReasonsOut(fields=fields, resembles=find_resembled(view_model, view_model.view_for(user), kept, id))
 
 
 @router.get("/summary")
@@ -45,11 +43,3 @@ def read_summary(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> S
     ]
     groups = [texts("reason.group", names=" + ".join(g["columns"]), n=len(g["items"])) for g in summary["groups"]]
     return SummaryOut(words=summary_words(summary, texts), drivers=drivers, groups=groups)
-
-
-def _find_resembled(view_model: ViewModel, seen: SessionState, kept: dict[str, Any], item: str) -> NeighbourOut | None:
-    other = kept["resembles"].get(item)
-    if other is None or other not in seen.labels:
-        return None
-    verdict = str(seen.answers[other].verdict)
-    return NeighbourOut(item=other, title=view_model.items.title(other), verdict=verdict)

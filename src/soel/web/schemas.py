@@ -172,7 +172,10 @@ class GuidelineOut(BaseModel):
 
 
 class ListedOut(BaseModel):
-    """An item in a list, with its most unusual values. rank, score, probability: null before a training."""
+    """An item in a list, with its most unusual values. rank, score, probability: null before a training.
+
+    resembles: the labelled item that it is most like, as far as the reader may know of it.
+    """
 
     item: str
     title: str
@@ -182,6 +185,7 @@ class ListedOut(BaseModel):
     probability: float | None
     verdict: str | None
     fields: list[FieldOut]
+    resembles: NeighbourOut | None
 
 
 class ItemsOut(BaseModel):

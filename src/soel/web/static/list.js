@@ -2,6 +2,7 @@
 
 import { get, persist, post } from "./api.js";
 import { apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
+import { likeLine } from "./reasons.js";
 import { chance, figures, t } from "./text.js";
 
 const KEYS = { a: "anomaly", n: "normal" };
@@ -34,7 +35,7 @@ export class ItemList {
     const isTable = item.kind === "table";
     const rank = make("span", { class: "rank" }, item.rank === null ? "" : `${item.rank}.`);
     const values = item.fields.length ? item.fields.map(fieldLine) : [make("p", { class: "small muted" }, t("card.no_single"))];
-    const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values)] : [itemLink(item, this.mapped), scored(item)];
+    const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values, ...likeLine(item.resembles))] : [itemLink(item, this.mapped), scored(item)];
     const group = choices(item.title, item.verdict, (verdict, own) => this.#answer(item, verdict, own));
     const node = make("li", { class: isTable ? "" : "media", tabindex: "-1" }, rank, ...seen, group);
     node.addEventListener("answer", (event) => this.#answer(item, event.detail, group));

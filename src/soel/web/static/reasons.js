@@ -5,6 +5,13 @@ import { fieldList } from "./card.js";
 import { find, itemLink, make } from "./dom.js";
 import { t } from "./text.js";
 
+// The labelled item that this one is most like, if there is one.
+export function likeLine(resembles) {
+  if (!resembles) return [];
+  const words = t("reason.like", { verdict: t(`said.${resembles.verdict}`) });
+  return [make("p", { class: "small" }, words, " ", itemLink({ ...resembles, kind: "table" }))];
+}
+
 // isCurrent(): whether the item is still the one on the page.
 export async function showReasons(id, isCurrent) {
   const panel = find("reasons-panel");
@@ -12,8 +19,7 @@ export async function showReasons(id, isCurrent) {
   try {
     const { fields, resembles } = await get("/api/reasons", { id });
     if (!isCurrent() || !fields.length) return;
-    const like = resembles ? [make("p", { class: "small" }, t("reason.like", { verdict: t(`said.${resembles.verdict}`) }), " ", itemLink({ ...resembles, kind: "table" }))] : [];
-    find("reasons").replaceChildren(fieldList(fields), ...like);
+    find("reasons").replaceChildren(fieldList(fields), ...likeLine(resembles));
     panel.hidden = false;
   } catch {
     // an item can be labelled without it
