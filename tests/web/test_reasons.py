@@ -73,7 +73,7 @@ def test_what_others_said_is_not_told_by_resemblance(page: Page, monkeypatch: py
     kept = read_reasons(session)
     assert "verdict" not in json.dumps(kept)
     blind = replace(session.state, answers={})
-    monkeypatch.setattr(page.view_model, "seen_by", lambda user: blind)
+    monkeypatch.setattr(page.view_model, "view_for", lambda user: blind)
     assert page.get("/api/reasons", id=item)["resembles"] is None
     assert all(each["resembles"] is None for each in page.get("/api/items", alarms=True)["items"])
 
