@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.numeric import places
-from soel.numeric.places import choose_own_share, distances, fit_gaussians, without_itself
+from soel.numeric.places import bring_to_scale, choose_own_share, distances, fit_gaussians, fit_scales, without_itself
 
 
 def test_distances_are_those_of_each_place_alone() -> None:
@@ -53,3 +53,16 @@ def test_the_means_of_places_are_their_own() -> None:
     x = np.random.default_rng(0).normal(size=(100, 2, 3)) + np.array([[0.0], [50.0]])
     normal = fit_gaussians(x.astype(np.float16), own=0.0)
     np.testing.assert_allclose(normal.means.mean(axis=1), [0, 50], atol=0.3)
+
+
+def test_distances_of_all_places_come_to_one_middle_and_spread() -> None:
+    rng = np.random.default_rng(0)
+    found = np.exp([0.0, 1.0, 3.0] + rng.normal(size=(2000, 3)) * [0.1, 0.5, 0.2])
+    logs = np.log(bring_to_scale(found, *fit_scales(found)))
+    np.testing.assert_allclose(logs.mean(axis=0), 1.0, atol=0.06)
+    np.testing.assert_allclose(logs.std(axis=0), 0.2, atol=0.01)
+
+
+def test_distances_without_a_spread_stay_as_they_are() -> None:
+    found = np.full((10, 3), 2.0, np.float32)
+    np.testing.assert_allclose(bring_to_scale(found, *fit_scales(found)), found, rtol=1e-5)

@@ -12,9 +12,11 @@ from soel.detectors.base import NOTHING, Options, PlaceDetector
 from soel.numeric.places import (
     BLOCK,
     Gaussians,
+    bring_to_scale,
     choose_own_share,
     distances,
     fit_gaussians,
+    fit_scales,
     likeness,
     whiten,
     without_itself,
@@ -22,17 +24,15 @@ from soel.numeric.places import (
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Booleans, Floats, Labels, Rows
 
 WORST = 3  # patches whose mean distance is the picture's
-USUAL_SHARE = 0.1  # of the pool, left out as suspicious where nobody knows better
+USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on the pools of solar cells, boards and weaves: docs/detection.md.
+# Chosen on solar cells, boards and granite: docs/detection.md.
 EXAMPLES = 5  # patches of a labelled picture that stand for its label, where nobody marked them
 MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that are kept as examples
-ALIKE = 1.0  # the logarithm of how much more a patch counts that points where an example of an anomaly does
-SAME, QUIET_ALIKE = (
-    0.5,
-    3.0,
-)  # the cosine from which a patch is like one of a normal picture, and how much less it counts
+ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
+SAME = 0.5  # the cosine from which a patch is like one of a normal picture,
+QUIET_ALIKE = 3.0  # and how much less it then counts
 HIGHEST_TRUST = 8.0
 ASSUMED, PSEUDO_LABELS = 0.875, 2.0  # the foresight taken for granted, and how many labels it takes to doubt it
 
@@ -51,17 +51,19 @@ class Patches(PlaceDetector):
     The covariance of a place is mixed with that of all places: so much that the pool's pictures, each left out in
     turn, are most likely. Where all pictures show the same object the places differ and keep their own; in a texture
     they share. The pool's most suspicious pictures are left out of a second fit, those labelled normal are not, and
-    labelled anomalies are in neither. The distance of a patch counts more where it leaves the normal in the direction
-    of a labelled anomaly's worst patches, or of those that somebody marked; and less where it looks like one of a
-    picture labelled normal. The score is the logarithm of the mean distance of the worst patches, in units of its
-    spread over the pool.
+    labelled anomalies are in neither. Distances are brought to one scale at all places. That of a patch counts more
+    where it leaves the normal in the direction of a labelled anomaly's worst patches, or of those that somebody
+    marked; and less where it looks like one of a picture labelled normal. The score is the logarithm of the mean
+    distance of the worst patches, in units of its spread over the pool.
     """
 
     name = "patches"
-    version = 2
+    version = 3
 
     means: Floats  # (P, D)
     whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
+    factors: Floats  # (P,) and
+    powers: Floats  # (P,) bring distances to the scale of all places
     leverage: Floats  # (1,) the weight of one picture in the covariances that it was fitted into
     members: Floats  # (N,) 1 for the rows of the pool that were fitted
     limit: Floats  # (1,) the distance that no patch of most unsuspected pictures exceeds
@@ -70,6 +72,7 @@ class Patches(PlaceDetector):
     spread: Floats  # (1,) and its standard deviation
     anomalous: Floats  # (a, D) directions in which patches of labelled anomalies leave the normal
     harmless: Floats  # (b, D) and those of pictures labelled normal
+    reach: Floats  # (1,) the logarithm of how much more a patch counts that points where an anomalous one does
 
     @classmethod
     def fit(
@@ -88,12 +91,13 @@ class Patches(PlaceDetector):
         most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), _folded(pool)
         rows = _fitted_rows(labels, most, rng)
         own = choose_own_share(x[rows])
-        first = fit_gaussians(x[rows], own)
-        rows = _unsuspected(_worst(_pool_distances(first, x, rows)), rows, labels, share)
-        normal = fit_gaussians(x[rows], own)
-        found = _pool_distances(normal, x, rows)
+        first = _Usual.fit(x, rows, own)
+        rows = _unsuspected(_worst(first.found), rows, labels, share)
+        usual = _Usual.fit(x, rows, own)
+        normal, found = usual.normal, usual.found
         anomalous, harmless = (_examples(normal, x, found, labels, label, marked, rng) for label in (ANOMALY, NORMAL))
-        weighed = found * _weigh(normal.means, normal.whitenings, x, anomalous.arms, harmless.arms)
+        reach = ALIKE * _spread_below(_worst(found[rows]))
+        weighed = found * _weigh(normal, x, anomalous.arms, harmless.arms, reach)
         raw = _worst(weighed)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         members = np.zeros(len(x))
@@ -102,14 +106,17 @@ class Patches(PlaceDetector):
             {
                 "means": normal.means,
                 "whitenings": normal.whitenings,
+                "factors": usual.factors,
+                "powers": usual.powers,
                 "leverage": np.array([normal.leverage]),
                 "members": members,
                 "limit": np.array([np.quantile(weighed[rows].max(axis=1), QUIET)]),
-                "foresight": np.array([_foresight(_withheld(normal, x, found, anomalous, harmless), labels)]),
+                "foresight": np.array([_foresight(_withheld(usual, x, anomalous, harmless, reach), labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
                 "anomalous": anomalous.arms,
                 "harmless": harmless.arms,
+                "reach": np.array([reach]),
             }
         )
 
@@ -123,7 +130,7 @@ class Patches(PlaceDetector):
 
     def maps(self, x: Floats) -> Floats:
         """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it."""
-        return distances(_folded(x), self.means, self.whitenings) * self._weights(x)
+        return self._scaled(distances(_folded(x), self.means, self.whitenings)) * self._weights(x)
 
     def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
         """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
@@ -131,7 +138,7 @@ class Patches(PlaceDetector):
         found, n_fitted = distances(_folded(pool[rows]), self.means, self.whitenings), int(self.members.sum())
         is_member = self.members[rows] > 0
         found[is_member] = without_itself(found[is_member], n_fitted, float(self.leverage[0]))
-        return found * self._weights(pool[rows])
+        return self._scaled(found) * self._weights(pool[rows])
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
@@ -146,15 +153,41 @@ class Patches(PlaceDetector):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays; those of a release that kept no examples have none."""
-        none = np.zeros((0, arrays["means"].shape[-1]), np.float32)
-        return super().from_arrays({"anomalous": none, "harmless": none, **arrays})
+        """The detector back from its arrays; those of older releases kept no examples, or had no scales."""
+        none, same = np.zeros((0, arrays["means"].shape[-1]), np.float32), np.ones(len(arrays["means"]))
+        older = {"anomalous": none, "harmless": none, "factors": same, "powers": same, "reach": np.ones(1)}
+        return super().from_arrays({**older, **arrays})
+
+    def _scaled(self, found: Floats) -> Floats:
+        return bring_to_scale(found, self.factors, self.powers)
 
     def _weights(self, x: Floats) -> Floats:
-        return _weigh(self.means, self.whitenings, _folded(x), self.anomalous, self.harmless)
+        normal = Gaussians(self.means, self.whitenings, float(self.leverage[0]))
+        return _weigh(normal, _folded(x), self.anomalous, self.harmless, float(self.reach[0]))
 
     def _in_units(self, raw: Floats) -> Floats:
         return np.asarray((raw - self.middle) / self.spread)
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What is normal at each place, and the distances (N, P) of the pool's pictures from it.
+
+    Those of fitted rows are as if each had been left out. factors, powers: (P,) of the scale they were brought to.
+    """
+
+    normal: Gaussians
+    found: Floats
+    factors: Floats
+    powers: Floats
+
+    @classmethod
+    def fit(cls, x: Floats, rows: Rows, own: float) -> _Usual:
+        normal = fit_gaussians(x[rows], own)
+        found = distances(x, normal.means, normal.whitenings)
+        found[rows] = without_itself(found[rows], len(rows), normal.leverage)
+        factors, powers = fit_scales(found[rows])
+        return cls(normal, bring_to_scale(found, factors, powers), factors, powers)
 
 
 @dataclass(frozen=True)
@@ -197,29 +230,30 @@ def _arms_at(means: Floats, whitenings: Floats, x: Floats, at: Rows) -> Floats:
     return np.asarray(np.einsum("nwij,nwj->nwi", whitenings[at], arms))
 
 
-def _weigh(means: Floats, whitenings: Floats, x: Floats, anomalous: Floats, harmless: Floats) -> Floats:
+def _weigh(normal: Gaussians, x: Floats, anomalous: Floats, harmless: Floats, reach: float) -> Floats:
     """How much the distance of each patch counts (n, P), by the examples that it looks like."""
     weights = np.ones(x.shape[:2], np.float32)
     if not len(anomalous) and not len(harmless):
         return weights
     for start in range(0, len(x), BLOCK):
-        arms = whiten(x[start : start + BLOCK], means, whitenings)
-        weights[start : start + BLOCK] = _weights_of(arms, anomalous, harmless)
+        arms = whiten(x[start : start + BLOCK], normal.means, normal.whitenings)
+        weights[start : start + BLOCK] = _weights_of(arms, anomalous, harmless, reach)
     return weights
 
 
-def _weights_of(arms: Floats, anomalous: Floats, harmless: Floats) -> Floats:
+def _weights_of(arms: Floats, anomalous: Floats, harmless: Floats, reach: float) -> Floats:
     alike, quiet = likeness(arms, anomalous), likeness(arms, harmless)
-    return np.asarray(np.exp(ALIKE * alike - QUIET_ALIKE * np.maximum(quiet - np.maximum(alike, SAME), 0)))
+    return np.asarray(np.exp(reach * alike - QUIET_ALIKE * np.maximum(quiet - np.maximum(alike, SAME), 0)))
 
 
-def _withheld(normal: Gaussians, x: Floats, found: Floats, anomalous: _Examples, harmless: _Examples) -> Floats:
+def _withheld(usual: _Usual, x: Floats, anomalous: _Examples, harmless: _Examples, reach: float) -> Floats:
     """Raw scores (N,) of labelled pictures as if each one's own label were not known; of others as they are without."""
-    raw = _worst(found)
+    raw = _worst(usual.found)
     for row in np.union1d(anomalous.owners, harmless.owners):
-        arms = whiten(x[[row]], normal.means, normal.whitenings)
-        others = (each.arms[each.owners != row] for each in (anomalous, harmless))
-        raw[row] = _worst(found[[row]] * _weights_of(arms, *others))[0]
+        arms = whiten(x[[row]], usual.normal.means, usual.normal.whitenings)
+        arms_of_anomalies, arms_of_normals = (each.arms[each.owners != row] for each in (anomalous, harmless))
+        weights = _weights_of(arms, arms_of_anomalies, arms_of_normals, reach)
+        raw[row] = _worst(usual.found[[row]] * weights)[0]
     return raw
 
 
@@ -241,16 +275,14 @@ def _fitted_rows(labels: Labels, most: int, rng: np.random.Generator) -> Rows:
 
 def _unsuspected(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
     """Of the fitted rows, those that the share leaves unsuspected; labelled normal ones in any case."""
-    limit = np.quantile(scores[rows], 1 - min(USUAL_SHARE if share is None else share, 0.5))
+    limit = np.quantile(scores[rows], 1 - min(max(share or 0.0, USUAL_SHARE), 0.5))
     kept = rows[(scores[rows] <= limit) | (labels[rows] == NORMAL)]
     return kept if len(kept) > 1 else rows
 
 
-def _pool_distances(normal: Gaussians, x: Floats, rows: Rows) -> Floats:
-    """Distances (N, P); those of fitted rows as if each had been left out."""
-    found = distances(x, normal.means, normal.whitenings)
-    found[rows] = without_itself(found[rows], len(rows), normal.leverage)
-    return found
+def _spread_below(scores: Floats) -> float:
+    """How far the lower part of scores (n,) lies from their middle: a spread that anomalies do not widen."""
+    return float(np.median(scores) - np.quantile(scores, 0.16))
 
 
 def _worst(maps: Floats) -> Floats:

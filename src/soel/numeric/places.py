@@ -14,6 +14,8 @@ JUDGED_PLACES = 48  # by which the share is chosen
 HIGHEST_LEVERAGE = 0.99  # that one picture can have on its own distance
 TINY = 1e-12  # below which an arm has no direction
 BLOCK = 64  # pictures, or places, at once
+BORROWED = 20  # pictures that a place's own scale counts as if they had been seen at all places
+TINY_DISTANCE = 1e-6  # of a distance, before its logarithm is taken
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,26 @@ def distances(x: Floats, means: Floats, whitenings: Floats) -> Floats:
         arms = whiten(x[start : start + BLOCK], means, whitenings)
         found[start : start + BLOCK] = np.sqrt((arms**2).sum(axis=2))
     return found
+
+
+def fit_scales(found: Floats) -> tuple[Floats, Floats]:
+    """Factors and powers (P,) that bring the logarithms of distances (n, P) to one middle and spread at all places.
+
+    Where pictures differ much anyway, at borders and edges of parts, a large distance means less.
+    """
+    logs = np.log(found.astype(np.float64) + TINY_DISTANCE)
+    kept = len(logs) / (len(logs) + BORROWED)
+    middle, spread = float(np.median(logs.mean(axis=0))), float(np.median(logs.std(axis=0)))
+    if not spread > 0:
+        return np.ones(found.shape[1], np.float32), np.ones(found.shape[1], np.float32)
+    middles = kept * logs.mean(axis=0) + (1 - kept) * middle
+    powers = spread / np.sqrt(kept * logs.var(axis=0) + (1 - kept) * spread**2)
+    return np.exp(middle - powers * middles).astype(np.float32), powers.astype(np.float32)
+
+
+def bring_to_scale(found: Floats, factors: Floats, powers: Floats) -> Floats:
+    """Distances (n, P) on the scale of all places."""
+    return np.asarray(factors * (found + TINY_DISTANCE) ** powers, np.float32)
 
 
 def whiten(x: Floats, means: Floats, whitenings: Floats) -> Floats:
