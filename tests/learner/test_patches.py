@@ -109,3 +109,17 @@ def test_the_marked_patch_is_the_one_that_is_learnt_from() -> None:
     part = fitted_of(replace(pool, marked=marked), labels).blend.patches
     assert part is not None
     assert part.detector.arrays()["anomalous"].shape == (1, 4)
+
+
+def test_who_wants_to_find_is_asked_about_what_patches_show() -> None:
+    learner = Learner(QUICK.with_goal("find").settle(Kind.VECTORS, 20), 0)
+    patches, found = np.random.default_rng(1).normal(size=(120, 9, 4)), {}
+    patches[np.arange(12), np.arange(12) % 9] += 6
+    for pool in (replace(pool_of(), patches=patches.astype(np.float16)), pool_of(False)):
+        warm, labels = learner.prepare(pool), labels_of()
+        for _ in range(10):
+            rows = learner.propose(warm, pool, labels, 1, share=0.1).rows
+            labels[rows] = TRUTH[rows]
+        found[pool.patches is not None] = int((labels == 1).sum())
+    assert found[True] >= 8
+    assert found[True] > found[False] + 4

@@ -155,7 +155,13 @@ class Patches(PlaceDetector):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """The detector back from its arrays; those of older releases kept no examples, or had no scales."""
         none, same = np.zeros((0, arrays["means"].shape[-1]), np.float32), np.ones(len(arrays["means"]))
-        older = {"anomalous": none, "harmless": none, "factors": same, "powers": same, "reach": np.ones(1)}
+        older: dict[str, np.ndarray] = {
+            "anomalous": none,
+            "harmless": none,
+            "factors": same,
+            "powers": same,
+            "reach": np.ones(1),
+        }
         return super().from_arrays({**older, **arrays})
 
     def _scaled(self, found: Floats) -> Floats:

@@ -57,6 +57,7 @@ RESERVE = 2  # items that can step in for each one asked, where items can be ski
 LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
 NO_ROWS: Rows = np.zeros(0, np.int64)
+NO_SCORES: Floats = np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Learner:
         scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
         view = PoolView(scores, looked_at, labels, share)
         if self.hears_answers:
-            rows, suspicion = self._suspect(model, pool, labels, share, rows)
+            rows, suspicion = self._suspect(model, pool, labels, share, rows, scores)
             view = PoolView(suspicion, looked_at[rows], labels[rows], share)
         elif rows is not None:
             view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
@@ -191,8 +192,9 @@ class Learner:
         """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
         detector = self._fit_detector(pool, unlabelled, None)
-        patches = self._fit_patches(pool, unlabelled, None, 1.0)  # before any label both have a spread near 1
-        return Warm(Blend(detector, network, 1.0 if detector is None else 0.0, patches))
+        blend = Blend(detector, network, 1.0 if detector is None else 0.0)
+        unit = 1.0 if pool.patches is None else float(self.compute.score(blend, pool).std())
+        return Warm(replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit)))
 
     @property
     def starts_with_network(self) -> bool:
@@ -266,21 +268,36 @@ class Learner:
         return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
 
     def _suspect(
-        self, model: Warm | Fitted, pool: Pool, labels: Labels, share: float | None, rows: Rows | None
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        labels: Labels,
+        share: float | None,
+        rows: Rows | None,
+        scores: Floats = NO_SCORES,
     ) -> tuple[Rows, Floats]:
-        """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels."""
+        """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels.
+
+        Where pictures have patches, what these say by the model is added: they are not fitted again for each answer.
+        scores: (N,) of the pool by the model, where they are known.
+        """
         rows = np.arange(len(pool)) if rows is None else rows
-        detector = model.blend.detector
+        before = detector = model.blend.detector
         if (labels != UNLABELLED).any():
             detector = self._fit_detector(pool, labels, share)
-        assert detector is not None  # or answers would not be heard
+        assert before is not None  # or answers would not be heard
+        assert detector is not None
+        looks = model.blend.patches is not None
+        scores = self._scores(model, pool) if looks and not len(scores) else scores
         if len(rows) > LOOKED_AT:
-            rank = detector.rough_score(pool.rows[rows]).argsort(kind="stable")[::-1]
+            rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
+            rank = rough.argsort(kind="stable")[::-1]
             keep = labels[rows] != UNLABELLED
             keep[rank[: LOOKED_AT // 2]] = True
             keep[rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True  # and some of every height
             rows = rows[keep]
-        return rows, detector.suspicion(pool.rows[rows])
+        suspicion = detector.suspicion(pool.rows[rows])
+        return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
 
     def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
         """Scores (N,) of the pool: those that a fit has kept, or computed."""
