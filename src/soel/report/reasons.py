@@ -23,6 +23,7 @@ from soel.types import Floats, Kind, Label, Rows
 from soel.validation import is_missing
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
+NO_REASON = "nothing raises it above a similar ordinary row"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, l
     columns["why_rank_together"] = [None] * n_rows
     for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
         texts = [reason_texts(reason) for reason in reasons]
-        columns["why"][row] = "; ".join(say_reasons(texts))
+        columns["why"][row] = "; ".join(say_reasons(texts)) or NO_REASON
         for number, each in enumerate(texts, 1):
             columns[f"why_{number}"][row] = " + ".join(each["columns"])
             columns[f"why_{number}_value"][row] = " + ".join(each["values"])
