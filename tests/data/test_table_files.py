@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pytest
 
+from soel.data.reading import cells
 from soel.data.reading.options import ReadOptions
 from soel.data.tables import copy_as_parquet, read_table
 from soel.data.text_files import Unpacking
@@ -219,3 +220,20 @@ def test_packed_text_is_read_piece_by_piece(tmp_path: Path, suffix: str, monkeyp
 def _zstd(content: bytes) -> bytes:
     packed: bytes = pa.compress(content, "zstd", asbytes=True)
     return packed
+
+
+def test_memory_is_handed_back_after_many_cells_however_short_the_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[int] = []
+
+    class Pool:
+        def release_unused(self) -> None:
+            released.append(1)
+
+    monkeypatch.setattr(pa, "default_memory_pool", Pool)
+    monkeypatch.setattr(cells, "MUCH", 100)
+    rows = ["a,b,c,d,e,f", *(",".join(str(row * 7 % 13 + at / 2) for at in range(6)) for row in range(40))]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    read_table(tmp_path / "t.csv")
+    assert len(released) == 3 * 2 + 1, "each pass over 240 cells twice, and once at the end"

@@ -149,9 +149,9 @@ def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
     names, columns = table.column_names, table.columns[::-1]
     del table
     cells = {}
-    for name in names:
+    for at, name in enumerate(names):
         cells[name] = cells_from_arrow(name, columns.pop())
-        give_back(len(cells[name]))
+        give_back(len(cells[name]), at)
     return Raw(cells, True, layout)
 
 

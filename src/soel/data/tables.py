@@ -16,6 +16,7 @@ from soel.data.array_files import beside_names, read_npy, read_npz
 from soel.data.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet
 from soel.data.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
 from soel.data.places import is_address
+from soel.data.reading.cells import give_back
 from soel.data.reading.kinds import Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import as_objects
@@ -69,6 +70,9 @@ def read_table(
         raw, columns = read_raw(path, aside, options)
         frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
         cells = _collect_cells(raw, frame) | columns if with_cells else {}
+        n_cells = raw.n_rows * len(raw.cells)
+        del raw
+        give_back(n_cells)
         if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
             kept = ~find_repeats(frame)
             frame = frame.take(kept)

@@ -44,11 +44,14 @@ class Cells:
         return Cells(self.type, values, self.whole, self.lost)
 
 
-def give_back(n_cells: int) -> None:
-    """Hand what Arrow keeps for later use back to the machine, where that is much: after so many cells."""
-    import pyarrow as pa
+def give_back(n_cells: int, at: int = 0) -> None:
+    """Hand what Arrow keeps for later use back to the machine, where that is much.
 
-    if n_cells >= MUCH:
+    n_cells: of a column. at: its number: of columns that are short, every so many are waited for.
+    """
+    if (at + 1) * n_cells // MUCH > at * n_cells // MUCH:
+        import pyarrow as pa
+
         pa.default_memory_pool().release_unused()
 
 

@@ -107,10 +107,10 @@ def decide_each(
     """The reading of a table without its columns, and the columns one at a time: all at once are a second table."""
     _check_known(options, cells)
     sketches = {}
-    for name, column in cells.items():
+    for at, (name, column) in enumerate(cells.items()):
         if not options.leaves_out(name) and _is_text(column):
             sketches[name] = _sketch(column, options.kind_for(name))
-            give_back(len(column))
+            give_back(len(column), at)
     decimal = options.decimal or _file_decimal(sketches, cells)
     n_rows = max((len(column) for column in cells.values()), default=0)
     table = TableReading((), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
@@ -120,7 +120,7 @@ def decide_each(
 def _read_each(
     cells: Mapping[str, Cells], sketches: Mapping[str, _Sketch], file: _File
 ) -> Iterator[tuple[Reading, Column | None]]:
-    for name, column in cells.items():
+    for at, (name, column) in enumerate(cells.items()):
         if file.options.leaves_out(name):
             yield Reading(name, "ignored"), None
             continue
@@ -130,7 +130,7 @@ def _read_each(
         reading = _finish(name, found, len(column))
         yield reading, None if reading.form.layout == WORDS else found.values
         del found
-        give_back(len(column))
+        give_back(len(column), at)
 
 
 def _check_known(options: ReadOptions, names: Mapping[str, Any]) -> None:
