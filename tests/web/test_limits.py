@@ -195,7 +195,9 @@ def test_connections_beyond_the_limit_are_turned_away(port: int) -> None:
 def test_an_unknown_address_gets_a_page_in_a_browser_and_json_elsewhere(still: Page, path: str) -> None:
     page = still.client.get(path, headers={"accept": "text/html,*/*"})
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "There is nothing at" in page.text
+    assert "No page has the address" in page.text
+    german = still.client.get(path, headers={"accept": "text/html", "accept-language": "de"})
+    assert "Keine Seite hat die Adresse" in german.text
     assert 'href="/"' in page.text
     assert still.client.get(path).json()["error"].startswith("There is nothing at")
     assert still.client.get("/api/nothing", headers={"accept": "text/html"}).json()["error"]

@@ -5,7 +5,8 @@ from dataclasses import replace
 from soel.session.agreement import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
-from soel.web.texts import ENGLISH
+from soel.web.reason_words import reason_fields
+from soel.web.texts import ENGLISH, texts_in
 from soel.web.words import advice_words, agreement_words, why_words
 
 WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
@@ -52,5 +53,13 @@ def test_agreement_is_told_without_a_statistic() -> None:
 
 def test_percent_never_rounds_to_certainty() -> None:
     assert [ENGLISH.percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
-        "0 %", "less than 1 %", "50 %", "more than 99 %", "100 %"
+        "0 %", "less than 1 %", "50 %", "over 99 %", "100 %"
     ]  # fmt: skip
+
+
+def test_reasons_write_numbers_as_the_language_does_and_leave_codes_alone() -> None:
+    reason = {"columns": ["speed", "site"], "values": ["1401.25", "0815"], "usual": ["1480.5", "4711"], "share": 0.4}
+    english, german = (reason_fields([reason], texts)[0] for texts in (ENGLISH, texts_in("de")))
+    assert english.value == "1,401.25 + 0815"
+    assert german.value == "1.401,25 + 0815"
+    assert "1.480,5 + 4711" in german.words

@@ -37,12 +37,20 @@ def run_look(args: argparse.Namespace) -> Reply:
 def show_reading(reading: TableReading, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
     from soel.data.reading.describe import warnings_of
+    from soel.report.text import show
+
+    head = f"{show(data)}: {reading.n_rows:,} rows, {len(reading.columns):,} columns{_file(reading)}."
+    doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
+    unsure = ["Not sure:", *doubts] if doubts else []
+    return "\n".join([head, *show_columns(reading), *unsure, f"Next: soel init DIR --data {show(data)}"])
+
+
+def show_columns(reading: TableReading) -> list[str]:
+    """How each column is read, as a table, and what is odd about it."""
     from soel.report.text import format_table, show
 
     header = ["column", "read as", "becomes", "values", "from", "to", "missing", "distinct", "changed by"]
-    rows = [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]]
-    lines = [f"{show(data)}: {reading.n_rows:,} rows, {len(reading.columns):,} columns{_file(reading)}."]
-    lines.append(format_table(header, rows))
+    lines = [format_table(header, [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]])]
     if len(reading.columns) > MOST_COLUMNS:
         lines.append(f"... and {len(reading.columns) - MOST_COLUMNS:,} more columns; --json shows all of them.")
     odd = [
@@ -54,9 +62,7 @@ def show_reading(reading: TableReading, data: str) -> str:
     if reading.n_duplicates:
         what = "left out" if reading.drop_duplicates else "kept; --drop-duplicates leaves them out"
         lines.append(f"{reading.n_duplicates:,} rows repeat an earlier one ({what}).")
-    doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
-    lines += ["Not sure:", *doubts] if doubts else []
-    return "\n".join([*lines, f"Next: soel init DIR --data {show(data)}"])
+    return lines
 
 
 def _file(reading: TableReading) -> str:

@@ -73,6 +73,7 @@ DATA_HELP = (
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.api.sessions import create_session
+    from soel.cli.verbs_look import show_columns
     from soel.data.reading.describe import document_of, warnings_of
     from soel.data.session_tables import read_encoder
     from soel.exchange.label_column import take_label_column
@@ -102,7 +103,16 @@ def run_init(args: argparse.Namespace) -> Reply:
     notes = describe_media(args.folder)
     doubts = [] if reading is None else warnings_of(reading)
     over = [] if taken is None else [describe_taken(taken)]
-    lines = [text, *over, *_describe_sample(status), *notes.values(), *doubts, f"Next: soel ask {args.folder}"]
+    columns_read = [] if reading is None else show_columns(reading)
+    lines = [
+        *columns_read,
+        text,
+        *over,
+        *_describe_sample(status),
+        *notes.values(),
+        *doubts,
+        f"Next: soel ask {args.folder}",
+    ]
     read = {} if reading is None else {"reading": document_of(reading)}
     document = {"folder": str(args.folder), **asdict(status), **notes, "warnings": doubts, **read}
     document |= {} if taken is None else {"labels": asdict(taken)}

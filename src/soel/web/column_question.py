@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
@@ -10,12 +9,11 @@ from soel.data.reading.describe import describe_kind, draw_bars
 from soel.data.reading.kinds import Reading, TableReading
 from soel.data.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.errors import ConfigError
+from soel.web.reading_words import reading_words
+from soel.web.texts import Texts
 
 Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
 CHOICES: tuple[Choice, ...] = ("", "numeric", "categorical", "text", "time", "ignore", "id", "label")
-
-
-_OPTIONS = re.compile(r"[:;][^:;]*--.*$")  # what to type on a command line: the page has a choice instead
 
 
 class Chooser(Protocol):
@@ -40,11 +38,14 @@ class ColumnQuestion:
     def __init__(self, chooser: Chooser, reading: TableReading) -> None:
         self._chooser, self.reading, self.is_open = chooser, reading, True
 
-    @property
-    def rows(self) -> list[dict[str, object]]:
+    def describe(self, texts: Texts) -> list[dict[str, object]]:
         """One entry a column, those that could be meant otherwise first."""
         ordered = sorted(self.reading.columns, key=lambda each: each.is_sure)
-        return [describe_column(each, self.reading.n_rows) for each in ordered]
+        return [describe_column(each, self.reading.n_rows, texts) for each in ordered]
+
+    def notes(self, texts: Texts) -> list[str]:
+        """What was found out about the file, and left out of it."""
+        return [reading_words(note, texts) for note in self.reading.layout.notes]
 
     @property
     def decimals(self) -> tuple[str, ...]:
@@ -85,7 +86,8 @@ class ColumnQuestion:
 def ask_about(chooser: Chooser) -> ColumnQuestion | None:
     """The question about a table in which something could be meant otherwise; None where all is sure."""
     reading = chooser.look()
-    return None if reading is None or not reading.doubtful else ColumnQuestion(chooser, reading)
+    is_sure = reading is None or (not reading.doubtful and not reading.layout.notes)
+    return None if reading is None or is_sure else ColumnQuestion(chooser, reading)
 
 
 def _only(choices: Mapping[str, str], what: str) -> str | None:
@@ -95,7 +97,7 @@ def _only(choices: Mapping[str, str], what: str) -> str | None:
     return names[0] if names else None
 
 
-def describe_column(reading: Reading, n_rows: int) -> dict[str, object]:
+def describe_column(reading: Reading, n_rows: int, texts: Texts) -> dict[str, object]:
     """How a column is read, for a page."""
     seen = reading.seen
     return {
@@ -105,6 +107,6 @@ def describe_column(reading: Reading, n_rows: int) -> dict[str, object]:
         "picture": draw_bars(seen.bars),
         "examples": list(seen.examples),
         "missing": seen.n_missing / n_rows if n_rows else 0.0,
-        "odd": [_OPTIONS.sub("", odd) for odd in seen.oddities],
-        "doubt": _OPTIONS.sub("", reading.doubt),
+        "odd": [reading_words(odd, texts) for odd in seen.oddities],
+        "doubt": reading_words(reading.doubt, texts),
     }

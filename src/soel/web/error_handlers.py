@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from soel.errors import ConfigError, DataError, SessionError, SoelError, StorageError, UnknownItemError
 from soel.web.dependencies import OwnerOnlyError
 from soel.web.pages import error_page, wants_page
+from soel.web.texts import texts_for
 
 STATUS = ((UnknownItemError, 404), (OwnerOnlyError, 403), (DataError, 422), (ConfigError, 422), (SessionError, 409))
 
@@ -39,9 +40,12 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    path = request.url.path[:200]
+    if error.status_code == 404 and wants_page(request):
+        return _answer(request, 404, texts_for(request)("error.nothing_at", path=path), error.headers)
     known = {
-        404: f"There is nothing at {request.url.path[:200]}.",
-        405: f"{request.url.path[:200]} takes no {request.method}.",
+        404: f"There is nothing at {path}.",
+        405: f"{path} takes no {request.method}.",
     }
     return _answer(request, error.status_code, known.get(error.status_code, f"{error.detail}."), error.headers)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,13 +11,15 @@ from soel.web.schemas import FieldOut, NeighbourOut
 from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+
 
 def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: bool = False) -> list[FieldOut]:
     """The reasons of one item, each like a value of its row. with_rank: with the rank that it would have else."""
     return [
         FieldOut(
             name=" + ".join(reason["columns"]),
-            value=" + ".join(reason["values"]),
+            value=" + ".join(_localise(value, t) for value in reason["values"]),
             words="; ".join(_say(reason, place, t, with_rank)),
             stands_out=True,
             strip=None,
@@ -26,7 +29,8 @@ def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: boo
 
 
 def _say(reason: Mapping[str, Any], place: int, t: Texts, with_rank: bool) -> list[str]:
-    words = [t("reason.usual", usual=" + ".join(reason["usual"]), share=t.percent(reason["share"]))]
+    usual = " + ".join(_localise(value, t) for value in reason["usual"])
+    words = [t("reason.usual", usual=usual, share=t.percent(reason["share"]))]
     if not with_rank:
         return words
     words.append(t("reason.rank", rank=int(reason["rank"])))
@@ -40,7 +44,9 @@ def summary_words(summary: Mapping[str, Any], t: Texts) -> list[str]:
     rule = summary["rule"]
     if rule is None:
         return [*words, t("reason.no_rule")]
-    conditions = "; ".join(f"{each['column']} {each['sign']} {each['value']}" for each in rule["conditions"])
+    conditions = "; ".join(
+        f"{each['column']} {each['sign']} {_localise(str(each['value']), t)}" for each in rule["conditions"]
+    )
     met = t("reason.rule", rule=conditions, hits=rule["n_hits"], n=rule["n_met"])
     return [*words, met, t("reason.covers", hits=rule["n_hits"], n=rule["n_wanted"])]
 
@@ -53,3 +59,8 @@ def find_resembled(
     if other is None or other not in seen.labels:
         return None
     return NeighbourOut(item=other, title=view_model.items.title(other), verdict=str(seen.answers[other].verdict))
+
+
+def _localise(value: str, t: Texts) -> str:
+    """A number with a fraction as the language writes it; anything else may be a code, and stays as it is."""
+    return t.number(float(value)) if _FRACTION.fullmatch(value) else value

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Query
 from soel.data.session_tables import read_encoder
 from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.web.column_question import describe_column
-from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
+from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
 from soel.web.schemas import WorkOut
 from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, TakenOut, UploadOut
@@ -48,12 +48,12 @@ def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep) -> DataO
 
 
 @router.get("/columns")
-def read_columns(view_model: ViewModelDep, _user: UserDep) -> list[ColumnOut]:
+def read_columns(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> list[ColumnOut]:
     """How each column was read when the session was made; empty for pictures."""
     reading = read_encoder(view_model.session.folder).reading
     if reading is None:
         return []
-    return [ColumnOut.model_validate(describe_column(each, reading.n_rows)) for each in reading.columns]
+    return [ColumnOut.model_validate(describe_column(each, reading.n_rows, texts)) for each in reading.columns]
 
 
 @router.post("/removals")

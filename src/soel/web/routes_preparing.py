@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from soel.errors import SessionError
 from soel.web.column_question import CHOICES
-from soel.web.dependencies import BaseContextDep, OwnerDep, UserDep
+from soel.web.dependencies import BaseContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import ColumnChoicesIn
 from soel.web.preparation import Preparation
 from soel.web.routes_pages import PAGES
@@ -28,12 +28,14 @@ PreparationDep = Annotated[Preparation, Depends(preparation)]
 
 
 def show_preparation(
-    request: Request, context: BaseContextDep, preparation: PreparationDep, user: UserDep
+    request: Request, context: BaseContextDep, preparation: PreparationDep, user: UserDep, texts: TextsDep
 ) -> HTMLResponse:
     """What is going on, whichever page was asked for."""
     values: dict[str, Any] = {"user": user, "here": request.url.path, "source": preparation.source, "preparing": True}
-    if preparation.is_asking and user.role == "owner":
-        values |= {"question": preparation.question, "choices": CHOICES}
+    question = preparation.question
+    if question is not None and question.is_open and user.role == "owner":
+        values |= {"question": question, "choices": CHOICES}
+        values |= {"columns": question.describe(texts), "notes": question.notes(texts)}
     return context.templates.TemplateResponse(request, "preparing.html", values)
 
 

@@ -6,7 +6,7 @@ import { newUpload, sendFile } from "./upload.js";
 import { percent, t } from "./text.js";
 
 function column({ name, kind, picture, examples, missing, odd, doubt }) {
-  const notes = [doubt, ...odd].filter(Boolean).map((words) => make("p", { class: "muted small", lang: "en" }, words));
+  const notes = [doubt, ...odd].filter(Boolean).map((words) => make("p", { class: "muted small" }, words));
   const empty = missing > 0 ? [make("p", { class: "muted small" }, t("columns.missing", { share: percent(missing) }))] : [];
   const cells = examples.flatMap((cell, at) => [...(at ? [", "] : []), apart(cell, { class: "cell" })]);
   const values = [make("span", { class: "bars", "aria-hidden": "true" }, picture), " ", ...cells, ...empty];
