@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from soel.data.places import is_address
 from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.session_tables import read_encoder
-from soel.data.streams import Stream, has_more_rows, lies_in_files, open_stream
+from soel.data.streams import SUFFIXES, Stream, has_more_rows, lies_in_files, open_stream
 from soel.data.thinning import draw_rows, write_sample
 from soel.errors import SchemaError, SessionError
 from soel.session import SessionFolder
@@ -60,12 +61,26 @@ def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:
 class Growth:
     """More data for a pool that is a sample. drawn: the numbers of the rows that a sample of all of them has.
 
-    path: the drawn rows of the new data, None where none was drawn. wholes: where all the data lie by now.
+    n_known: how many of them are the session's own. path: the drawn rows of the new data, None where none was drawn.
+    wholes: where all the data lie by now. n_pools: how many the session had when this was drawn.
     """
 
     drawn: Rows
+    n_known: int
     path: Path | None
     wholes: tuple[Whole, ...]
+    n_pools: int
+
+
+def outgrows(place: SessionFolder, data: str | Path) -> bool:
+    """Whether these data make a pool of all rows larger than it may be, and a fair sample of all can be drawn instead.
+
+    That needs ids by which items stay what they are, and a pool that has every row of the session's tables.
+    """
+    config = place.config
+    if place.wholes or place.has_pictures or config.id_column is None:
+        return False
+    return _is_read_in_parts(data, config.pool_rows - place.n_items) and _keep_wholes(place, read_encoder(place)) != ()
 
 
 def draw_more(
@@ -76,24 +91,64 @@ def draw_more(
     A row's luck belongs to its number, and the new rows are numbered on: so the sample is the one that all the data
     would have given at once.
     """
-    config, first = place.config, place.wholes[0]
+    config, known = place.config, place.wholes or _keep_wholes(place, encoder)
+    first = known[0]
     label = [first.label_column] if first.label_column else []
     new = open_stream(data, first.id_column, label, reading=encoder.how)
-    old = open_whole(place, encoder)
+    old = chain([_open_same(place, whole, encoder.how) for whole in known])
     both, n_known = chain([*getattr(old, "links", (old,)), new]), old.n_rows
     drawn = draw_rows(both.n_rows, config.pool_rows, config.seed)
     fresh = drawn[drawn >= n_known]
     whole = Whole(new.address, new.fingerprint, new.n_rows, new.id_column, first.label_column)
-    wholes = (*place.wholes, whole)
-    if not len(fresh):
-        return Growth(drawn, None, wholes)
-    path = folder / f"{Path(new.name).stem}.parquet"
-    write_sample(both, fresh, path, progress)
-    return Growth(drawn, path, wholes)
+    path = folder / f"{Path(new.name).stem}.parquet" if len(fresh) else None
+    if path is not None:
+        write_sample(both, fresh, path, progress)
+    return Growth(drawn, n_known, path, (*known, whole), len(place.pools))
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A corrected file for a pool that is a sample. at: the rows of the pool that it corrects, in the order of path.
+
+    path: the corrected rows. wholes: where all the data lie by now.
+    """
+
+    at: Rows
+    path: Path
+    wholes: tuple[Whole, ...]
+
+
+def draw_corrected(
+    place: SessionFolder, data: str | Path, encoder: Encoder, folder: Path, progress: Progress | None = None
+) -> Correction:
+    """The rows of a corrected file that are items. It takes the place of the data with the same rows."""
+    first, numbers, start = place.wholes[0], find_row_numbers(place), 0
+    new = _open(data, first.id_column, first.label_column, encoder.how)
+    for turn, whole in enumerate(place.wholes):
+        at = np.flatnonzero((numbers >= start) & (numbers < start + whole.n_rows))
+        at = at[np.argsort(numbers[at])]
+        rows, start = numbers[at] - start, start + whole.n_rows
+        if whole.n_rows != new.n_rows or not len(at):
+            continue
+        path = folder / f"{Path(new.name).stem}.parquet"
+        id_column = write_sample(new, rows, path, progress)
+        if first.id_column is None or _ids_in(path, id_column) == [place.ids[row] for row in at]:
+            corrected = Whole(new.address, new.fingerprint, new.n_rows, whole.id_column, whole.label_column)
+            return Correction(at, path, (*place.wholes[:turn], corrected, *place.wholes[turn + 1 :]))
+    sizes = ", ".join(f"{Path(whole.address).name} with {whole.n_rows}" for whole in place.wholes)
+    raise SessionError(
+        f"{new.name} has {new.n_rows} rows and corrects none of the session's data ({sizes} rows). The pool is a "
+        "sample of them, so a corrected file needs all rows of the one that it replaces, with the same ids in "
+        "the same order."
+    )
 
 
 def find_row_numbers(place: SessionFolder) -> Rows:
     """The number, among all rows, of each item of a pool that is a sample: (N,)."""
+    if place.numbers is not None:
+        return np.asarray(place.numbers)
+    if not place.wholes:
+        return np.arange(place.n_items)  # every row is an item
     config, numbers, start = place.config, dict[int, Rows](), 0
     counts = _rows_by_pool(place)
     for number, n_rows in counts.items():
@@ -101,6 +156,28 @@ def find_row_numbers(place: SessionFolder) -> Rows:
         numbers[number] = drawn[drawn >= start]
         start += n_rows
     return np.array([numbers[part][row] for part, row in place.rows.tolist()], np.int64)
+
+
+def _keep_wholes(place: SessionFolder, encoder: Encoder) -> tuple[Whole, ...]:
+    """The session's own copies as data that a sample is drawn from; none where some of their rows are no items."""
+    config, wholes = place.config, list[Whole]()
+    for number, pool in enumerate(place.pools, 1):
+        if number == 1 or pool.n_added:
+            path = place.part(number).source
+            if path.suffix.lower() not in SUFFIXES:
+                return ()
+            stream = _open(path, config.id_column, config.label_column, encoder.how)
+            label = config.label_column if stream.exclude else None
+            address = path.relative_to(place.path).as_posix()
+            wholes.append(Whole(address, stream.fingerprint, stream.n_rows, config.id_column, label))
+    in_order = np.array_equal(place.rows[:, 1], np.concatenate([np.arange(whole.n_rows) for whole in wholes]))
+    return tuple(wholes) if in_order else ()
+
+
+def _ids_in(path: Path, id_column: str) -> list[str]:
+    """The ids of drawn rows."""
+    column = import_module("pyarrow.parquet").read_table(path, columns=[id_column]).column(id_column)
+    return [str(item) for item in column.to_pylist()]
 
 
 def _rows_by_pool(place: SessionFolder) -> dict[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 from soel.data.encoder import Encoder
 from soel.data.frame import as_frame
 from soel.data.reading.options import DEFAULT
-from soel.data.session_streams import Growth, draw_more, find_row_numbers
+from soel.data.session_streams import Growth, draw_corrected, draw_more, find_row_numbers, outgrows
 from soel.data.session_tables import read_encoder, read_rows_as, reading_of
 from soel.data.tables import copy_as_parquet
 from soel.durable import copy_whole, write_whole
@@ -22,10 +22,10 @@ from soel.features.source import is_media
 from soel.media.picture_pool import read_more_pictures
 from soel.pools.sources import needs_copy
 from soel.session import Session, SessionFolder, SessionState
-from soel.session.folder import MEDIA, STREAM, as_note
+from soel.session.folder import MEDIA, STREAM, as_note, write_numbers
 from soel.session.growth import NewItems, change_pool, grow, name_some, take_rows
 from soel.session.pools import NewPool, PoolRef
-from soel.types import Progress
+from soel.types import Progress, Rows
 
 
 def add_data(
@@ -38,7 +38,10 @@ def add_data(
     ones without it, and as the same ones with it.
     """
     if session.folder.wholes:
-        return _add_to_sample(session, data, replace, who, progress)
+        add = _correct_sample if replace else _add_to_sample
+        return add(session, data, who, progress)
+    if not replace and outgrows(session.folder, data):
+        return _add_to_sample(session, data, who, progress)
     with _read_new(session.folder, Path(data), progress) as new:
         return change_pool(session, who, lambda state, place: grow(state, place, new, replace))
 
@@ -63,31 +66,52 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {})
 
 
-def _add_to_sample(
-    session: Session, data: str | Path, replace_known: bool, who: str, progress: Progress | None
-) -> PoolRef:
-    """More data for a pool that is a sample: as if the sample had been drawn from all of them at once."""
-    place = session.folder
-    if replace_known:
-        raise SessionError("The pool is a sample of larger data, which are not copied; correct them and start anew.")
+def _add_to_sample(session: Session, data: str | Path, who: str, progress: Progress | None) -> PoolRef:
+    """More data for a pool that is a sample, or becomes one: as if it had been drawn from all of them at once."""
+    place, name = session.folder, Path(str(data)).name
     encoder = read_encoder(place)
-    name = Path(str(data)).name
     with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
         growth = draw_more(place, data, encoder, Path(folder), progress)
         return change_pool(session, who, lambda state, now: _resample(state, now, growth, encoder, name))
 
 
+def _correct_sample(session: Session, data: str | Path, who: str, progress: Progress | None) -> PoolRef:
+    """A corrected file for a pool that is a sample: its items take on the new content, and it is what is scored."""
+    encoder = read_encoder(session.folder)
+
+    def make(_state: SessionState, place: SessionFolder) -> NewPool:
+        with tempfile.TemporaryDirectory(prefix="soel-add-") as folder:
+            found = draw_corrected(place, data, encoder, Path(folder), progress)
+            content = found.path.read_bytes()
+            table = read_rows_as(found.path, place.config, encoder.how)
+        features, rows = np.array(place.pool), np.array(place.rows)
+        features[found.at] = encoder.encode(table.frame)
+        rows[found.at] = [(len(place.pools) + 1, row) for row in range(len(found.at))]
+        ref = PoolRef(what="add", data=Path(str(data)).name, n_replaced=len(found.at))
+
+        def write(folder: Path) -> None:
+            write_whole(folder / "source.parquet", content)
+            write_whole(folder / STREAM, as_note(found.wholes))
+            write_numbers(folder, find_row_numbers(place))
+
+        return NewPool(list(place.ids), features, rows, ref, write=write)
+
+    return change_pool(session, who, make)
+
+
 def _resample(state: SessionState, place: SessionFolder, growth: Growth, encoder: Encoder, name: str) -> NewPool:
     """Items that are not among the drawn rows give way, but for those that were answered or are asked now."""
-    if len(place.wholes) + 1 != len(growth.wholes):
+    is_sample = bool(place.wholes)
+    if len(place.wholes) + 1 != len(growth.wholes) if is_sample else len(place.pools) != growth.n_pools:
         raise SessionError("Other data were added meanwhile; nothing was changed. Add these again.")
     asked = set() if state.round is None else state.round.items
-    keep = np.isin(find_row_numbers(place), growth.drawn)
+    numbers = find_row_numbers(place)
+    keep = np.isin(numbers, growth.drawn)
     keep |= np.array([item in asked or item in state.answers for item in place.ids])
     ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()))
     pool = take_rows(place, keep, ref)
     if growth.path is None:
-        return replace(pool, write=_stream_writer(growth))
+        return replace(pool, write=_stream_writer(growth, numbers[keep]))
     table = read_rows_as(growth.path, place.config, encoder.how)
     ids = table.ids.tolist()
     known = sorted(set(ids) & set(pool.ids))
@@ -102,14 +126,15 @@ def _resample(state: SessionState, place: SessionFolder, growth: Growth, encoder
         np.concatenate([pool.features, encoder.encode(table.frame)]),
         np.concatenate([pool.rows, origin]),
         replace(ref, n_added=len(ids)),
-        write=_stream_writer(growth),
+        write=_stream_writer(growth, np.concatenate([numbers[keep], growth.drawn[growth.drawn >= growth.n_known]])),
     )
 
 
-def _stream_writer(growth: Growth) -> Callable[[Path], None]:
+def _stream_writer(growth: Growth, numbers: Rows) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         if growth.path is not None:
             copy_whole(growth.path, folder / "source.parquet")
         write_whole(folder / STREAM, as_note(growth.wholes))
+        write_numbers(folder, numbers)
 
     return write

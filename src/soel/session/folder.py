@@ -20,6 +20,7 @@ from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
+NUMBERS = "numbers.npy"  # of such a pool: which of all the rows each item is
 MEDIA = "media.json"  # of a pool of pictures: how to find them again
 PATCHES = "patches.npy"
 IDS, FEATURES = ITEM_FILES = ("ids.json", "features.npy")
@@ -228,13 +229,19 @@ class SessionFolder:
     @cached_property
     def wholes(self) -> tuple[Whole, ...]:
         """Where all the data lie, in order, for a session on a sample of them; empty for a session on all of them."""
-        if STREAM not in self.config.digests and not (self.path / STREAM).exists():
+        known = (*self.pools[-1].digests, *self.config.digests)
+        if STREAM not in known and not (self.path / STREAM).exists():
             return ()
         try:
             note = self._read_json(STREAM)
             return tuple(Whole(**each) for each in (note if isinstance(note, list) else [note]))
         except TypeError as error:
             raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
+
+    @cached_property
+    def numbers(self) -> np.ndarray | None:
+        """The number of each item (N,) among all rows, for a sample; None where it was not written down."""
+        return self._read_array(NUMBERS)[:, 0] if NUMBERS in self.pools[-1].digests else None
 
     @property
     def n_rows(self) -> int | None:
@@ -305,6 +312,12 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
             np.save(file, np.ascontiguousarray(new.rows, np.int64), allow_pickle=False)
         digests = digests_of(partial, ".")
     return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
+
+
+def write_numbers(path: Path, numbers: np.ndarray) -> None:
+    """Write which of all the rows each item (N,) of a sample is."""
+    with replacing(path / NUMBERS) as file:
+        np.save(file, np.ascontiguousarray(numbers, np.int64)[:, None], allow_pickle=False)
 
 
 def write_patches(path: Path, patches: Floats) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from soel.durable import copy_whole, write_whole
 from soel.errors import DataError, SessionError
 from soel.session.digests import digest_of
-from soel.session.folder import STREAM, SessionFolder, as_note, write_patches
+from soel.session.folder import STREAM, SessionFolder, as_note, write_numbers, write_patches
 from soel.session.pools import NewPool, PoolRef
 from soel.session.session import Session
 from soel.session.state import SessionState
@@ -89,8 +89,9 @@ def grow(state: SessionState, place: SessionFolder, new: NewItems, replace_known
     n_items = len(place.ids) + len(fresh)
     if len(fresh) and n_items > place.config.pool_rows:
         raise SessionError(
-            f"The pool would have {n_items} items, more than its --pool-rows {place.config.pool_rows}. Start a session "
-            "on all the data, and take the answers over with --labels: it draws a fair sample of them."
+            f"The pool would have {n_items} items, more than its --pool-rows {place.config.pool_rows}, and a fair "
+            "sample of all rows needs an id column and no item that was removed or replaced. Start a session on "
+            "all the data, and take the answers over with --labels: it draws such a sample."
         )
     number, at = len(place.pools) + 1, [row_of[ids[row]] for row in old]
     features, rows = np.array(place.pool), np.array(place.rows)
@@ -145,6 +146,8 @@ def take_rows(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Seq
     def write(folder: Path) -> None:
         if place.wholes:
             write_whole(folder / STREAM, as_note(place.wholes))
+        if place.numbers is not None:
+            write_numbers(folder, place.numbers[keep])
 
     return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
 
