@@ -99,7 +99,7 @@ def test_a_database_behind_an_address(tmp_path: Path) -> None:
     assert read_table(copy).frame.columns["size"].tolist() == [1.5]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "windows-1252"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "windows-1252"])
 def test_encodings_are_found_and_said(tmp_path: Path, encoding: str) -> None:
     text = "größe,städte\n1.5,Köln\n2.5,Málaga\n" + ("" if encoding == "latin-1" else "3,„Ulm“\n")
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
@@ -109,6 +109,16 @@ def test_encodings_are_found_and_said(tmp_path: Path, encoding: str) -> None:
     assert frame.reading is not None
     assert frame.reading.layout.encoding == encoding.removesuffix("-sig")
     assert bool(frame.reading.layout.notes) == (not encoding.startswith("utf-8"))
+
+
+def test_damaged_utf_8_is_not_taken_for_another_code(tmp_path: Path) -> None:
+    rows = "größe,ort\n" + "".join(f"{row},{('Köln', 'Ulm')[row % 2]}\n" for row in range(20))
+    content = rows.encode().replace(b"11,Ulm", b"11,Ul\xff")
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"t\.csv is UTF-8 but for 1 places, the first in line 13 .*0xff.*--encoding"):
+        read_table(tmp_path / "t.csv")
+    said = read_table(tmp_path / "t.csv", options=ReadOptions(encoding="windows-1252")).frame
+    assert "grÃ¶ÃŸe" in said.columns, "who names the encoding gets it"
 
 
 def test_an_encoding_that_shows_late_in_a_file(tmp_path: Path) -> None:

@@ -17,7 +17,14 @@ from soel.errors import DataError
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
 _CHUNK = 1 << 20
-_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\0\0\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+GOOD_FOR_BAD = 4
 _UNDEFINED = frozenset(b"\x81\x8d\x8f\x90\x9d")  # bytes that Windows-1252 does not have
 
 
@@ -77,7 +84,7 @@ class Unpacking(io.RawIOBase):
 
 
 def guess_encoding(name: str, content: bytes, whole: bool) -> str:
-    """The encoding of a text: UTF-8, UTF-16 with its mark, or one of the Western one-byte codes.
+    """The encoding of a text: UTF-8, UTF-16 or UTF-32 with its mark, or one of the Western one-byte codes.
 
     whole: whether this is all of the file, so that its last letter is complete.
     """
@@ -93,8 +100,25 @@ def guess_encoding(name: str, content: bytes, whole: bool) -> str:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         if whole or error.end < len(content) or len(content) - error.start > 3:
+            _check_damage(name, content, error.start)
             return _western(name, content)
     return "utf-8"
+
+
+def _check_damage(name: str, content: bytes, first: int) -> None:
+    """Refuse UTF-8 with a few damaged bytes: as a one-byte code its other letters would be read wrong.
+
+    first: the first byte that is no UTF-8. Letters of other codes are hardly ever UTF-8 by accident.
+    """
+    text = content.decode("utf-8", "replace")
+    n_bad = text.count("\ufffd")
+    n_good = sum(not character.isascii() for character in text) - n_bad
+    if n_good * GOOD_FOR_BAD > n_bad:
+        line = content.count(b"\n", 0, first) + 1
+        raise DataError(
+            f"{name} is UTF-8 but for {n_bad} places, the first in line {line} (byte {first}, 0x{content[first]:02x}). "
+            "Correct them, or name the encoding, such as --encoding windows-1252."
+        )
 
 
 def check_encoding(name: str) -> str:
