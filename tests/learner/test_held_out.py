@@ -9,7 +9,7 @@ import pytest
 
 from soel.detectors import DETECTORS
 from soel.learner import Blend, Learner
-from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, score_held_out
+from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, counterweight, score_held_out
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import DEFAULT, DISTANCES
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
@@ -116,5 +116,13 @@ def test_some_of_the_suspected_rows_do_not_stand_for_normal_ones() -> None:
     open_rows = labels == UNLABELLED
     n_suspected = SUSPECTED * fitted.probabilities(fitted.pool_scores)[open_rows].sum()
     assert n_suspected >= 2
-    assert len(fitted.reference) == (labels != ANOMALY).sum() - int(n_suspected)
-    assert np.sort(fitted.reference)[-3] < np.sort(fitted.pool_scores[open_rows])[-3]
+    stay = np.sort(fitted.pool_scores[labels == ANOMALY])[-2:]  # a quarter of five, rounded up
+    np.testing.assert_array_equal(fitted.reference[-2:], stay)
+    assert len(fitted.reference) == (labels != ANOMALY).sum() - int(n_suspected) + 2
+    assert np.sort(fitted.reference[:-2])[-3] < np.sort(fitted.pool_scores[open_rows])[-3]
+
+
+@pytest.mark.parametrize(("n_found", "n_stay"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2)])
+def test_a_quarter_of_the_labelled_anomalies_stays(n_found: int, n_stay: int) -> None:
+    scores = np.random.default_rng(n_found).permutation(n_found).astype(float)
+    assert counterweight(scores).tolist() == [float(score) for score in range(n_found - n_stay, n_found)]

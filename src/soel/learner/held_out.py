@@ -13,6 +13,7 @@ FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
 SUSPECTED = 0.5  # of the chance that a row is an anomaly: how far it is left out of what stands for normal rows
+COUNTERWEIGHT = 0.25  # of the labelled anomalies (docs/contamination.md)
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
 
@@ -31,6 +32,16 @@ def score_held_out(
         parts = [part for part in np.array_split(open_rows, FOLDS) if len(part)]
     scores = [_score_part(fit, rows, labels, part) for part in parts]
     return np.concatenate(parts), np.concatenate(scores)
+
+
+def counterweight(scores: Floats) -> Floats:
+    """The highest of the labelled anomalies' scores (a,), a quarter of them rounded up, to stay among normal rows.
+
+    Questions go to what is suspicious in the pool, and the answers teach the detector about just these rows: new rows
+    score a little higher than the others, and would raise more alarms than is said.
+    """
+    n_stay = int(np.ceil(COUNTERWEIGHT * len(scores)))
+    return np.sort(scores)[len(scores) - n_stay :]
 
 
 def _score_part(fit: Callable[[Floats, Labels], Detector], rows: Floats, labels: Labels, part: Rows) -> Floats:

@@ -17,7 +17,7 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.held_out import LARGE, OPTIMISM, SUSPECTED, score_held_out
+from soel.learner.held_out import LARGE, OPTIMISM, SUSPECTED, counterweight, score_held_out
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import ThresholdRule
@@ -340,8 +340,8 @@ class Learner:
 
         A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one
         that leaves it out by itself is asked what it would say without the row's label, and some of the rows that it
-        suspects are left out. A network is too dear to be trained again: what it adds is raised by what is usual.
-        Patches are taken as they are.
+        suspects are left out, while a few labelled anomalies stay. A network is too dear to be trained again: what it
+        adds is raised by what is usual. Patches are taken as they are.
         """
         chances = calibration.probabilities(scores)
         scores = scores + OPTIMISM * blend.network_weight
@@ -352,7 +352,8 @@ class Learner:
             scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
             if estimate.method == "assumed":
                 return np.asarray(scores[kept])
-            return trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * chances)[kept])
+            trimmed = trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * chances)[kept])
+            return np.append(trimmed, counterweight(scores[~kept]))
         if detector is None or len(pool) > LARGE:
             return np.asarray(scores[kept])
         part, options = type(detector), self.profile.schedule.detector_options
