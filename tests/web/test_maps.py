@@ -64,11 +64,13 @@ def test_the_key_m_switches_the_map(browser: Browser, page: Page) -> None:
         expect(button).to_have_attribute("aria-pressed", "true")
         assert "map=true" in str(picture.get_attribute("src"))
         assert opened.evaluate("document.querySelector('.zoom .picture').decode().then(() => true)")
+        expect(opened.locator(".map-words")).to_have_text("Yellow to red: unusual. No colour: nothing stands out.")
         assert violations(opened) == []
         if "SOEL_PICTURES" in os.environ:
             opened.screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / "map.png"))
         button.click()
         expect(button).to_have_attribute("aria-pressed", "false")
+        expect(opened.locator(".map-words")).to_have_text("")
         opened.keyboard.press("m")
         title = opened.locator("#item-title").inner_text()
         opened.keyboard.press("n")

@@ -19,7 +19,7 @@ from soel.numeric.grids import Grid
 from soel.types import Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for
-FIRST_SEEN, FULL = 0.7, 1.6  # times the limit: where colour begins, and where it is strongest
+FIRST_SEEN, FULL = 0.85, 1.6  # times the limit: where colour begins, and where it is strongest
 STRONGEST = 0.65  # of the colour's cover; the picture stays visible below it
 OUTLINE = (255, 255, 255)
 CATEGORY = {"id": 1, "name": "anomaly", "supercategory": "anomaly"}

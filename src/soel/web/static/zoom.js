@@ -15,14 +15,15 @@ export class Zoom {
     [this.item, this.hasMap, this.mapped] = [item, hasMap, false];
     this.layers = []; // what lies over the picture and moves with it
     this.onPlace = () => {}; // called when the picture has moved, or is another one
-    this.image = make("img", { class: "picture", draggable: "false" });
+    this.image = make("img", { class: "picture", draggable: "false", onload: () => this.#say(t("zoom.map_key")) });
     this.caption = make("p", { class: "caption", hidden: true });
     this.frame = make("div", { class: "zoom", tabindex: "0", role: "group", "aria-label": t("zoom.frame") }, this.image, this.caption);
     const tool = (text, name, key) => make("button", { type: "button", "aria-label": name, "aria-keyshortcuts": key, onclick: () => this.key(key) }, text);
     this.tools = make("div", { class: "zoom-tools", role: "group", "aria-label": t("zoom.tools") }, tool("+", t("zoom.in"), "+"), tool("−", t("zoom.out"), "-"), tool(t("zoom.fit"), t("zoom.fit_picture"), "0"));
     this.mapTool = tool(t("zoom.map"), t("zoom.map_picture"), "m");
     this.mapTool.setAttribute("aria-pressed", "false");
-    if (hasMap) this.tools.append(this.mapTool);
+    this.mapWords = make("p", { class: "map-words", role: "status" });
+    if (hasMap) this.tools.append(this.mapTool, this.mapWords);
     this.words = words;
     this.#listen();
     this.show(null);
@@ -40,7 +41,12 @@ export class Zoom {
   }
 
   #load() {
+    this.#say(t("zoom.map_waits"));
     this.image.src = imageAddress(this.shown, this.sharp ? 2048 : 1024, this.mapped);
+  }
+
+  #say(ofMap) {
+    this.mapWords.textContent = this.mapped ? ofMap : "";
   }
 
   #switchMap() {
