@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.explanations.groups import N_SEEDS, choose_group, find_families
+from soel.explanations.groups import N_SEEDS, choose_group, find_families, may_be_named
 from soel.explanations.ordinary import Ordinary
 
 NAN = float("nan")
@@ -51,6 +51,14 @@ def test_law_no_column_is_in_two_families(seed: int, n_columns: int) -> None:
     for family in families:
         assert all(set(family[0]) <= set(group) for group in family)
         assert all(close[one, other] for group in family for one in group for other in group if one != other)
+
+
+def test_a_family_is_not_tried_where_one_column_says_all() -> None:
+    family = ((0, 1), (0, 1, 2))
+    assert not may_be_named(family, np.array([9.0, 1, 0]), 10.0)
+    assert may_be_named(family, np.array([9.0, 9, 0]), 10.0)  # which of the two?
+    assert may_be_named(family, np.array([2.0, 1, 0]), 10.0)  # neither
+    assert may_be_named(family, np.array([2.0, 1, 0]), -1.0)  # the row is lower than the baseline: nothing is known
 
 
 PAIR, THREE = (0, 1), (0, 1, 2)

@@ -100,7 +100,7 @@ def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> N
 
 def test_the_report_says_why(page: Page, tmp_path: Path) -> None:
     text = sessions.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "What raises its score" in text
+    assert "with the highest score, and what raises it" in text
     assert "it would rank" in text
     assert "of what is labelled it is most like" in text
     assert "Groups of alike alarms, called by their columns" in text

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from soel.explanations.explanation import MOST_REASONS, Explanation, Part, first_parts, join
-from soel.explanations.groups import choose_group, find_families
+from soel.explanations.groups import choose_group, find_families, may_be_named
 from soel.explanations.ordinary import Ordinary
 from soel.types import Floats, Rows
 
@@ -17,6 +17,7 @@ Score = Callable[[Floats], Floats]
 ScoreChanged = Callable[[Floats, Floats], Floats]
 MOST_TRIED = 40  # columns of a row that are replaced alone; of more, a rough score picks them
 MOST_STEPS = 8  # parts that are then replaced one after the other; the others go together
+TRIFLE = 0.02  # of what the first of them matters: less is not worth a step
 ROWS_AT_ONCE = 64
 SAME = 1e-6  # between the scores of one row, by whatever stands beside it when it is scored
 
@@ -68,15 +69,17 @@ class Explainer:
         scores, baseline = _in_one_call(self.score, np.stack([x, self.ordinary.rows[nearest]]))
         start, alone, raised = self._change_columns(x, lenders, nearest)
         columns = tuple((column,) for column in range(self.ordinary.n_columns))
-        tried, named = self._add_groups(x, start, Tried(columns, lenders, alone, raised - baseline[:, None]))
+        tried = Tried(columns, lenders, alone, raised - baseline[:, None])
+        tried, named = self._add_groups(x, start, start - baseline, tried)
         matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
-        contributions = self._replace_in_turn(x, nearest, start, matters, self._features(tried.parts))
+        way = _Way(self, x, nearest, self._features(tried.parts))
+        contributions = way.walk(start, matters)
         remainder = scores - contributions.sum(axis=1) - baseline
         first = [first_parts(*each) for each in zip(contributions, remainder, strict=True)]
-        alone, together = (
-            _as_own(each, scores, start, baseline)
-            for each in (tried.alone, self._replace_together(x, nearest, tried, first))
-        )
+        together = way.reach(first)
+        for row, parts in enumerate(first):
+            together[row, 0] = tried.alone[row, parts[0]] if parts else np.nan
+        alone, together = (_as_own(each, scores, start, baseline) for each in (tried.alone, together))
         positions = np.append(self.ordinary.positions, -1)
         return Explanation(
             self.columns,
@@ -124,10 +127,13 @@ class Explainer:
         rough = _in_one_call(self.rough, np.where(has, self.ordinary.lent[lenders], x[:, None]))
         return np.argpartition(rough, MOST_TRIED - 1, axis=1)[:, :MOST_TRIED]
 
-    def _add_groups(self, x: Floats, start: Floats, tried: Tried) -> tuple[Tried, np.ndarray]:
+    def _add_groups(self, x: Floats, start: Floats, heights: Floats, tried: Tried) -> tuple[Tried, np.ndarray]:
         """The same with groups of columns that are to be named together, and which parts (n, p) are to be named."""
         drops, named = start[:, None] - tried.alone, np.isfinite(tried.alone)
-        families = [find_families(each, self.ordinary.hang_together) for each in drops + tried.rises]
+        families = [
+            [family for family in find_families(matters, self.ordinary.hang_together) if may_be_named(family, *each)]
+            for matters, *each in zip(drops + tried.rises, drops, heights, strict=True)
+        ]
         flat = [(row, group) for row, own in enumerate(families) for family in own for group in family]
         if not flat:
             return tried, named
@@ -149,51 +155,6 @@ class Explainer:
             tried.rises[row, part] = tried.rises[row, group].max()
             named[row, group], named[row, part] = False, True
         return tried, named
-
-    def _replace_in_turn(
-        self, x: Floats, nearest: Rows, start: Floats, matters: Floats, features: np.ndarray
-    ) -> Floats:
-        """Contributions (n, p) of the parts that say most, replaced by the values of the row of the baseline.
-
-        Each is the mean of two ways there, the most telling part first and last: a score that grows like a logarithm
-        would give too little to what is replaced first. features: (p, d) of each part.
-        """
-        order = np.argsort(-matters, axis=1, kind="stable")[:, :MOST_STEPS]
-        has = features[order] & np.isfinite(np.take_along_axis(matters, order, axis=1))[..., None]  # (n, steps, d)
-        reference, n_steps = self.ordinary.lent[nearest][:, None], order.shape[1]
-        forth = np.where(np.logical_or.accumulate(has, axis=1), reference, x[:, None])
-        back = np.where(np.logical_or.accumulate(has[:, ::-1], axis=1), reference, x[:, None])  # both end the same
-        sources = np.stack([x, self.ordinary.rows[nearest]], axis=1)[:, None]
-        states = np.concatenate([forth, back[:, :-1]], axis=1)
-        reached = self._score_changed(states, np.repeat(sources, states.shape[1], axis=1))
-        last, contributions = reached[:, [n_steps - 1]], np.zeros_like(matters)
-        ways = (order, reached[:, :n_steps]), (order[:, ::-1], np.concatenate([reached[:, n_steps:], last], axis=1))
-        for parts, scores in ways:
-            drop = np.concatenate([start[:, None], scores[:, :-1]], axis=1) - scores
-            contributions[np.arange(len(x))[:, None], parts] += drop / 2
-        return contributions
-
-    def _replace_together(self, x: Floats, nearest: Rows, tried: Tried, first: Sequence[Sequence[int]]) -> Floats:
-        """Scores (n, MOST_REASONS) with one, two, three of these parts of each row replaced; NaN where it has fewer.
-
-        One has the value that fits the row, several have those of the row of the baseline, which fit one another.
-        """
-        together, features = np.full((len(x), MOST_REASONS), np.nan), self._features(tried.parts)
-        changed, places = [], []
-        for row, parts in enumerate(first):
-            state = x[row]
-            for number, part in enumerate(parts):
-                state = np.where(features[part], self.ordinary.lent[nearest[row]], state)
-                if number == 0:
-                    together[row, 0] = tried.alone[row, part]
-                else:
-                    changed.append(state)
-                    places.append((row, number))
-        if changed:
-            rows = np.array([row for row, _ in places])
-            sources = np.stack([x, self.ordinary.rows[nearest]], axis=1)[rows]
-            together[tuple(np.array(places).T)] = self.score_changed(np.stack(changed), sources)
-        return together
 
     def _features(self, parts: Sequence[Part]) -> np.ndarray:
         """Which features (p, d) each part has."""
@@ -221,6 +182,60 @@ class Explainer:
     @cached_property
     def _sorted(self) -> Floats:
         return np.sort(self.pool_scores)
+
+
+class _Way:
+    """Rows (n, d) on their way to the row of the baseline: parts, each with features (p, d), take its values."""
+
+    def __init__(self, explainer: Explainer, x: Floats, nearest: Rows, features: np.ndarray) -> None:
+        self._x, self._features, self._score = x, features, explainer.score_changed
+        self._lent, self._rows = explainer.ordinary.lent[nearest], explainer.ordinary.rows[nearest]
+        self._known: dict[tuple[int, frozenset[int]], float] = {}
+
+    def walk(self, start: Floats, matters: Floats) -> Floats:
+        """Contributions (n, p) of the parts that say most: what is lost where one takes the baseline's values.
+
+        Each is the mean of two ways there, the most telling part first and last: a score that grows like a logarithm
+        would give too little to what is replaced first. start: (n,). matters: (n, p).
+        """
+        ways = [(row, way) for row, order in enumerate(map(_worth_a_step, matters)) for way in (order, order[::-1])]
+        self._look([(row, frozenset(way[:n])) for row, way in ways for n in range(1, len(way) + 1)])
+        contributions = np.zeros_like(matters)
+        for row, way in ways:
+            score = start[row]
+            for n, part in enumerate(way, 1):
+                reached = self._known[row, frozenset(way[:n])]
+                contributions[row, part] += (score - reached) / 2
+                score = reached
+        return contributions
+
+    def reach(self, parts: Sequence[Sequence[int]]) -> Floats:
+        """Scores (n, MOST_REASONS) with one, two and three of each row's parts replaced; NaN where it has fewer."""
+        places = [(row, n, frozenset(own[:n])) for row, own in enumerate(parts) for n in range(2, len(own) + 1)]
+        self._look([(row, some) for row, _, some in places])
+        reached = np.full((len(parts), MOST_REASONS), np.nan)
+        for row, n, some in places:
+            reached[row, n - 1] = self._known[row, some]
+        return reached
+
+    def _look(self, wanted: Sequence[tuple[int, frozenset[int]]]) -> None:
+        """Score what is not known yet, in one call."""
+        new = [each for each in dict.fromkeys(wanted) if each not in self._known]
+        if not new:
+            return
+        rows = np.array([row for row, _ in new])
+        has = np.stack([self._features[list(some)].any(axis=0) for _, some in new])
+        states = np.where(has, self._lent[rows], self._x[rows])
+        scores = self._score(states, np.stack([self._x[rows], self._rows[rows]], axis=1))
+        self._known.update(zip(new, np.asarray(scores, np.float64).tolist(), strict=True))
+
+
+def _worth_a_step(matters: Floats) -> list[int]:
+    """The parts of a row that say most, in order, by how much each matters (p,)."""
+    order = np.argsort(-matters, kind="stable")[:MOST_STEPS]
+    least = TRIFLE * max(float(matters[order[0]]), 0.0)
+    some = matters[order] > least if least > 0 else np.isfinite(matters[order])
+    return [int(part) for part in order[some]]
 
 
 def _in_one_call(score: Score, x: Floats) -> Floats:

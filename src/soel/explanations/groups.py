@@ -33,6 +33,14 @@ def find_families(matters: Floats, hang_together: np.ndarray) -> list[tuple[Part
     return families
 
 
+def may_be_named(family: tuple[Part, ...], drops: Floats, height: float) -> bool:
+    """Whether it is worth trying: not where one of its columns alone says enough of all that raises the row, `height`.
+
+    drops: (c,) by how much each column lowers the score.
+    """
+    return not height > 0 or sum(drops[column] >= ENOUGH * height for column in family[-1]) != 1
+
+
 def choose_group(family: tuple[Part, ...], drops: Mapping[Part, float]) -> Part | None:
     """The group of a family that is named instead of its columns, by how much each part lowers the score; or none.
 

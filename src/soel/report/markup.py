@@ -57,14 +57,24 @@ def tile(name: str, value: str, detail: str = "") -> Markup:
     return Markup(f'<div class="tile"><dt>{safe(name)}</dt><dd class="value">{keep_together(value)}</dd>{small}</div>')
 
 
-def table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int]) -> Markup:
-    """A table with a caption that scrolls sideways on a small screen; `numeric` columns go to the right."""
+def table(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    numeric: Sequence[int],
+    below: Sequence[Markup] = (),
+) -> Markup:
+    """A table with a caption that scrolls sideways on a small screen; `numeric` columns go to the right.
+
+    below: what stands under each row, as wide as the screen.
+    """
     kind = ["number" if column in numeric else "text" for column in range(len(header))]
     head = "".join(f'<th scope="col" class="{k}">{safe(name)}</th>' for k, name in zip(kind, header, strict=True))
-    body = "\n".join(
-        "<tr>" + "".join(f'<td class="{k}">{safe(c)}</td>' for k, c in zip(kind, row, strict=True)) + "</tr>"
-        for row in rows
-    )
+    cells = ["".join(f'<td class="{k}">{safe(c)}</td>' for k, c in zip(kind, row, strict=True)) for row in rows]
+    if below:
+        under = [f'<td class="below" colspan="{len(header)}">{each}</td>' for each in below]
+        cells = [f'{own}</tr>\n<tr class="under">{more}' for own, more in zip(cells, under, strict=True)]
+    body = "\n".join(f"<tr>{each}</tr>" for each in cells)
     return Markup(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{safe(caption)}">'
         f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>\n"

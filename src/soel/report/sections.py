@@ -65,18 +65,18 @@ def asked(facts: ReportFacts) -> Markup:
 def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
     with_reasons, with_pictures = any(top.reasons for top in facts.top), any(top.picture for top in facts.top)
-    with_standouts = with_reasons or any(top.standouts for top in facts.top)
-    heading = "What raises its score" if with_reasons else "What stands out"
-    header = ["Rank", "Item", "Score", "Alarm", "Label", *([heading] if with_standouts else [])]
+    with_standouts = not with_reasons and any(top.standouts for top in facts.top)
+    header = ["Rank", "Item", "Score", "Alarm", "Label", *(["What stands out"] if with_standouts else [])]
     header += ["Where"] if with_pictures else []
     rows = [
         [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
-        + ([_reasons(top) if with_reasons else _standouts(top)] if with_standouts else [])
+        + ([_standouts(top)] if with_standouts else [])
         + ([_picture(top)] if with_pictures else [])
         for top in facts.top
     ]
-    caption = f"The {count(len(rows), 'item')} with the highest score"
-    return section("top", "The most anomalous items", table(caption, header, rows, numeric=(0, 2)))
+    caption = f"The {count(len(rows), 'item')} with the highest score" + ", and what raises it" * with_reasons
+    below = [_reasons(top) for top in facts.top] if with_reasons else []
+    return section("top", "The most anomalous items", table(caption, header, rows, numeric=(0, 2), below=below))
 
 
 def clip_events(facts: ReportFacts) -> Markup:
@@ -145,7 +145,7 @@ def next_steps(facts: ReportFacts) -> Markup:
 
 def _reasons(top: TopItem) -> Markup:
     parts = [Markup(f"<li><bdi>{escape(reason)}</bdi></li>") for reason in top.reasons]
-    return Markup(f'<ul class="standouts">{join(parts)}</ul>')
+    return Markup(f'<ul class="reasons">{join(parts)}</ul>')
 
 
 def _picture(top: TopItem) -> Markup:

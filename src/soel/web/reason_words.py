@@ -20,7 +20,7 @@ def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: boo
         FieldOut(
             name=" + ".join(reason["columns"]),
             value=" + ".join(_localise(value, t) for value in reason["values"]),
-            words="; ".join(_say(reason, place, t, with_rank)),
+            words="; ".join(_say(reason, t, with_rank, is_last=0 < place == len(reasons) - 1)),
             stands_out=True,
             strip=None,
         )
@@ -28,13 +28,13 @@ def reason_fields(reasons: Sequence[Mapping[str, Any]], t: Texts, with_rank: boo
     ]
 
 
-def _say(reason: Mapping[str, Any], place: int, t: Texts, with_rank: bool) -> list[str]:
+def _say(reason: Mapping[str, Any], t: Texts, with_rank: bool, is_last: bool) -> list[str]:
     usual = " + ".join(_localise(value, t) for value in reason["usual"])
     words = [t("reason.usual", usual=usual, share=t.percent(reason["share"]))]
     if not with_rank:
         return words
     words.append(t("reason.rank", rank=int(reason["rank"])))
-    together = reason.get("rank_together") if place else None
+    together = reason.get("rank_together") if is_last else None
     return words if together is None else [*words, t("reason.together", rank=int(together))]
 
 

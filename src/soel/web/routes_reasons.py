@@ -35,7 +35,7 @@ def read_summary(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> S
         FieldOut(
             name=" + ".join(driver["columns"]),
             value=texts.percent(driver["share"]),
-            words=texts("reason.first", n=driver["n_first"]),
+            words=texts("reason.first", n=driver["n_first"]) if driver["n_first"] else texts("reason.driver"),
             stands_out=False,
             strip=None,
         )
