@@ -34,7 +34,7 @@ def test_an_encoder_that_describes_no_columns_is_named(make: Make, monkeypatch: 
     session = make()
     path = session.folder.path / "encoder.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"columns": [{}]}))
-    monkeypatch.setattr(SessionFolder, "checked", lambda place, name: place.path / name)  # its digest was renewed, too
+    monkeypatch.setattr(SessionFolder, "verify", lambda place, name: place.path / name)  # its digest was renewed, too
     with pytest.raises(DamagedError, match=r"encoder\.json cannot be read \(The description of the columns"):
         read_encoder(session.folder)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from soel.detectors import DETECTORS
 from soel.learner import Blend, Learner
-from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, counterweight, score_held_out
+from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, counterweight, reference_scores, score_held_out
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import DEFAULT, DISTANCES
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
@@ -29,7 +30,7 @@ class Mean:
 def test_each_row_is_scored_by_a_detector_that_has_not_seen_it() -> None:
     rows, labels, sizes = np.arange(20.0)[:, None], np.full(20, UNLABELLED, np.int8), list[int]()
     labels[[3, 7]] = ANOMALY
-    at, scores = score_held_out(lambda x, told: Mean(x, sizes), rows, labels, 0)  # type: ignore[arg-type, return-value]
+    at, scores = score_held_out(lambda x, known: Mean(x, sizes), rows, labels, 0)  # type: ignore[arg-type, return-value]
     assert sorted(at) == [row for row in range(20) if row not in (3, 7)]  # known anomalies stand for nothing normal
     assert sizes == [18] * 8 + [19] * 2
     assert len(sizes) == FOLDS
@@ -39,7 +40,7 @@ def test_each_row_is_scored_by_a_detector_that_has_not_seen_it() -> None:
 def test_of_a_large_pool_a_sample_is_left_out_at_once() -> None:
     n, sizes = 3 * MOST_ROWS, list[int]()
     labels = np.full(n, UNLABELLED, np.int8)
-    at, _ = score_held_out(lambda x, told: Mean(x, sizes), np.zeros((n, 1)), labels, 0)  # type: ignore[arg-type, return-value]
+    at, _ = score_held_out(lambda x, known: Mean(x, sizes), np.zeros((n, 1)), labels, 0)  # type: ignore[arg-type, return-value]
     assert (len(at), len(set(at)), sizes) == (MOST_ROWS, MOST_ROWS, [n - MOST_ROWS])
 
 
@@ -76,9 +77,8 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
     assert fitted.blend.network_weight == quick.schedule.deep_weight > 0
-    deaf = learner._reference(
-        Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, fitted.estimate, fitted.calibration
-    )
+    refit = partial(learner._fit_detector, share=fitted.estimate.value)
+    deaf = reference_scores(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, None, refit, learner.seed)
     np.testing.assert_allclose(fitted.reference - deaf, OPTIMISM * quick.schedule.deep_weight)
 
 

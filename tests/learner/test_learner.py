@@ -110,7 +110,7 @@ def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pyte
     rows, suspicion = learner._suspect(warm, pool, labels, None, None)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
     assert set(np.flatnonzero(labels >= 0)) <= set(rows)
-    detector = learner._fit_detector(pool, labels, None)
+    detector = learner._fit_detector(pool.rows, labels, None)
     assert detector is not None
     ranked = detector.score(toy.x).argsort()[::-1]
     assert set(ranked[:20]) <= set(rows)

@@ -61,8 +61,8 @@ class FakeLearner(Learner):
     def hears_network(self, labels: Labels) -> bool:
         return False
 
-    def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector:
-        return FromTheMean.fit(pool.rows, labels, self.seed, options={"heed": 0.5} if self.hears_answers else NOTHING)
+    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
+        return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.hears_answers else NOTHING)
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
         self.calls.append("prepare")

@@ -1,4 +1,4 @@
-"""Scores of pool rows as if they were new: from a detector that was fitted without them."""
+"""Scores that stand for those of new normal rows: of pool rows, from a detector that was fitted without them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,49 @@ from collections.abc import Callable
 import numpy as np
 
 from soel.detectors.base import Detector
-from soel.types import ANOMALY, Floats, Labels, Rows
+from soel.learner.models import Blend
+from soel.quality.conformal import trim
+from soel.types import ANOMALY, NORMAL, Floats, Labels, Pool, Rows
 
 FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
 SUSPECTED = 0.5  # of the chance that a row is an anomaly: how far it is left out of what stands for normal rows
 COUNTERWEIGHT = 0.25  # of the labelled anomalies (docs/contamination.md)
+Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
 
-def score_held_out(
-    fit: Callable[[Floats, Labels], Detector], rows: Floats, labels: Labels, seed: int
-) -> tuple[Rows, Floats]:
+def reference_scores(
+    blend: Blend, scores: Floats, pool: Pool, labels: Labels, suspected: Floats | None, fit: Fit, seed: int
+) -> Floats:
+    """Scores (m,) that stand for those of new normal rows: the pool's (N,), without its labelled anomalies.
+
+    A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one that
+    leaves it out by itself is asked what it would say without the row's label, and some of the rows that it suspects
+    are left out, while a few labelled anomalies stay. A network is too dear to be trained again: what it adds is raised
+    by what is usual. Patches are taken as they are.
+
+    suspected: (N,) probabilities of being an anomaly; None where the share is only assumed, and nothing is left out.
+    fit: the blend's detector, from rows and their labels.
+    """
+    scores = scores + OPTIMISM * blend.network_weight
+    detector, kept = blend.detector, labels != ANOMALY
+    if detector is not None and detector.leaves_out:
+        answered = np.flatnonzero(labels == NORMAL)
+        labelled = pool.rows[answered]
+        scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
+        if suspected is None:
+            return np.asarray(scores[kept])
+        trimmed = trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * suspected)[kept])
+        return np.append(trimmed, counterweight(scores[~kept]))
+    if detector is None or len(pool) > LARGE:
+        return np.asarray(scores[kept])
+    rows, held_out = score_held_out(fit, pool.rows, labels, seed)
+    return np.asarray(scores[rows] + held_out - detector.score(pool.rows[rows]))
+
+
+def score_held_out(fit: Fit, rows: Floats, labels: Labels, seed: int) -> tuple[Rows, Floats]:
     """Positions (m,) in the pool and their scores (m,). Labelled anomalies stay in: they stand for nothing normal.
 
     fit: a detector from rows and their labels.
@@ -44,7 +74,9 @@ def counterweight(scores: Floats) -> Floats:
     return np.sort(scores)[len(scores) - n_stay :]
 
 
-def _score_part(fit: Callable[[Floats, Labels], Detector], rows: Floats, labels: Labels, part: Rows) -> Floats:
+def _score_part(fit: Fit, rows: Floats, labels: Labels, part: Rows) -> Floats:
     kept = np.ones(len(rows), bool)
     kept[part] = False
-    return fit(rows[kept], labels[kept]).score(rows[part])
+    detector = fit(rows[kept], labels[kept])
+    assert detector is not None  # or there would be nothing to leave out
+    return detector.score(rows[part])

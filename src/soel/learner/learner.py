@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,21 +17,19 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.held_out import LARGE, OPTIMISM, SUSPECTED, counterweight, score_held_out
+from soel.learner.held_out import reference_scores
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
-from soel.metrics.calibration import Calibration, calibrate
+from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.objectives import OBJECTIVES
 from soel.objectives.base import Objective
 from soel.profiles import Profile
-from soel.quality.conformal import trim
 from soel.queries import STRATEGIES, hears_answers
 from soel.queries.base import Need, Strategy
 from soel.queries.moments import spread_over_time
 from soel.training.task import Task
 from soel.types import (
     ANOMALY,
-    NORMAL,
     UNLABELLED,
     Chances,
     Estimate,
@@ -156,7 +154,7 @@ class Learner:
 
     def finish(self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
         """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
-        detector = self._fit_detector(pool, labels, estimate.value)
+        detector = self._fit_detector(pool.rows, labels, estimate.value)
         weight = self.profile.schedule.deep_weight
         by_detector = None if detector is None else self.compute.score(Blend(detector), pool)
         if model is None:
@@ -191,7 +189,7 @@ class Learner:
     def warm(self, pool: Pool, network: Network | None) -> Warm:
         """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
-        detector = self._fit_detector(pool, unlabelled, None)
+        detector = self._fit_detector(pool.rows, unlabelled, None)
         blend = Blend(detector, network, 1.0 if detector is None else 0.0)
         unit = 1.0 if pool.patches is None else float(self.compute.score(blend, pool).std())
         return Warm(replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit)))
@@ -284,7 +282,7 @@ class Learner:
         rows = np.arange(len(pool)) if rows is None else rows
         before = detector = model.blend.detector
         if (labels != UNLABELLED).any():
-            detector = self._fit_detector(pool, labels, share)
+            detector = self._fit_detector(pool.rows, labels, share)
         assert before is not None  # or answers would not be heard
         assert detector is not None
         looks = model.blend.patches is not None
@@ -307,12 +305,12 @@ class Learner:
         blend = model.blend
         return _add_patches(blend, self.compute.score(replace(blend, patches=None), pool), pool)
 
-    def _fit_detector(self, pool: Pool, labels: Labels, share: float | None) -> Detector | None:
+    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector | None:
         schedule = self.profile.schedule
         if schedule.detector is None:
             return None
         part: type[Detector] = DETECTORS.get(schedule.detector)
-        return part.fit(pool.rows, labels, self.seed, share, schedule.detector_options)
+        return part.fit(rows, labels, self.seed, share, schedule.detector_options)
 
     def _fit_patches(self, pool: Pool, labels: Labels, share: float | None, unit: float) -> PatchPart | None:
         """What patches add, where the pool has them. unit: the spread of the scores that they are added to."""
@@ -329,38 +327,12 @@ class Learner:
         blend = replace(blend, patches=patches)
         scores = _add_patches(blend, scores, pool)
         calibration = calibrate(scores, labels, estimate.value, chances=_chances(blend))
-        reference = self._reference(blend, scores, pool, labels, estimate, calibration)
-        cut = self.threshold.cut(scores, estimate.value, calibration.probabilities(scores), reference)
-        return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
-
-    def _reference(
-        self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate, calibration: Calibration
-    ) -> Floats:
-        """Scores (m,) that stand for those of new normal rows: the pool's, without its labelled anomalies.
-
-        A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one
-        that leaves it out by itself is asked what it would say without the row's label, and some of the rows that it
-        suspects are left out, while a few labelled anomalies stay. A network is too dear to be trained again: what it
-        adds is raised by what is usual. Patches are taken as they are.
-        """
         chances = calibration.probabilities(scores)
-        scores = scores + OPTIMISM * blend.network_weight
-        detector, kept = blend.detector, labels != ANOMALY
-        if detector is not None and detector.leaves_out:
-            answered = np.flatnonzero(labels == NORMAL)
-            labelled = pool.rows[answered]
-            scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
-            if estimate.method == "assumed":
-                return np.asarray(scores[kept])
-            trimmed = trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * chances)[kept])
-            return np.append(trimmed, counterweight(scores[~kept]))
-        if detector is None or len(pool) > LARGE:
-            return np.asarray(scores[kept])
-        part, options = type(detector), self.profile.schedule.detector_options
-        rows, held_out = score_held_out(
-            lambda x, known: part.fit(x, known, self.seed, estimate.value, options), pool.rows, labels, self.seed
-        )
-        return np.asarray(scores[rows] + held_out - detector.score(pool.rows[rows]))
+        suspected = None if estimate.method == "assumed" else chances
+        refit = partial(self._fit_detector, share=estimate.value)
+        reference = reference_scores(blend, scores, pool, labels, suspected, refit, self.seed)
+        cut = self.threshold.cut(scores, estimate.value, chances, reference)
+        return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:

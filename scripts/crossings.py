@@ -1,0 +1,82 @@
+"""Count the files that a call walks through: `query` and `fit` of the estimator, and one answer on the page.
+
+Run by `python -m scripts.crossings`. A file counts where one of its functions is called; imports are over by then.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import soel
+
+PACKAGE = str(Path(soel.__file__).parent)
+
+
+@contextmanager
+def record() -> Iterator[set[str]]:
+    """The files of the package in which a function is called during the block, by any thread that it starts."""
+    files: set[str] = set()
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(PACKAGE) and frame.f_code.co_name != "<module>":
+            files.add(str(Path(name).relative_to(PACKAGE)))
+
+    before = sys.getprofile()
+    threading.setprofile(look)
+    sys.setprofile(look)
+    try:
+        yield files
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+
+
+def cross_estimator() -> set[str]:
+    """`query` and `fit` on a table of numbers."""
+    x = np.random.default_rng(0).normal(size=(100, 5))
+    _ask_and_fit(x)  # imports
+    with record() as files:
+        _ask_and_fit(x)
+    return files
+
+
+def _ask_and_fit(x: np.ndarray) -> None:
+    detector, y = soel.SOEL(random_state=0), np.full(len(x), -1)
+    rows = detector.query(x, 5)
+    y[rows] = np.arange(5) % 2
+    detector.fit(x, y)
+
+
+def cross_page() -> set[str]:
+    """One answer on the page, through the server."""
+    from tests.web.conftest import page_with_results
+
+    with tempfile.TemporaryDirectory() as scratch, page_with_results(Path(scratch)) as page:
+        item = page.get("/api/status")["mine"][-1]
+        page.post("/api/answers", item=item, verdict="normal")
+        with record() as files:
+            page.post("/api/answers", item=item, verdict="anomaly")
+    return files
+
+
+def main() -> int:
+    """Print how many files each crosses, and which."""
+    calls: dict[str, Callable[[], set[str]]] = {"query + fit": cross_estimator, "one answer on the page": cross_page}
+    for name, cross in calls.items():
+        files = sorted(cross())
+        sys.stdout.write(f"{name}: {len(files)} files: {', '.join(files)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

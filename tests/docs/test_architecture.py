@@ -1,0 +1,86 @@
+"""ARCHITECTURE.md is true as far as a machine can tell: rooms, names and parts are those of the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from soel.backbones import BACKBONES
+from soel.contamination import ESTIMATORS
+from soel.detectors import DETECTORS
+from soel.objectives import OBJECTIVES
+from soel.queries import STRATEGIES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MOST_WORDS = 30
+LONGEST_FILE = 400
+
+
+def section(title: str) -> str:
+    """The text below a heading."""
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def layers() -> list[set[str]]:
+    """The rooms by the import contract, from the top."""
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = project["tool"]["importlinter"]["contracts"][0]
+    return [set(re.split(r"\s*\|\s*", line)) for line in contract["layers"]]
+
+
+def test_the_drawing_is_the_import_contract() -> None:
+    drawing = section("Rooms").partition("```text\n")[2].partition("```")[0]
+    drawn = []
+    for line in drawing.splitlines():
+        rooms = re.split(r"\s{2,}", line)[0]  # what stands behind says what a room is for
+        drawn += [set(re.split(r"\s*\|\s*", layer)) for layer in re.split(r"\s*>\s*", rooms) if layer]
+    assert drawn == layers()
+
+
+def test_every_room_that_is_named_is_there() -> None:
+    rooms = set.union(*layers())
+    table = [line.split("|")[2] for line in section("Flow").splitlines() if line.startswith("| ")][1:]
+    assert table
+    assert {room.strip() for cell in table for room in cell.split(",")} <= rooms
+    placed = set(re.findall(r"`(\w+)`", section("Where does my line go?")))
+    assert placed <= rooms
+    assert {"queries", "api", "pools", "stores"} <= placed
+
+
+def test_modules_and_members_that_are_named_are_there() -> None:
+    classes = {
+        node.name: node
+        for path in (ROOT / "src" / "soel").rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    dotted = set(re.findall(r"`([A-Za-z]\w*\.[a-z]\w*)`", PAGE)) - {"pyproject.toml"}
+    modules = {name for name in dotted if name[0].islower() and not name.startswith("soel.")}
+    assert {"data.kinds", "jobs.listening"} <= modules
+    for name in modules:
+        import_module(f"soel.{name}")
+    for name in {name for name in dotted if name[0].isupper()}:
+        owner, _, member = name.partition(".")
+        assert member in {getattr(part, "name", "") for part in classes[owner].body}, name
+    assert set(re.findall(r"`([A-Z]\w+)`", PAGE)) <= set(classes)
+
+
+def test_parts_come_by_the_entry_points_that_are_named() -> None:
+    groups = {registry.group for registry in (BACKBONES, ESTIMATORS, DETECTORS, OBJECTIVES, STRATEGIES)}
+    assert set(re.findall(r"`(soel\.[a-z]+)`", section("Adding a part"))) - {"soel.testing"} == groups
+
+
+def test_the_glossary_is_short() -> None:
+    rows = [line.split("|")[1] for line in section("Words").splitlines() if line.startswith("| ")][1:]
+    words = [word.strip() for row in rows for word in row.split(",")]
+    assert len(set(words)) == len(words) <= MOST_WORDS
+
+
+def test_no_file_is_long() -> None:
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "src").rglob("*.py")}
+    assert {str(path.relative_to(ROOT)) for path, n in lengths.items() if n > LONGEST_FILE} == set()
