@@ -37,7 +37,8 @@ class Registry:
 
     def check(self, name: str) -> None:
         """Refuse a name that no part has; none is imported for it."""
-        if self._former.get(name, name) not in list(self):
+        name = self._former.get(name, name)
+        if name not in self._parts and name not in list(self):  # other packages are asked last: that takes a while
             raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
 
     def module(self, name: str) -> str | None:

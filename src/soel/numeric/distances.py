@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from soel.numeric.arrays import Floats, Rows
-from soel.numeric.cores import n_cores, one_thread_each, side_by_side
+from soel.numeric.cores import one_thread_each, side_by_side
 
 BLOCK_ROWS = 512
 MOST_AT_ONCE = 2**24  # distances, where the nearest of many others is looked for
-MANY_BLOCKS = 8  # fewer are not worth a second thread
 
 
 def blocks(x: Floats, others: Floats) -> Iterator[tuple[slice, Floats]]:
@@ -81,7 +80,7 @@ def mean_of_nearest(x: Floats, others: Floats, n_neighbours: int, own: Rows | No
 def smallest(values: Floats, k: int) -> Floats:
     """The k smallest values (b, k) of each row (b, m), in any order.
 
-    They lie in the k groups with the smallest minima, so only those few groups are searched.
+    k values at least are no larger than the minima of k groups: only values up to the k-th such minimum are searched.
     """
     n_rows, width = values.shape
     size = min(16, int(np.sqrt(width / k)) * 2)  # of a group; measured to be near the best
@@ -89,9 +88,12 @@ def smallest(values: Floats, k: int) -> Floats:
     if size < 2 or n_groups <= k:
         return values if k >= width else np.partition(values, k - 1, axis=1)[:, :k]
     groups = values[:, : size * n_groups].reshape(n_rows, size, n_groups)
-    chosen = np.argpartition(groups.min(axis=1), k - 1, axis=1)[:, :k]
-    candidates = np.take_along_axis(groups, chosen[:, None, :], axis=2).reshape(n_rows, -1)
-    candidates = np.concatenate([candidates, values[:, size * n_groups :]], axis=1)
+    border = np.partition(groups.min(axis=1), k - 1, axis=1)[:, k - 1]
+    at = np.flatnonzero(values <= border[:, None])
+    row = at // width
+    counts = np.bincount(row, minlength=n_rows)
+    candidates = np.full((n_rows, counts.max()), np.inf, values.dtype)
+    candidates[row, np.arange(len(at)) - (np.cumsum(counts) - counts)[row]] = values.reshape(-1)[at]
     return np.partition(candidates, k - 1, axis=1)[:, :k]
 
 
@@ -149,9 +151,5 @@ def _take_roots(less_own: Floats, x: Floats) -> Floats:
 def _for_each_block(n_rows: int, measure: Callable[[slice], None]) -> None:
     """Measure all blocks, each on one core; the matrix library must then not start threads of its own."""
     parts = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
-    if len(parts) < MANY_BLOCKS or n_cores() < 2:
-        for part in parts:
-            measure(part)
-        return
     with one_thread_each():
         side_by_side(measure, parts)

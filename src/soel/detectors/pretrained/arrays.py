@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from soel.numeric.cores import one_thread_each, side_by_side
+from soel.numeric.distances import smallest as nearest_values
 
 Values = NDArray[Any]
 
-BLOCK_ROWS = 256  # that one thread computes at once: products of so many rows with a context stay in its cache
+BLOCK_ROWS = 512  # that one thread computes at once, at most
+CELLS_AT_ONCE = 4096  # whose vectors one thread computes at once, likewise
 CHUNK = 2**15  # values that are bent at once
 EPSILON = np.float32(1e-5)  # in the variance of a norm
 # tanh(x p(x²)) is erf(x / sqrt 2) up to 6e-7 / x for |x| < 4.6, and beyond that both are 1 up to 5e-6
@@ -75,6 +77,12 @@ def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
     """What is computed of each block of rows, in order, each by one thread: never dependent on how many there are."""
     with one_thread_each():
         return side_by_side(compute, row_blocks(n_rows))
+
+
+def in_parts(compute: Callable[[slice], Any], n_rows: int, n_columns: int) -> list[Any]:
+    """What is computed of the cells of so many rows, one after the other: their vectors stay in the cache."""
+    step = max(1, CELLS_AT_ONCE // n_columns)
+    return [compute(slice(start, start + step)) for start in range(0, max(n_rows, 1), step)]
 
 
 def row_blocks(n_rows: int) -> list[slice]:
@@ -146,12 +154,10 @@ def median(x: Values) -> Values:
     return np.asarray(np.partition(x, middle, axis=-1)[..., middle])
 
 
-def smallest(x: Values, k: int) -> tuple[Values, Values]:
-    """The k smallest values of the last axis, in order, and where they are."""
-    at = np.argpartition(x, k - 1, axis=-1)[..., :k] if k < x.shape[-1] else np.broadcast_to(np.arange(k), x.shape)
-    values = np.take_along_axis(x, at, -1)
-    order = np.argsort(values, axis=-1, kind="stable")
-    return np.take_along_axis(values, order, -1), np.take_along_axis(at, order, -1)
+def smallest(x: Values, k: int) -> Values:
+    """The k smallest values of the last axis, in order."""
+    few = nearest_values(x.reshape(-1, x.shape[-1]), k).reshape(*x.shape[:-1], -1)
+    return np.sort(few, axis=-1)[..., :k]
 
 
 def largest(x: Values, k: int) -> Values:
@@ -230,9 +236,9 @@ def linear(x: Values, weight: Values, bias: Values | None = None) -> Values:
 
 def normalise(x: Values) -> Values:
     """Rows of mean 0 and variance 1."""
-    y = x - x.mean(-1, keepdims=True)
-    variance = np.einsum("...i,...i->...", y, y) / np.float32(x.shape[-1])
-    y /= np.sqrt(variance + EPSILON)[..., None]
+    width = np.float32(x.shape[-1])
+    y = x - (np.einsum("...i->...", x) / width)[..., None]
+    y *= (1 / np.sqrt(np.einsum("...i,...i->...", y, y) / width + EPSILON))[..., None]
     return np.asarray(y)
 
 
@@ -265,9 +271,12 @@ def softmax(x: Values, axis: int) -> Values:
 
 def mix_cells(q: Values, k: Values, v: Values) -> Values:
     """Attention of the cells of each row to one another: (R, h, d, e) to the same."""
-    scores = q @ k.swapaxes(2, 3)
-    scores *= np.float32(q.shape[-1] ** -0.5)
-    return softmax(scores, -1) @ v
+    shares = (q * np.float32(q.shape[-1] ** -0.5)) @ k.swapaxes(2, 3)
+    shares -= shares.max(-1, keepdims=True)
+    np.exp(shares, out=shares)
+    mixed = shares @ v
+    mixed /= np.einsum("...i->...", shares)[..., None]
+    return mixed
 
 
 def ready(keys: Values, values: Values) -> Values:

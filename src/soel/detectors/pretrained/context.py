@@ -13,7 +13,7 @@ MIX, SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 def column_order(pool: Floats) -> Rows:
     """Columns (d,) in an order that is theirs wherever they stood, and however the rows were ordered."""
-    ordered = np.sort(pool.astype(np.float64), axis=0)
+    ordered = np.ascontiguousarray(np.sort(np.ascontiguousarray(pool.T), axis=1).T, np.float64)
     heights = np.arange(1, len(pool) + 1, dtype=np.float64)[:, None]
     return np.lexsort(((ordered * np.sqrt(heights)).sum(axis=0), (ordered * heights).sum(axis=0), ordered.sum(axis=0)))
 
@@ -36,10 +36,14 @@ def choose(pool: Floats, labels: Labels, n_rows: int, seed: int) -> Rows:
 
     A row is drawn by what it holds, so that the same rows are drawn from a pool in another order.
     """
-    key = keys(pool, seed)
+    return choose_by(keys(pool, seed), labels, n_rows)
+
+
+def choose_by(key: Keys, labels: Labels, n_rows: int) -> Rows:
+    """The same of rows that are known by their keys (N,)."""
     order = np.lexsort((labels, key))
     known = labels[order] != UNLABELLED
-    if len(pool) <= n_rows:
+    if len(key) <= n_rows:
         return order
     n_known = min(int(known.sum()), max(n_rows // 2, n_rows - int((~known).sum())))
     chosen = np.concatenate([order[known][:n_known], order[~known][: n_rows - n_known]])

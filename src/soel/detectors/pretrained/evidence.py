@@ -58,7 +58,7 @@ def _to_nearest(own: Array, distances: Array, has_label: Array) -> Array:
     kit = kit_of(own)
     if kit.none(has_label):
         return kit.zeros(own, *distances.shape[:2])
-    to, apart = kit.those(has_label), kit.where(has_label, 0.0, FAR)[:, None]
+    to, apart = kit.those(has_label), FAR * kit.floats(~has_label)[:, None]
     of_pool, of_rows = (kit.log(kit.amin(d[..., to] + apart[..., to]).clip(max=1e3) + TINY) for d in (own, distances))
     free = kit.floats(~has_label)
     n_free = free.sum(1, keepdims=True).clip(min=1)
@@ -118,7 +118,7 @@ def _kernel(own: Array, distances: Array, is_anomaly: Array, is_normal: Array) -
     is_labelled = (is_anomaly + is_normal) > 0
     if kit.none(is_labelled):
         return kit.zeros(own, *distances.shape[:2])  # the logarithm of the prior's odds, less itself
-    to, apart = kit.those(is_labelled), kit.where(is_labelled, 0.0, FAR)[:, None]
+    to, apart = kit.those(is_labelled), FAR * kit.floats(~is_labelled)[:, None]
     reach = kit.median(kit.amin(own[..., to] + apart[..., to])).clip(TINY, 1e3)[:, None, None]
     weights = kit.exp(-0.5 * (distances[..., to] / reach) ** 2)
     for_it, against = ((weights * label[:, None, to]).sum(-1) for label in (is_anomaly, is_normal))

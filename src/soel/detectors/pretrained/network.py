@@ -45,6 +45,14 @@ class Seen:
         """Some of the rows."""
         return Seen(self.cells[:, rows], self.rows[:, rows])
 
+    @classmethod
+    def joined(cls, parts: Sequence[Seen]) -> Seen:
+        """Of rows that were looked at in parts."""
+        if len(parts) == 1:
+            return parts[0]
+        concat = kit_of(parts[0].rows).concat
+        return cls(concat([part.cells for part in parts], 1), concat([part.rows for part in parts], 1))
+
 
 @dataclass(frozen=True)
 class Outputs:
@@ -133,6 +141,10 @@ class Network:
 
     def cells(self, cells: Array, columns: Array) -> Seen:
         """Stage one, from what is said of cells (B, n, d, N_CELL) and columns (B, d, N_COLUMN)."""
+        parts = kit_of(cells).in_parts(lambda rows: self._see(cells[:, rows], columns), *cells.shape[1:3])
+        return Seen.joined(parts)
+
+    def _see(self, cells: Array, columns: Array) -> Seen:
         kit, part = kit_of(cells), self._part["cells"]
         kind = self.weights["cells.mix.weight"]
         entered = (

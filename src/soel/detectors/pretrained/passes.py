@@ -24,7 +24,7 @@ def see(network: Network, reference: Reference, rows: Described) -> Seen:
     """Stage one, of described rows."""
     kit = kit_of(rows.cells)
     parts = kit.in_blocks(lambda block: network.cells(rows.cells[:, block], reference.columns), rows.cells.shape[1])
-    return Seen(kit.concat([part.cells for part in parts], 1), kit.concat([part.rows for part in parts], 1))
+    return Seen.joined(parts)
 
 
 def read_pool(
@@ -48,11 +48,17 @@ def read_pool(
     x = kit.concat(kit.in_blocks(enter, n_rows), 1)
     layers = []
     for layer in network.layers:
-        memory = remember(layer, x[:, :n_pool], places)
+        memory = _remember(layer, x[:, :n_pool], places)
         x = _hear(layer, x, own, memory)
         layers.append(memory)
     logits, chances = network.read(x)
     return Memory(gates, weights, about, layers), Outputs(logits, chances, x, network.share_of(x[:, :n_pool], about))
+
+
+def _remember(layer: Part, pool: Array, places: Array) -> tuple[Array, Array]:
+    kit = kit_of(pool)
+    parts = kit.in_blocks(lambda block: remember(layer, pool[:, block], places[:, :, block]), pool.shape[1])
+    return kit.concat([keys for keys, _ in parts], 2), kit.concat([values for _, values in parts], 2)
 
 
 def _hear(layer: Part, x: Array, own: Array, memory: tuple[Array, Array]) -> Array:

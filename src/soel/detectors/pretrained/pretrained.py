@@ -11,7 +11,7 @@ import numpy as np
 
 from soel.detectors.base import NOTHING, Detector, Options
 from soel.detectors.neighbours import Neighbours
-from soel.detectors.pretrained.context import choose, column_order
+from soel.detectors.pretrained.context import choose_by, column_order, keys
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import Withheld, withhold_labels
@@ -63,8 +63,9 @@ class Pretrained(Detector):
     neighbours_weight: Floats  # (1,)
     measured: Floats  # (1,) how far the labels are trusted; (0,) until somebody asks
     with_labels: Neighbours
-    without: Neighbours
-    lessons: Floats  # (t, d) rows of a large pool for its student, in the order of `columns`; (0, d) of another
+    beside: Floats  # (b, d) rows among which distances are measured, in the order of `columns`; (0, d) of a saved one
+    lessons: Floats  # (t, d) rows of a large pool for its student, likewise; (0, d) of another
+    unheard: Neighbours | None = None  # what was saved of `without`
     taught: Student | None = None  # by whoever saved the detector
 
     @classmethod
@@ -78,9 +79,8 @@ class Pretrained(Detector):
         pool = pool[:, columns]
         if len(pool) == 1:
             pool, labels = np.repeat(pool, 2, axis=0), np.repeat(labels, 2)
-        rows = choose(pool, labels, chosen.context_rows, seed)
-        beside = choose(pool, labels, NEIGHBOUR_ROWS, seed)
-        free = np.full(len(beside), UNLABELLED, np.int8)
+        key = keys(pool, seed)
+        rows, beside = (choose_by(key, labels, n_rows) for n_rows in (chosen.context_rows, NEIGHBOUR_ROWS))
         return cls(
             context=pool[rows],
             labels=labels[rows].astype(np.float32),
@@ -91,8 +91,8 @@ class Pretrained(Detector):
             neighbours_weight=np.array([chosen.neighbours_weight], np.float32),
             measured=np.zeros(0, np.float32),
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
-            without=Neighbours.fit(pool[beside], free, seed),
-            lessons=pool[choose(pool, labels, TAUGHT_ROWS, seed)] if len(pool) > LARGE_POOL else pool[:0],
+            beside=pool[beside],
+            lessons=pool[choose_by(key, labels, TAUGHT_ROWS)] if len(pool) > LARGE_POOL else pool[:0],
         )
 
     def score(self, x: Floats) -> Floats:
@@ -172,11 +172,11 @@ class Pretrained(Detector):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
         own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
-        with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
+        with_labels, unheard = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         taught = within(arrays, STUDENT)
         student = Student(**taught) if taught else None
-        lessons = np.zeros((0, len(own["columns"])), np.float32)
-        return cls(**own, with_labels=with_labels, without=without, lessons=lessons, taught=student)
+        nothing = np.zeros((0, len(own["columns"])), np.float32)
+        return cls(**own, with_labels=with_labels, beside=nothing, lessons=nothing, unheard=unheard, taught=student)
 
     def _look_closely(self, x: Floats, sources: Floats | None = None) -> Floats:
         """Scores (n,) of rows in the order of `columns`. sources: what they were put together from, if so."""
@@ -199,6 +199,13 @@ class Pretrained(Detector):
             return self.taught
         scores = self._look_closely(self.lessons)
         return Student.taught(self.lessons, self.with_labels.score(self.lessons), scores, int(self.seed[0]))
+
+    @cached_property
+    def without(self) -> Neighbours:
+        """The distances as if nobody had labelled a row, when first asked for."""
+        if self.unheard is not None:
+            return self.unheard
+        return Neighbours.fit(self.beside, np.full(len(self.beside), UNLABELLED, np.int8), int(self.seed[0]))
 
     @property
     def _weight(self) -> float:
@@ -232,5 +239,5 @@ def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:
 
 
 def _own_fields() -> list[str]:
-    parts = ("with_labels", "without", "lessons", "taught")
+    parts = ("with_labels", "beside", "lessons", "unheard", "taught")
     return [field.name for field in fields(Pretrained) if field.name not in parts]

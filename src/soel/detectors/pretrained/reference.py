@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soel.detectors.pretrained.forest import Forest
@@ -41,9 +42,15 @@ class Described:
 
     def followed_by(self, other: Described) -> Described:
         """These rows and then others."""
-        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.names())
-        axes, concat = {"distances": 2, "nodes": 2}, kit_of(self.z).concat
-        return Described(**{name: concat([one, two], axes.get(name, 1)) for name, one, two in pairs})
+        return Described.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Described]) -> Described:
+        """Rows that were described in parts."""
+        if len(parts) == 1:
+            return parts[0]
+        axes, concat = {"distances": 2, "nodes": 2}, kit_of(parts[0].z).concat
+        return cls(**{name: concat([getattr(part, name) for part in parts], axes.get(name, 1)) for name in cls.names()})
 
 
 @dataclass(frozen=True)
@@ -102,58 +109,64 @@ class Reference:
     def _complete(self, raw: Array) -> tuple[Reference, Described]:
         kit = kit_of(raw)
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        parts = self._parts(raw, own=True)
-        near = parts["near"]
-        fields["kth"] = near[..., _kth(near)]
-        n_dropped, mean = int(DROPPED_SHARE * raw.shape[1]), near.mean(-1)
-        border = kit.amin(kit.largest(mean, max(n_dropped, 1)))
-        fields["dropped"] = (mean >= border[:, None]) & (n_dropped > 0)
-        pairs = (parts["distances"][0] ** 2).mean((1, 2)) ** 0.5
-        fields["scale"] = kit.median(mean) / (pairs + TINY)
+        blocks = kit.in_blocks(lambda rows: (rows, self._parts(raw[:, rows], rows)), raw.shape[1])
+        near, kth = (kit.concat([parts[name] for _, parts in blocks], 1) for name in ("near_mean", "kth"))
+        n_dropped = int(DROPPED_SHARE * raw.shape[1])
+        border = kit.amin(kit.largest(near, max(n_dropped, 1)))
+        fields["kth"], fields["dropped"] = kth, (near >= border[:, None]) & (n_dropped > 0)
+        squares = sum((parts["distances"][0] ** 2).sum((1, 2)) for _, parts in blocks)
+        fields["scale"] = kit.median(near) / ((squares / raw.shape[1] ** 2) ** 0.5 + TINY)
         whole = Reference(**fields)
-        scores = whole._scores(parts)
+        said = {rows.start: parts for rows, parts in blocks}
+        each = kit.in_blocks(lambda rows: whole._scores(said[rows.start]), raw.shape[1])
+        scores = kit.concat(each, 1)
         beside = scores - scores[:, :1]  # or rounding would give one that is the same for all rows a spread
         fields["middle"], fields["spread"] = scores[:, :1] + beside.mean(1, keepdims=True), kit.std(beside, 1) + 1e-6
         whole = Reference(**fields)
-        return whole, whole._described(parts, scores)
+        described = (whole._described(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
+        return whole, Described.joined(list(described))
 
     def describe(self, rows: Array, origin: Origin | None = None) -> Described:
         """What is said of other rows (B, n, d). origin: what they were made of, which is no company for them."""
-        parts = self._parts((rows - self.mean) / self.deviation, own=False, origin=origin)
+        parts = self._parts((rows - self.mean) / self.deviation, origin=origin)
         return self._described(parts, self._scores(parts))
 
     def _described(self, parts: dict[str, Array], scores: Array) -> Described:
         scores = ((scores - self.middle) / self.spread).clip(-LARGEST_SCORE, LARGEST_SCORE)
         return Described(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
 
-    def _parts(self, raw: Array, own: bool, origin: Origin | None = None) -> dict[str, Array]:
+    def _parts(self, raw: Array, own: slice | None = None, origin: Origin | None = None) -> dict[str, Array]:
+        """All that scores are made of. own: which rows of the pool they are, if so."""
         kit = kit_of(raw)
         z = raw.clip(-CLIP, CLIP)
         n_pool = self.z.shape[1]
-        n_others = n_pool - int(own)
-        low, high = _places(self.ordered, raw, own)
+        n_others = n_pool - int(own is not None)
+        low, high = _places(self.ordered, raw, own is not None)
         if origin is not None:
             low, high = self._without(origin, raw, low, high)
-        g = self.g if own else _gaussian_rank(low, high, n_others)
+        g = _gaussian_rank(low, high, n_others) if own is None else self.g[:, own]
         surprise = (z @ self.precisions[0]) / (self.precisions[0].diagonal(0, 1, 2) ** 0.5)[:, None]
         cells = _cells(self.ordered, z, g, low, high, n_others, surprise)
         distances = kit.stack([_distances(z, self.z), _distances(g, self.g)])
         if origin is not None:
             distances = kit.where(origin.hidden, FAR, distances)
         others = distances
-        if own:
-            itself = kit.arange(n_pool, raw)
+        if own is not None:
+            itself = kit.arange(n_pool, raw)[own]
             others = distances + 0.0
-            others[..., itself, itself] = FAR
-        n_near = min(max(10, math.ceil(NEIGHBOUR_SHARE * n_pool)), n_others)
-        near, which = kit.smallest(others[0], n_near)
-        near_g, _ = kit.smallest(others[1], min(NEIGHBOURS, n_others))
-        parts = {"z": z, "g": g, "cells": cells, "distances": distances, "surprise": surprise}
-        return parts | {
-            "near": near,
-            "which": which,
-            "near_g": near_g,
+            others[..., itself - own.start, itself] = FAR
+        near = kit.smallest(others[0], min(max(10, math.ceil(NEIGHBOUR_SHARE * n_pool)), n_others))
+        return {
+            "z": z,
+            "g": g,
+            "cells": cells,
+            "distances": distances,
+            "surprise": surprise,
             "others": others[0],
+            "five": near[..., :NEIGHBOURS].mean(-1),
+            "near_mean": near.mean(-1),
+            "kth": near[..., min(10, near.shape[-1]) - 1],
+            "near_g": kit.smallest(others[1], min(NEIGHBOURS, n_others)).mean(-1),
             "nodes": self.forest.nodes(z),
         }
 
@@ -169,18 +182,18 @@ class Reference:
     def _scores(self, parts: dict[str, Array]) -> Array:
         """Label-free scores (B, n, N_SCORES), higher is more anomalous, in units of their own."""
         kit = kit_of(self.z)
-        near, z, cells = parts["near"], parts["z"], parts["cells"]
-        ten = parts["which"][..., : _kth(near) + 1]
-        theirs = kit.gather(self.kth, ten.reshape(len(ten), -1)).reshape(ten.shape).mean(-1)
+        z, cells = parts["z"], parts["cells"]
+        ten = kit.floats(parts["others"] <= parts["kth"][..., None])  # and those as far as the tenth
+        theirs = (ten @ self.kth[..., None])[..., 0] / ten.sum(-1)
         kept = kit.where(self.dropped[:, None], FAR, parts["others"])
-        cleaned = kit.smallest(kept, min(NEIGHBOURS, kept.shape[-1] - 1))[0].clip(max=1e3).mean(-1)
+        cleaned = kit.smallest(kept, min(NEIGHBOURS, kept.shape[-1] - 1)).clip(max=1e3).mean(-1)
         tails, surprise = cells[..., 6], abs(parts["surprise"])
         scores = [
-            kit.log(near[..., :NEIGHBOURS].mean(-1) + TINY),
-            kit.log(near.mean(-1) + TINY),
-            kit.log((near[..., _kth(near)] + TINY) / (theirs + TINY)),
+            kit.log(parts["five"] + TINY),
+            kit.log(parts["near_mean"] + TINY),
+            kit.log((parts["kth"] + TINY) / (theirs + TINY)),
             kit.log(cleaned + TINY),
-            kit.log(parts["near_g"].mean(-1) + TINY),
+            kit.log(parts["near_g"] + TINY),
             *[0.5 * kit.log(((z @ p) * z).sum(-1).clip(min=0) + TINY) for p in self.precisions],
             kit.log((z**2).sum(-1) + TINY),
             kit.log((parts["g"] ** 2).sum(-1) + TINY),
@@ -193,10 +206,6 @@ class Reference:
             -self.forest.isolation(parts["nodes"]),
         ]
         return kit.stack(scores, -1)
-
-
-def _kth(near: Array) -> int:
-    return min(9, int(near.shape[-1]) - 1)
 
 
 def _places(ordered: Array, raw: Array, own: bool) -> tuple[Array, Array]:

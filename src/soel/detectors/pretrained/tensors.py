@@ -31,6 +31,11 @@ def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
     return [compute(slice(0, n_rows))]
 
 
+def in_parts(compute: Callable[[slice], Any], n_rows: int, n_columns: int) -> list[Any]:
+    """All rows at once, likewise."""
+    return [compute(slice(0, n_rows))]
+
+
 def floats(x: Tensor) -> Tensor:
     """As float32."""
     return x.float()
@@ -91,10 +96,9 @@ def median(x: Tensor) -> Tensor:
     return x.median(-1).values
 
 
-def smallest(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k smallest values of the last axis, in order, and where they are."""
-    found = x.topk(k, largest=False)
-    return found.values, found.indices
+def smallest(x: Tensor, k: int) -> Tensor:
+    """The k smallest values of the last axis, in order."""
+    return x.topk(k, largest=False).values
 
 
 def largest(x: Tensor, k: int) -> Tensor:

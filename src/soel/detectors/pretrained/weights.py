@@ -31,4 +31,4 @@ def trained_network(version: int = VERSION) -> Network:
         raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package anew.")
     with safe_open(path, "np") as file:
         shape = Shape(**json.loads(file.metadata()["shape"]))
-        return Network(shape, {name: file.get_tensor(name).astype(np.float32) for name in file.keys()})  # noqa: SIM118 - it is no mapping
+        return Network(shape, {name: np.asfortranarray(file.get_tensor(name), np.float32) for name in file.keys()})  # noqa: SIM118 - it is no mapping
