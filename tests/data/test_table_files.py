@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.feather
 import pytest
 
@@ -247,3 +248,15 @@ def test_memory_is_handed_back_after_many_cells_however_short_the_columns(
     (tmp_path / "t.csv").write_text("\n".join(rows))
     read_table(tmp_path / "t.csv")
     assert len(released) == 3 * 2 + 1, "each pass over 240 cells twice, and once at the end"
+
+
+@pytest.mark.parametrize(("name", "pack"), [("t.csv.gz", gzip.compress), ("t.csv.bz2", bz2.compress)])
+def test_a_table_beyond_the_limit_is_refused_before_its_cells_take_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    content = b"a,b\n" + b"1,2\n" * (1 << 19)  # more than the first look takes
+    (tmp_path / name).write_bytes(pack(content))
+    assert read_table(tmp_path / name, options=ReadOptions(max_unpacked=len(content))).frame.n_rows == 1 << 19
+    monkeypatch.setattr(pyarrow.csv, "read_csv", lambda *_: pytest.fail("cells were read"))
+    with pytest.raises(DataError, match=f"more than {len(content) - 1:,} bytes"):
+        read_table(tmp_path / name, options=ReadOptions(max_unpacked=len(content) - 1))

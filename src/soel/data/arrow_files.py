@@ -13,7 +13,7 @@ from soel.data.faults import FAULTS, reason
 from soel.data.outline import N_FOOT, count_foot, note_on_foot
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import DEFAULT, ReadOptions
-from soel.data.text_files import check_encoding, guess_encoding, is_packed, unpack, unpacking
+from soel.data.text_files import check_encoding, check_unpacked, guess_encoding, is_packed, unpack, unpacking
 from soel.errors import DataError, SchemaError
 
 _SAMPLE_BYTES = 1 << 20
@@ -66,6 +66,7 @@ def _rows(path: Path, limit: int, start: bytes, encoding: str, outline: Outline)
             stop, notes = end_of_rows(file.read(), size, outline, encoding)
         with arrow.OSFile(str(path)) as file:
             return _as_text(file.get_stream(outline.begin, stop - outline.begin), start, encoding, outline), notes
+    check_unpacked(path, limit)
     try:
         with unpacking(path, limit) as file:
             file.read(outline.begin)

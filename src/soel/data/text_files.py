@@ -24,6 +24,7 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+BYTES_PER_BYTE = 1100  # deflate cannot pack more
 GOOD_FOR_BAD = 4
 _UNDEFINED = frozenset(b"\x81\x8d\x8f\x90\x9d")  # bytes that Windows-1252 does not have
 
@@ -44,8 +45,21 @@ def is_packed(path: Path) -> bool:
 
 def unpack(path: Path, limit: int) -> bytes:
     """The content of a packed file; one that would grow beyond the limit is refused before it does."""
+    check_unpacked(path, limit)
     with unpacking(path, limit) as file:
         return b"".join(iter(lambda: file.read(_CHUNK), b""))
+
+
+def check_unpacked(path: Path, limit: int) -> None:
+    """Refuse a packed file that would grow beyond the limit, before memory is taken for what is in it.
+
+    It is unpacked once for that and nothing is kept, unless it is too small to hold so much.
+    """
+    if path.suffix.lower() == ".gz" and path.stat().st_size * BYTES_PER_BYTE <= limit:
+        return
+    with unpacking(path, limit) as file:
+        while file.read(_CHUNK):
+            pass
 
 
 @contextmanager
