@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from soel.data import look
 from soel.errors import ConfigError, LabelError, SchemaError
 from soel.jobs import creation_check
 from soel.jobs.creation import Creation, Request
@@ -143,5 +145,23 @@ def test_a_large_table_is_looked_at_by_its_first_block(tmp_path: Path, monkeypat
     assert question is not None
     assert {each.name for each in question.reading.doubtful} == {"code", "day"}
     packed = tmp_path / "doubtful.csv.gz"
-    packed.write_bytes(gzip.compress((tmp_path / "doubtful.csv").read_bytes() * 9))
-    assert ask_about(Creation(packed)) is None, "it cannot be read in parts"
+    packed.write_bytes(gzip.compress((tmp_path / "doubtful.csv").read_bytes()))
+    question = ask_about(Creation(packed))
+    assert question is not None
+    assert {each.name for each in question.reading.doubtful} == {"code", "day"}
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2"])
+def test_the_first_lines_of_a_large_packed_file_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    lines = [f'{row % 7:04d};"a\n{row}";{row},5\n' for row in range(5000)]
+    pack = gzip.compress if suffix == ".gz" else bz2.compress
+    (tmp_path / f"t.csv{suffix}").write_bytes(pack(("code;note;x\n" + "".join(lines)).encode()))
+    monkeypatch.setattr(creation_check, "QUICK", 100)
+    monkeypatch.setattr(look, "START_BYTES", 4000)
+    reading = Creation(tmp_path / f"t.csv{suffix}").look()
+    assert reading is not None
+    assert 100 < reading.n_rows < 400, "not all of it is unpacked"
+    assert (reading["code"].kind, reading["x"].kind, reading["x"].form.decimal) == ("category", "number", ",")
+    assert [each.name for each in reading.doubtful] == ["code"]

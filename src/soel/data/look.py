@@ -20,10 +20,12 @@ from soel.data.reading.decide import decide_each
 from soel.data.reading.kinds import SILENT, Reading, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.tables import copy_as_parquet, read_raw
+from soel.data.text_files import inner_suffix, unpacking
 from soel.errors import LabelError
 from soel.validation import check_labels
 
 FEW_LABELS = 10
+START_BYTES = 1 << 23  # of a packed file that is only begun to be unpacked
 LEAK = 0.995  # of a column that ranks the known labels by itself
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -41,10 +43,34 @@ def look_at(
     return inspect(raw, options, labels)
 
 
+def look_at_start(
+    data: Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
+) -> TableReading:
+    """How the first lines of a packed file would be read: all of it would take long to unpack."""
+    with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
+        with unpacking(data, options.max_unpacked) as file:
+            start = _read_lines(file)
+        path = Path(folder) / f"{Path(data.stem).stem}{inner_suffix(data)}"
+        path.write_bytes(start)
+        return look_at(path, id_column, label_column, options)
+
+
 def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
     """The columns of what a database gives, or of a table that lies elsewhere."""
     with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
         return read_raw(copy_as_parquet(address, Path(folder), options), aside, options)
+
+
+def _read_lines(file: Any) -> bytes:
+    """The first whole lines of a file, about START_BYTES of them; a line goes on while quotation marks are open."""
+    content = b""
+    while len(content) < START_BYTES and (piece := file.read(START_BYTES - len(content))):
+        content += piece
+    end = len(content)
+    while len(content) >= START_BYTES and (end := content.rfind(b"\n", 0, end)) > 0:
+        if not content.count(b'"', 0, end) % 2:
+            return content[: end + 1]
+    return content
 
 
 def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:

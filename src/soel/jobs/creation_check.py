@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
-from soel.data.look import look_at
+from soel.data.look import look_at, look_at_start
 from soel.data.reading.kinds import TableReading
 from soel.data.streams import SUFFIXES as STREAMED
 from soel.data.streams import open_stream
 from soel.data.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
+from soel.data.text_files import is_packed
 from soel.errors import ConfigError, DataError, SchemaError, SessionError, naming
 from soel.features import pictures, video
 from soel.features.extractors import DEFAULT, REMOTE, onnx_file
@@ -22,6 +23,7 @@ from soel.stores.event_stores import strip_password
 from soel.validation import check_labels
 
 QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
+PACKED_TIMES = 8  # what a packed file may grow by
 SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
 MOST_FILES = 20_000  # of a folder, before it is taken at its word
 
@@ -63,12 +65,15 @@ def _check_known_labels(request: Request, table: Table) -> None:
 def look_at_request(request: Request) -> TableReading | None:
     """How the table of a request would be read; None for what is no table, or too large for a quick look.
 
-    Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it.
+    Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it; of a large
+    packed one, the first lines.
     """
     data, options = request.data, request.options
     is_table = data.is_file() and has_table_suffix(data) and request.media.path_column is None and not is_media(data)
     if not is_table:
         return None
+    if is_packed(data) and data.stat().st_size > QUICK // PACKED_TIMES:
+        return look_at_start(data, options.id_column, options.label_column, request.columns)
     if data.stat().st_size > QUICK:
         return _look_at_head(request) if data.suffix.lower() in STREAMED else None
     return look_at(data, options.id_column, options.label_column, request.columns)
