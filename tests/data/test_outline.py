@@ -163,3 +163,10 @@ def test_a_category_called_total_stays() -> None:
 def test_the_head_of_an_ordinary_table_is_its_first_row() -> None:
     head = find_head([["a", "b"], ["x", "y"], ["z", "w"]])
     assert (head.names, head.n_before, head.notes) == (("a", "b"), 1, ())
+
+
+def test_the_examples_of_a_column_are_its_ends_as_they_are_written(tmp_path: Path) -> None:
+    path = write(tmp_path, "paid;x\n" + "".join(f"{(row - 20) * 75},50 €;{row}\n" for row in range(40)))
+    reading = read_table(path).frame.reading
+    assert reading is not None
+    assert reading["paid"].seen.examples == ("-1500,50 €", "1425,50 €")

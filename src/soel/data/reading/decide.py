@@ -195,7 +195,7 @@ def _text(name: str, draft: _Draft, file: _File) -> _Found:
         values = parse_numbers(texts, form)
         assert values is not None
         kind: Kind = "duration" if is_duration(form.units) else "number"
-        return _Found(kind, form, doubt, see_numbers(values, _ends(texts)), values)
+        return _Found(kind, form, doubt, see_numbers(values, _ends(texts, values)), values)
     found = _flags(name, texts) or _times(texts, file) or _durations(texts)
     if found is not None and asked != "numeric":
         return found
@@ -213,7 +213,7 @@ def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
         form = Form(",", ".")
         parsed = parse_numbers(tidy(texts), form)
         if parsed is not None:
-            return _Found("number", form, "", see_numbers(parsed, _ends(texts)), parsed)
+            return _Found("number", form, "", see_numbers(parsed, _ends(texts, parsed)), parsed)
     if not numeric:
         if not _has_fractions(values) and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
             doubt = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"
@@ -295,9 +295,10 @@ def _as_time(name: str, draft: _Draft, file: _File) -> _Found:
         found = _numbers_as_times(name, draft.plain, True)
     found = found or _times(draft.texts, file, as_clock=True) or _durations(draft.texts)
     if found is None:
+        example = draft.texts.drop_null()[0].as_py()
         raise DataError(
-            f"Column {name!r} is asked for as a time, but its cells (such as {_ends(draft.texts)[0]!r}) are no dates "
-            "in a common form. Write them as 2024-12-31 12:00:00."
+            f"Column {name!r} is asked for as a time, but its cells (such as {example!r}) are no dates in a common "
+            "form. Write them as 2024-12-31 12:00:00."
         )
     return found
 
@@ -321,7 +322,7 @@ def _times(texts: Any, file: _File, as_clock: bool = False) -> _Found | None:
     values = found.values
     if found.form.layout == "clock" and not as_clock and not _is_time_of_day(texts, values):
         return None
-    return _Found("time", found.form, found.doubt, see_times(values, _ends(texts)), values)
+    return _Found("time", found.form, found.doubt, see_times(values, _ends(texts, values)), values)
 
 
 def _is_time_of_day(texts: Any, values: Any) -> bool:
@@ -339,7 +340,7 @@ def _durations(texts: Any) -> _Found | None:
     values = None if form is None else parse_duration(texts, form)
     if form is None or values is None:
         return None
-    return _Found("duration", form, "", see_numbers(values, _ends(texts)), values)
+    return _Found("duration", form, "", see_numbers(values, _ends(texts, values)), values)
 
 
 def _words(name: str, texts: Any, asked: Kind | None) -> _Found:
@@ -376,11 +377,13 @@ def _has_fractions(values: Floats) -> bool:
         return bool((present % 1 != 0).any())
 
 
-def _ends(texts: Any) -> tuple[str, ...]:
-    import pyarrow.compute as pc
-
-    ends = pc.min_max(texts)
-    return tuple(dict.fromkeys(str(ends[end].as_py()) for end in ("min", "max")))
+def _ends(texts: Any, values: Column) -> tuple[str, ...]:
+    """The cells with the smallest and the largest of the values (N,) as they are written."""
+    present = np.flatnonzero(~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)))
+    if not len(present):
+        return ()
+    ends = present[np.argmin(values[present])], present[np.argmax(values[present])]
+    return tuple(dict.fromkeys(str(texts[int(row)].as_py()) for row in ends))
 
 
 def _arrow(column: Column) -> Any:
