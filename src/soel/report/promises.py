@@ -10,7 +10,10 @@ from soel.report.words import percent
 if TYPE_CHECKING:  # words need no scipy
     from soel.metrics.threshold import ThresholdRule
 
-LIKE_THE_POOL = "new normal items are like those of the pool, and anomalies score above normal items"
+LIKE_THE_POOL = (
+    "new normal items are like those of the pool, anomalies score above normal items, and at least half of what is "
+    "suspected are anomalies"
+)
 PROBABILITIES = "the probabilities are right, which they are roughly"
 DRIFTED = (
     "Withdrawn: these rows are not like the pool. Nothing is promised of them, neither by p-values and probabilities "
