@@ -77,8 +77,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def p_values(self, X: Any) -> Floats:
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
 
-        It holds where new normal rows are exchangeable with those of the pool, which rows in which `drift` finds some are
-        not, anomalies score above normal rows, and at least half of what is suspected are anomalies.
+        It holds where new normal rows are exchangeable with the pool's (where `drift` finds some they are not),
+        anomalies score above normal rows, and at least half of what is suspected are anomalies.
         """
         return self._fitted().p_values(self.anomaly_score(X))
 
