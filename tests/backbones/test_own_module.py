@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
 from soel import SOEL
 from soel.backbones.base import Members
+from soel.learner.compute import Here
 from soel.metrics import auroc
 from soel.profiles import PAPER
 from soel.testing import check_backbone
@@ -57,7 +60,17 @@ def test_it_keeps_the_laws_of_a_backbone() -> None:
     check_backbone(partial(Members, make=TinyAutoencoder))
 
 
-def test_its_gradients_can_be_looked_at() -> None:
-    toy = make_toy(n_rows=60)
+def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the last parameter: the bias of each of the 6 columns."""
+    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), Here.gradients
+
+    def keep(*args: Any) -> np.ndarray:
+        seen.append(look(*args))
+        return seen[-1]
+
+    monkeypatch.setattr(Here, "gradients", keep)
     detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
     assert len(set(detector.query(toy.x, 4).tolist())) == 4
+    (gradients,) = seen
+    assert gradients.shape == (60, 6)
+    assert np.linalg.matrix_rank(gradients) > 1, "rows have gradients of their own"

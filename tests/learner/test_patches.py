@@ -103,12 +103,23 @@ def test_of_frames_of_one_second_one_is_asked() -> None:
 
 
 def test_the_marked_patch_is_the_one_that_is_learnt_from() -> None:
-    pool, labels = pool_of(), labels_of(0, normals=(60,))
-    marked = np.zeros((120, 9), bool)
-    marked[0, 3] = True
-    part = fitted_of(replace(pool, marked=marked), labels).blend.patches
-    assert part is not None
-    assert part.detector.arrays()["anomalous"].shape == (1, 4)
+    """Whatever the other places of the marked picture show: what is learnt follows the marked one alone."""
+    labels, marked = labels_of(0, normals=(60,)), np.zeros((120, 9), bool)
+    marked[0, 5] = True
+
+    def learnt_with(place: int | None) -> Floats:
+        pool = pool_of()
+        assert pool.patches is not None
+        if place is not None:
+            pool.patches[0, place] *= -1
+        part = fitted_of(replace(pool, marked=marked), labels).blend.patches
+        assert part is not None
+        return np.asarray(part.detector.arrays()["anomalous"])
+
+    plain = learnt_with(None)
+    assert plain.shape == (1, 4)
+    np.testing.assert_array_equal(learnt_with(3), plain)  # which is the unusual one
+    assert np.abs(learnt_with(5) - plain).max() > 0.1
 
 
 def test_who_wants_to_find_is_asked_about_what_patches_show() -> None:
