@@ -33,7 +33,11 @@ FOUND = [
     ("t.sqlite", 1362),
     ("c.mp4", 1_000_003),
     ("idx3-ubyte.gz", 1_000_000),
+    ("idx3-ubyte.gz", 282),
     ("labels.csv", 1_000_002),
+    ("p.npz", 100_019),
+    ("sheet", 7),
+    ("sheet", 100_007),
 ]
 
 

@@ -147,6 +147,13 @@ def test_an_idx_file_with_more_axes_than_pictures_have(tmp_path: Path) -> None:
         open_source(path)
 
 
+def test_an_idx_file_of_empty_pictures_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train-images-idx3-ubyte.gz"
+    path.write_bytes(gzip.compress(struct.pack(">HBBIII", 0, 8, 3, 5, 0, 13057)))
+    with pytest.raises(DataError, match=r"train-images-idx3-ubyte\.gz: .*must be bytes"):
+        open_source(path)
+
+
 @pytest.mark.parametrize(("shape", "kind"), [((3, 4, 4, 2), "u1"), ((3, 4, 4), "f4"), ((0, 4, 4), "u1")])
 def test_what_is_no_array_of_pictures(shape: tuple[int, ...], kind: str) -> None:
     with pytest.raises(DataError, match="must be bytes"):

@@ -41,7 +41,7 @@ def read_sheet(session: Session, path: Path) -> list[Answer]:
         try:
             answers.append(_answer(row))
         except LabelError as error:
-            faults.append(f"row {number} ({row['item_id']}): {error}")
+            faults.append(f"row {number} ({row['item_id']!r}): {error}")
     if faults:
         more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
         raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
@@ -56,7 +56,7 @@ def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
     others = sorted({name for name in given if name != session.config.session})
     if others:
         raise SessionError(
-            f"{path.name} was written for session {others[0] or '(none)'}, this is {session.config.session}; "
+            f"{path.name} was written for session {others[0]!r}, this is {session.config.session}; "
             "nothing was stored. Tell it to the session it belongs to."
         )
 

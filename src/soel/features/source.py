@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.errors import ConfigError, DataError
+from soel.errors import ConfigError, DataError, naming
 from soel.features import pictures, video
 from soel.features.image_arrays import (
     MAX_UNPACKED,
@@ -74,10 +74,11 @@ def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
     suffix = path.suffix.lower()
     if suffix in video.SUFFIXES:
         return video.read_clips(path, reading.every, scanned)
-    if is_idx(path):
-        return read_idx(path, reading.max_unpacked)
-    if suffix in (".npz", ".npy"):
-        return read_arrays(path, reading.max_unpacked)
+    with naming(path.name):
+        if is_idx(path):
+            return read_idx(path, reading.max_unpacked)
+        if suffix in (".npz", ".npy"):
+            return read_arrays(path, reading.max_unpacked)
     raise DataError(
         f"{path.name} is one picture or of an unknown kind. Give a folder, a clip, .npz, .npy or idx files."
     )
