@@ -201,3 +201,11 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     done = subprocess.run(["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert done.stderr == ""
+
+
+def test_a_name_in_a_reply_is_obeyed_by_no_terminal(run: Run, table: Path, tmp_path: Path) -> None:
+    odd = table.rename(table.with_name("t\x1b[2J.csv"))
+    assert run("init", tmp_path / "s", "--data", odd, "--id-column", "name").code == 0
+    said = run("status", tmp_path / "s")
+    assert "\x1b" not in said.out
+    assert r"t\x1b[2J.csv" in said.out

@@ -110,7 +110,7 @@ def _print(reply: Reply, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_plain(reply.document), ensure_ascii=False, indent=2, allow_nan=False), flush=True)
     else:
-        print(reply.text, flush=True)
+        print(_visible(reply.text), flush=True)
 
 
 def _fail(words: Sequence[str], message: str, code: int) -> int:
@@ -124,7 +124,7 @@ def _fail(words: Sequence[str], message: str, code: int) -> int:
 
 
 def _visible(message: str) -> str:
-    """Names from a file may be in a message; a terminal must not obey them."""
+    """Names from a file may be in a message or a reply; a terminal must not obey them."""
     from soel.report.text import show
 
     return "\n".join(map(show, message.split("\n")))
