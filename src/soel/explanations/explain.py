@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from soel.types import Floats, Rows
 
 Score = Callable[[Floats], Floats]
 ScoreChanged = Callable[[Floats, Floats], Floats]
-MOST_TRIED = 40  # columns of a row that are replaced alone; of more, a rough score picks them
-MOST_STEPS = 8  # parts that are then replaced one after the other; the others go together
+Seen = list[dict[Part, tuple[int, float]]]  # a row's families: who lends to each group, and the score with it
+MOST_TRIED = 20  # columns of a row that are replaced alone; of more, a rough score picks them
+MOST_STEPS = 6  # parts that are then replaced one after the other; the others go together
 TRIFLE = 0.02  # of what the first of them matters: less is not worth a step
 ROWS_AT_ONCE = 64
+MOST_VALUES = 2**23  # of rows with each column replaced
 SAME = 1e-6  # between the scores of one row, by whatever stands beside it when it is scored
 
 
@@ -61,16 +64,15 @@ class Explainer:
     def explain(self, x: Floats) -> Explanation:
         """Encoded rows (n, d) explained; the cost of a row is bounded, whatever the number of columns."""
         x = np.asarray(x, np.float32)
-        starts = range(0, max(len(x), 1), ROWS_AT_ONCE)
-        return join([self._explain(x[start : start + ROWS_AT_ONCE]) for start in starts])
+        step = max(1, min(ROWS_AT_ONCE, MOST_VALUES // (self.ordinary.n_columns * max(x.shape[1], 1))))
+        return join([self._explain(x[start : start + step]) for start in range(0, max(len(x), 1), step)])
 
     def _explain(self, x: Floats) -> Explanation:
         lenders, nearest = self.ordinary.compare(x)
         scores, baseline = _in_one_call(self.score, np.stack([x, self.ordinary.rows[nearest]]))
-        start, alone, raised = self._change_columns(x, lenders, nearest)
-        columns = tuple((column,) for column in range(self.ordinary.n_columns))
-        tried = Tried(columns, lenders, alone, raised - baseline[:, None])
-        tried, named = self._add_groups(x, start, start - baseline, tried)
+        start, tried, seen = self._change_alone(x, lenders, nearest)
+        tried = replace(tried, rises=tried.rises - baseline[:, None])
+        tried, named = _name_groups(start, tried, seen)
         matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
         way = _Way(self, x, nearest, self._features(tried.parts))
         contributions = way.walk(start, matters)
@@ -96,65 +98,57 @@ class Explainer:
             positions[nearest],
         )
 
-    def _change_columns(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Floats, Floats]:
-        """Scores of the rows as they are (n,), with each column replaced (n, c), and of the row of the baseline with
-        each of their values in it (n, c): NaN where a rough score has left a column out.
+    def _change_alone(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Tried, list[Seen]]:
+        """Scores of the rows as they are (n,), what is seen where one column is changed, and where groups are.
 
-        Of a row with several wrong values none may lower the score by itself; each raises that of an ordinary row.
+        Of a row with several wrong values none may lower the score by itself; each raises that of an ordinary row,
+        whose score is still in `rises`. A rough score says what is worth trying; then all is scored in one call.
         """
-        reference, every = self.ordinary.lent[nearest][:, None], np.arange(len(x))[:, None]
-        columns = self._pick(x, lenders)  # (n, q)
-        has, n_tried = self._features([(column,) for column in range(lenders.shape[1])])[columns], columns.shape[1]
-        replaced = np.where(has, self.ordinary.lent[lenders[every, columns]], x[:, None])
-        inserted = np.where(has, x[:, None], reference)
-        by_both = np.stack([x, self.ordinary.rows[nearest]], axis=1)  # (n, 2, d)
-        by_own = np.repeat(x[:, None], 2, axis=1)
-        sources = np.concatenate(
-            [np.repeat(by_own[:, None], 1 + n_tried, 1), np.repeat(by_both[:, None], n_tried, 1)], 1
-        )
-        found = self._score_changed(np.concatenate([x[:, None], replaced, inserted], axis=1), sources)
-        alone, raised = np.full((2, *lenders.shape), np.nan)
-        alone[every, columns], raised[every, columns] = found[:, 1 : 1 + n_tried], found[:, 1 + n_tried :]
-        return found[:, 0], alone, raised
-
-    def _pick(self, x: Floats, lenders: Rows) -> Rows:
-        """The columns (n, q) of each row that are tried: all, or those that lower a rough score most."""
-        n_columns = lenders.shape[1]
-        every = np.broadcast_to(np.arange(n_columns), lenders.shape)
-        if n_columns <= MOST_TRIED:
-            return every
-        has = self._features([(column,) for column in range(n_columns)])
-        rough = _in_one_call(self.rough, np.where(has, self.ordinary.lent[lenders], x[:, None]))
-        return np.argpartition(rough, MOST_TRIED - 1, axis=1)[:, :MOST_TRIED]
-
-    def _add_groups(self, x: Floats, start: Floats, heights: Floats, tried: Tried) -> tuple[Tried, np.ndarray]:
-        """The same with groups of columns that are to be named together, and which parts (n, p) are to be named."""
-        drops, named = start[:, None] - tried.alone, np.isfinite(tried.alone)
-        families = [
-            [family for family in find_families(matters, self.ordinary.hang_together) if may_be_named(family, *each)]
-            for matters, *each in zip(drops + tried.rises, drops, heights, strict=True)
-        ]
+        every = np.arange(len(x))
+        lone = self._features([(column,) for column in range(self.ordinary.n_columns)])  # (c, d)
+        replaced = np.where(lone, self.ordinary.lent[lenders], x[:, None])  # (n, c, d)
+        inserted = np.where(lone, x[:, None], self.ordinary.lent[nearest][:, None])
+        columns, families = self._pick(x, nearest, replaced, inserted)  # (n, q)
         flat = [(row, group) for row, own in enumerate(families) for family in own for group in family]
-        if not flat:
-            return tried, named
-        rows, groups = np.array([row for row, _ in flat]), [group for _, group in flat]
-        lenders = self.ordinary.lenders_together(x[rows], groups)
-        replaced = np.where(self._features(groups), self.ordinary.lent[lenders], x[rows])
-        scores = np.asarray(self.score_changed(replaced, x[rows, None]), np.float64)
-        seen = [{tried.parts[at]: float(drop) for at, drop in enumerate(each)} for each in drops]
-        for (row, group), score in zip(flat, scores, strict=True):
-            seen[row][group] = float(start[row] - score)
-        chosen = {(row, choose_group(family, seen[row])) for row, own in enumerate(families) for family in own}
-        kept = [at for at, each in enumerate(flat) if each in chosen]
-        tried = tried.widen(sorted({groups[at] for at in kept}))
-        named = np.pad(named, ((0, 0), (0, len(tried.parts) - named.shape[1])))
-        for at in kept:
-            row, group = flat[at]
-            part = tried.parts.index(group)
-            tried.lenders[row, part], tried.alone[row, part] = lenders[at], scores[at]
-            tried.rises[row, part] = tried.rises[row, group].max()
-            named[row, group], named[row, part] = False, True
-        return tried, named
+        in_group, groups = np.array([row for row, _ in flat], np.int64), [group for _, group in flat]
+        group_lenders = self.ordinary.lenders_together(x[in_group], groups)
+        together = np.where(self._features(groups), self.ordinary.lent[group_lenders], x[in_group])
+        n_rows, n_tried = columns.shape
+        of_column, column = np.repeat(every, n_tried), columns.ravel()
+        changed = np.concatenate([x, replaced[of_column, column], together, inserted[of_column, column]])
+        rows = np.concatenate([every, of_column, in_group, of_column])
+        other = np.where(
+            (np.arange(len(rows)) < len(rows) - n_rows * n_tried)[:, None], x[rows], self.ordinary.rows[nearest[rows]]
+        )
+        scores = np.asarray(self.score_changed(changed, np.stack([x[rows], other], axis=1)), np.float64)
+        start, replaced_scores, group_scores, inserted_scores = np.split(
+            scores, np.cumsum([n_rows, n_rows * n_tried, len(flat)])
+        )
+        alone, raised = np.full((2, *lenders.shape), np.nan)
+        alone[of_column, column], raised[of_column, column] = replaced_scores, inserted_scores
+        found = dict(zip(flat, zip(group_lenders.tolist(), group_scores.tolist(), strict=True), strict=True))
+        seen: list[Seen] = [
+            [{group: found[row, group] for group in family} for family in own] for row, own in enumerate(families)
+        ]
+        return start, Tried(tuple((each,) for each in range(lenders.shape[1])), lenders, alone, raised), seen
+
+    def _pick(
+        self, x: Floats, nearest: Rows, replaced: Floats, inserted: Floats
+    ) -> tuple[Rows, list[list[tuple[Part, ...]]]]:
+        """The columns (n, q) of each row that are worth trying, and the families of each row, by a rough score."""
+        as_they_are = np.stack([x, self.ordinary.rows[nearest]], axis=1)
+        rough = _in_one_call(self.rough, np.concatenate([as_they_are, replaced, inserted], axis=1))
+        n_columns = replaced.shape[1]
+        drops = rough[:, :1] - rough[:, 2 : 2 + n_columns]
+        matters = drops + rough[:, 2 + n_columns :] - rough[:, 1:2]
+        columns = np.argsort(-matters, axis=1, kind="stable")[:, :MOST_TRIED]
+        tried = np.full(matters.shape, np.nan)
+        np.put_along_axis(tried, columns, np.take_along_axis(matters, columns, axis=1), axis=1)
+        families = [
+            [family for family in find_families(own, self.ordinary.hang_together) if may_be_named(family, *each)]
+            for own, *each in zip(tried, drops, rough[:, 0] - rough[:, 1], strict=True)
+        ]
+        return columns, families
 
     def _features(self, parts: Sequence[Part]) -> np.ndarray:
         """Which features (p, d) each part has."""
@@ -162,11 +156,6 @@ class Explainer:
         for at, part in enumerate(parts):
             has[at, list(part)] = True
         return has[:, self.ordinary.column_of]
-
-    def _score_changed(self, x: Floats, sources: Floats) -> Floats:
-        """Scores (n, q) of rows (n, q, d) that were put together from others (n, q, s, d)."""
-        flat = sources.reshape(-1, *sources.shape[2:])
-        return _in_one_call(lambda rows: self.score_changed(rows, flat), x)
 
     def _rank(self, scores: Floats) -> Rows:
         """The ranks that scores have among the pool's."""
@@ -199,7 +188,9 @@ class _Way:
         would give too little to what is replaced first. start: (n,). matters: (n, p).
         """
         ways = [(row, way) for row, order in enumerate(map(_worth_a_step, matters)) for way in (order, order[::-1])]
-        self._look([(row, frozenset(way[:n])) for row, way in ways for n in range(1, len(way) + 1)])
+        steps = [(row, frozenset(way[:n])) for row, way in ways for n in range(1, len(way) + 1)]
+        pairs = [(row, frozenset(pair)) for row, way in ways[::2] for pair in combinations(way[:MOST_REASONS], 2)]
+        self._look([*steps, *pairs])  # two of the first parts are asked for next, as a rule
         contributions = np.zeros_like(matters)
         for row, way in ways:
             score = start[row]
@@ -236,6 +227,27 @@ def _worth_a_step(matters: Floats) -> list[int]:
     least = TRIFLE * max(float(matters[order[0]]), 0.0)
     some = matters[order] > least if least > 0 else np.isfinite(matters[order])
     return [int(part) for part in order[some]]
+
+
+def _name_groups(start: Floats, tried: Tried, seen: Sequence[Seen]) -> tuple[Tried, np.ndarray]:
+    """The same with the groups that are to be named, and which parts (n, p) are: those groups, and columns in none."""
+    chosen: list[tuple[int, Part, int, float]] = []
+    for row, families in enumerate(seen):
+        drops: dict[Part, float] = {(at,): float(start[row] - score) for at, score in enumerate(tried.alone[row])}
+        for family in families:
+            own = drops | {group: float(start[row] - score) for group, (_, score) in family.items()}
+            group = choose_group(tuple(family), own)
+            if group is not None:
+                chosen.append((row, group, *family[group]))
+    named = np.isfinite(tried.alone)
+    tried = tried.widen(sorted({group for _, group, _, _ in chosen}))
+    named = np.pad(named, ((0, 0), (0, len(tried.parts) - named.shape[1])))
+    for row, group, lender, score in chosen:
+        part = tried.parts.index(group)
+        tried.lenders[row, part], tried.alone[row, part] = lender, score
+        tried.rises[row, part] = tried.rises[row, group].max()
+        named[row, group], named[row, part] = False, True
+    return tried, named
 
 
 def _in_one_call(score: Score, x: Floats) -> Floats:

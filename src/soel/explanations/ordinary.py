@@ -90,8 +90,10 @@ class Ordinary:
 
     def lenders_together(self, x: Floats, groups: Sequence[Sequence[int]]) -> Rows:
         """Which ordinary row (n,) lends its values to each row (n, d) in the columns of its own group."""
-        weights = np.stack([self._weights(group) for group in groups])[:, :, None]
         chosen = np.empty(len(x), np.int64)
+        if not len(x):
+            return chosen
+        weights = np.stack([self._weights(group) for group in groups])[:, :, None]
         for block, apart in self._apart(x):
             near = self._nearest_few((apart @ weights[block])[..., 0])  # (b, k)
             for row, few in zip(range(len(x))[block], near, strict=True):
