@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
 
-from soel.detectors.pretrained import reading, weights
+from soel.detectors.pretrained import device, reading, weights
 from soel.detectors.pretrained.arrays import softmax
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.reference import CLIP
@@ -138,3 +142,36 @@ def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
     scores = read(x, labels).context_logits()
     assert scores.mean() == pytest.approx(0, abs=1e-4)
     assert scores.std() == pytest.approx(1, abs=1e-3)
+
+
+def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's CPU stands for the GPU here: the same path, and the same scores to 1e-4."""
+    x, labels = table(300, 5), free(300)
+    labels[:6] = [1, 0, 0, 1, 0, 0]
+    new, places = table(50, 5, seed=1), []
+    wanted = read(x, labels).logits(new), read(x, labels).states(new)
+
+    def find_gpu() -> torch.device:
+        places.append("looked for")
+        return torch.device("cpu")
+
+    monkeypatch.setattr(device, "find_gpu", find_gpu)
+    np.testing.assert_array_equal(read(x, labels).logits(new), wanted[0])
+    assert not places, "fewer rows than are worth it"
+    monkeypatch.setattr(device, "GPU_ROWS", 50)
+    monkeypatch.setattr(reading, "GPU_BLOCK_ROWS", 30)
+    with_gpu = read(x, labels)
+    np.testing.assert_allclose(with_gpu.logits(new), wanted[0], atol=1e-4)
+    np.testing.assert_allclose(with_gpu.states(new), wanted[1], atol=1e-3)
+    assert places == ["looked for"] * 2
+    assert isinstance(with_gpu.views[0]._on(torch.device("cpu")).labels, torch.Tensor)
+
+
+def test_a_machine_without_the_driver_of_a_gpu_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(device, "DRIVERS", (tmp_path / "none",))
+    monkeypatch.setitem(sys.modules, "torch", None)  # it would not even be imported
+    device.find_gpu.cache_clear()
+    try:
+        assert device.device_for(10**9) is None
+    finally:
+        device.find_gpu.cache_clear()

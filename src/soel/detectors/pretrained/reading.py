@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
-from soel.detectors.pretrained.arrays import Chance, in_blocks, softmax
+from soel.detectors.pretrained.arrays import Chance, softmax
 from soel.detectors.pretrained.context import keys
-from soel.detectors.pretrained.network import Outputs, Seen
+from soel.detectors.pretrained.device import GPU_BLOCK_ROWS, device_for, move
+from soel.detectors.pretrained.kit import Array, kit_of
+from soel.detectors.pretrained.network import Network, Outputs, Seen
 from soel.detectors.pretrained.passes import Memory, read_pool, read_rows, see
 from soel.detectors.pretrained.reference import CLIP, Described, Origin, Reference
 from soel.detectors.pretrained.views import MOST_GROUPS
@@ -32,6 +35,17 @@ class Context:
     weights: int  # their version
 
 
+@dataclass(frozen=True)
+class Beside:
+    """All that rows are looked at with."""
+
+    network: Network
+    reference: Reference
+    pool: Described
+    labels: Array
+    memory: Memory
+
+
 class View:
     """A context that the network reads with its labels: all its columns, a group of them, or its axes (d, p)."""
 
@@ -39,6 +53,7 @@ class View:
         self.network = trained_network(rows.weights)
         self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
         self.labels = labels.astype(np.int64)[None]
+        self._moved: tuple[Any, Beside] | None = None
         context = self.narrow(rows.values)
         self.reference, self.pool, self.seen = _before_labels(context.tobytes(), context.shape, rows.seed, rows.weights)
 
@@ -59,25 +74,42 @@ class View:
         usual = logits[free] if free.sum() >= FEWEST_FREE else logits
         return float(usual.mean()), float(max(usual.std(), 1e-2))
 
-    def read(self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None) -> Outputs:
+    def read(
+        self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
+    ) -> Outputs:
         """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
-        where these are in the context.
+        where these are in the context. device: a GPU that computes, None for this CPU.
         """
-        rows, memory = self.narrow(x)[None], self._after_labels[0]
-        origins = None
+        rows, origins = self.narrow(x)[None], None
         if sources is not None and same is not None:
             narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
             origins = Origin(narrow[None], same)
+        beside = Beside(self.network, self.reference, self.pool, self.labels, self._after_labels[0])
+        if device is not None:
+            rows, origins, beside = move(rows, device), move(origins, device), self._on(device)
+        kit = kit_of(rows)
 
         def read(block: slice) -> Outputs:
             origin = None if origins is None else origins.part(block)
-            described = self.reference.describe(rows[:, block], origin)
-            seen = self.network.cells(described.cells, self.reference.columns)
+            described = beside.reference.describe(rows[:, block], origin)
+            seen = beside.network.cells(described.cells, beside.reference.columns)
             hidden = None if origin is None else origin.hidden
-            beside = (self.network, self.reference, self.pool, self.labels, memory)
-            return read_rows(*beside, described, seen, hidden)
+            known = (beside.network, beside.reference, beside.pool, beside.labels, beside.memory)
+            return read_rows(*known, described, seen, hidden)
 
-        return Outputs.joined(in_blocks(read, len(x)))
+        outputs = Outputs.joined(kit.in_blocks(read, len(x)))
+        return Outputs(*(kit.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
+
+    def _on(self, device: Any) -> Beside:
+        """The same on a device, where the context is read again: keys and values have another form there."""
+        if self._moved is not None and self._moved[0] == device:
+            return self._moved[1]
+        network, reference, pool, seen, labels = move(
+            (self.network, self.reference, self.pool, self.seen, self.labels), device
+        )
+        memory, _ = read_pool(network, reference, pool, seen, labels)
+        self._moved = device, Beside(network, reference, pool, labels, memory)
+        return self._moved[1]
 
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
@@ -165,9 +197,11 @@ class Reading:
         values = np.empty((len(x), *context.shape[1:]), np.float64)
         values[is_own] = known[at[is_own]]
         others = np.flatnonzero(~is_own)
-        for start in range(0, len(others), BLOCK_ROWS):
-            rows = others[start : start + BLOCK_ROWS]
-            values[rows] = self._together([of(view, view.read(x[rows])) for view in self.views])
+        device = device_for(len(others))
+        step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
+        for start in range(0, len(others), step):
+            rows = others[start : start + step]
+            values[rows] = self._together([of(view, view.read(x[rows], device=device)) for view in self.views])
         return values
 
     def _together(self, each: list[Floats]) -> Floats:
