@@ -167,3 +167,10 @@ def test_a_rare_but_repeated_number_is_no_news() -> None:
     flags = np.array([0.0] * 950 + [1.0] * 50)
     usual = measure(flags)
     assert usual.distance(1.0) < usual.reach(0.001) <= usual.distance(2.0)
+
+
+def test_rows_without_names_are_called_by_their_number() -> None:
+    ids = ["5ac90f4f6b20a34e-0", "5ac90f4f6b20a34e-1"]
+    view = TableView(ids, lambda: Frame({"x": np.array([1.0, 2.0])}, named=True), named=False)
+    assert [view.title(item) for item in (*ids, "gone-0")] == ["#1", "#2", "gone-0"]
+    assert view.card(ids[1], {}).title == "#2"

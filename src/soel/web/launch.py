@@ -97,7 +97,7 @@ def _view_now(session: Session) -> ItemView:
     place = session.folder
     media = open_media(place)
     if media is None:
-        return TableView(place.ids, lambda: read_items(place).frame)
+        return TableView(place.ids, lambda: read_items(place).frame, place.config.id_column is not None)
     return MediaView(media, SessionMaps(session))
 
 

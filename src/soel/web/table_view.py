@@ -35,10 +35,13 @@ class _Usual:
 
 
 class TableView:
-    """Cards from a frame that is read when the first card is asked for."""
+    """Cards from a frame that is read when the first card is asked for.
 
-    def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame]) -> None:
-        self._ids, self._read, self._reading = ids, read, threading.Lock()
+    named: whether the ids are names that people gave; else a row is called by its number, as in files of scores.
+    """
+
+    def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame], named: bool = True) -> None:
+        self._ids, self._read, self._reading, self._named = ids, read, threading.Lock(), named
         self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
 
     def kind(self, item: str) -> Kind:
@@ -46,8 +49,9 @@ class TableView:
         return "table"
 
     def title(self, item: str) -> str:
-        """A row is called by its id."""
-        return item
+        """A row is called by its id, or by its number."""
+        row = None if self._named else self._row_of.get(item)  # one that was removed has no number any more
+        return item if row is None else f"#{row + 1}"
 
     def card(
         self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
@@ -68,7 +72,7 @@ class TableView:
         ]
         shown = names[:most]
         fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far, texts) for name in shown)
-        return Card(item, "table", item, fields, sum(name in far for name in shown), n_fields=len(names))
+        return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
 
     def columns(self) -> Mapping[str, Column]:
         """The table's own columns."""

@@ -63,10 +63,15 @@ function realAlarms(threshold) {
   return { low: at(0.1), high: at(0.9) };
 }
 
+function expected({ low, high }) {
+  if (high === 0) return t("results.expected_none");
+  return low === high ? t("results.expected_same", { n: low }) : t("results.expected", { low, high });
+}
+
 function showThreshold(threshold) {
   const n = histogram.alarmsAbove(threshold);
   find("alarms").value = n;
-  const real = n === 0 ? "" : ` ${t("results.expected", realAlarms(threshold))}`;
+  const real = n === 0 ? "" : ` ${expected(realAlarms(threshold))}`;
   find("threshold-words").textContent = t("results.threshold", { n, threshold: figures(threshold) }) + real;
   for (const kind of find("download-csv") ? ["csv", "parquet", "xlsx", "json"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
