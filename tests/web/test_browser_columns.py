@@ -47,3 +47,21 @@ def test_an_owner_changes_how_columns_are_read_and_then_labels(
     reading = {each["name"]: each for each in json.loads((folder / "encoder.json").read_text())["reading"]["columns"]}
     assert reading["code"]["kind"] == "ignored"
     assert reading["day"]["form"]["order"] == "mdy"
+
+
+def test_what_was_left_out_of_a_file_is_said_and_all_of_it_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
+    rows = "".join(f"{1 + row % 28}.01.25;Parcel {row} to Neuburg an der Donau;{row},50 €\n" for row in range(60))
+    (tmp_path / "bank.csv").write_text(f"Account;DE12\n\nBooked;Purpose;Amount\n{rows};Total;1.770,00 €\n")
+    command = LabelCommand(tmp_path / "bank.csv")
+    context = browser.new_context(viewport={"width": 375, "height": 700}, locale="de")
+    try:
+        page = context.new_page()
+        page.goto(command.start())
+        said = page.locator("#columns .notice").first
+        expect(said).to_contain_text("Vor der Tabelle weggelassen: 'Account'.")
+        expect(said).to_contain_text("Nach der Tabelle weggelassen: 'Total'.")
+        assert page.locator(".columns-list").evaluate("list => list.scrollWidth <= list.clientWidth")
+        assert serious_findings(page) == []
+    finally:
+        command.stop()
+        context.close()
