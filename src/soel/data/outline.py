@@ -135,9 +135,9 @@ def _are_units(row: Cells, valued: Sequence[int]) -> bool:
     cells = [cell.strip() for cell in row]
     if all(map(_RULE.issuperset, cells)) and any(len(cell) > 2 for cell in cells):
         return True
-    said = [cell for cell in cells if cell.lower() not in MISSING]
+    present = [cell for cell in cells if cell.lower() not in MISSING]
     n_units = sum(bool(cells[place]) and _is_unit(cells[place]) for place in valued if place < len(cells))
-    return bool(valued) and all(map(_is_unit, said)) and 2 * n_units >= len(valued)
+    return bool(valued) and all(map(_is_unit, present)) and 2 * n_units >= len(valued)
 
 
 def _is_unit(cell: str) -> bool:

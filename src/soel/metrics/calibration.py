@@ -49,8 +49,8 @@ def calibrate(
         expected = -0.5 * (np.log(SLOPES / prior[0]) / prior[1]) ** 2
     else:
         rest = (share * len(scores) - int((labels == ANOMALY).sum())) / max(len(scores) - int(known.sum()), 1)
-        told = _move(chances.probabilities, float(np.clip(rest, 1 / (2 * len(scores)), 0.5)))
-        expected = np.array([_agreement(curve, chances.scores, told) for curve in curves])
+        moved = _move(chances.probabilities, float(np.clip(rest, 1 / (2 * len(scores)), 0.5)))
+        expected = np.array([_agreement(curve, chances.scores, moved) for curve in curves])
     return curves[int(np.argmax(np.array(fits) + expected))]
 
 

@@ -193,8 +193,8 @@ class SqlStore:
         if "\x00" in f"{event.who}{event.item}":
             raise SessionError(f"{event.who!r} or {event.item!r} holds a NUL character; choose another name.")
         body = json.dumps(dict(event.body), sort_keys=True, ensure_ascii=False, allow_nan=False)
-        said = (event.number, event.at, event.kind, event.who, event.item, body)
-        return dict(zip(COLUMNS, (self._session, *said, digest_of(*said)), strict=True))
+        fields = (event.number, event.at, event.kind, event.who, event.item, body)
+        return dict(zip(COLUMNS, (self._session, *fields, digest_of(*fields)), strict=True))
 
     def _event(self, row: Row[Any]) -> Event:
         try:

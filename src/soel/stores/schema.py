@@ -103,8 +103,8 @@ MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_first, _many_sessions, 
 
 def digest_of(number: int, at: str, kind: str, who: str, item: str | None, body: str) -> str:
     """Of all that an event says, so that one changed letter in it is noticed."""
-    said = f"{number}\0{at}\0{kind}\0{who}\0{'' if item is None else '='}{item}\0{body}"
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    content = f"{number}\0{at}\0{kind}\0{who}\0{'' if item is None else '='}{item}\0{body}"
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
 def now() -> str:
