@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,22 @@ def test_pictures_of_the_pool_are_measured_as_new_ones_are() -> None:
     apart = detector.score(new).mean() - detector.score_pool(pool).mean()
     assert abs(apart) < 0.25  # in spreads of the pool
     assert detector.score(new).mean() - detector.score(pool).mean() > 0.5  # what it would be otherwise
+
+
+class Mapped(np.ndarray):
+    """An array that is read in stretches and never copied by rows, as a file too large for memory wants it."""
+
+    def __getitem__(self, key: Any) -> Any:
+        assert not isinstance(key, np.ndarray), "rows were copied"
+        return super().__getitem__(key)
+
+
+def test_a_whole_pool_is_scored_from_its_file_and_not_copied() -> None:
+    x = pictures(200)
+    detector = Patches.fit(x, nothing(200), 0)
+    np.testing.assert_array_equal(detector.score_pool(x.view(Mapped)), detector.score_pool(x))
+    with pytest.raises(AssertionError, match="copied"):
+        detector.pool_maps(x.view(Mapped), np.arange(5))  # a few rows may be
 
 
 def test_a_false_alarm_once_named_stays_quiet() -> None:

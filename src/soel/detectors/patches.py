@@ -134,11 +134,11 @@ class Patches(PlaceDetector):
 
     def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
         """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
-        rows = np.arange(len(pool)) if rows is None else rows
-        found, n_fitted = distances(_folded(pool[rows]), self.means, self.whitenings), int(self.members.sum())
-        is_member = self.members[rows] > 0
-        found[is_member] = without_itself(found[is_member], n_fitted, float(self.leverage[0]))
-        return self._scaled(found) * self._weights(pool[rows])
+        x = pool if rows is None else pool[rows]  # a whole pool stays in its file
+        members = self.members if rows is None else self.members[rows]
+        found, n_fitted = distances(_folded(x), self.means, self.whitenings), int(self.members.sum())
+        found[members > 0] = without_itself(found[members > 0], n_fitted, float(self.leverage[0]))
+        return self._scaled(found) * self._weights(x)
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
