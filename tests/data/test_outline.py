@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from soel.data.arrow_files import read_csv
+from soel.data.csv_parts import open_csv
 from soel.data.outline import count_foot, find_head
+from soel.data.places import LocalPlace
 from soel.data.reading.describe import warnings_of
 from soel.data.streams import open_stream
 from soel.data.tables import column_names, read_table
-from soel.errors import DataError, SchemaError
+from soel.errors import DataError, SchemaError, SoelError
 
 ROWS = "".join(f"2024-03-{day:02d};{day * 1.5:.1f};{'ab'[day % 2]}\n" for day in range(1, 29))
 TABLE = f"day;flow;pump\n{ROWS}"
@@ -170,3 +175,28 @@ def test_the_examples_of_a_column_are_its_ends_as_they_are_written(tmp_path: Pat
     reading = read_table(path).frame.reading
     assert reading is not None
     assert reading["paid"].seen.examples == ("-1500,50 €", "1425,50 €")
+
+
+PIECES = st.sampled_from(
+    [b'"', b",", b";", b"|", b"\n", b"\r", b"\0", b"\xff", b"Total", b"sep=,", b"-" * 9, b" " * 9, b""]
+)
+SPOILT = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 4), PIECES), min_size=1, max_size=6)
+
+
+@given(st.sampled_from(sorted(AROUND)), SPOILT)
+def test_a_spoilt_file_is_refused_or_has_the_same_rows_at_once_and_in_parts(
+    tmp_path_factory: pytest.TempPathFactory, name: str, spoilt: list[tuple[float, int, bytes]]
+) -> None:
+    content = bytearray(AROUND[name][0].encode())
+    for share, length, piece in spoilt:
+        at = int(share * len(content))
+        content[at : at + length] = piece
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "spoilt.csv").write_bytes(bytes(content))
+    try:
+        at_once = len(read_csv(folder / "spoilt.csv")[0])
+        parts = open_csv(LocalPlace(folder), "spoilt.csv")
+        in_parts = sum(len(parts.read(part)) for part in parts.parts)
+    except SoelError:
+        return
+    assert at_once == in_parts
