@@ -25,6 +25,7 @@ NAMES = (
     "faults",
     "tell_latency",
     "startup",
+    "default_speed",
     "large",
     "scale",
     "gpu_epoch",

@@ -246,7 +246,8 @@ def _columns(ordered: Array, z: Array, g: Array, precision: Array) -> Array:
     n_pool, width = z.shape[1:]
     distinct = 1 + kit.floats(ordered[..., 1:] != ordered[..., :-1]).sum(-1)
     runs = kit.search(ordered, ordered, right=True) - kit.search(ordered, ordered)
-    skew, heavy = (z**3).mean(1), (z**4).mean(1)
+    square = z * z
+    skew, heavy = (square * z).mean(1), (square * square).mean(1)
     correlation = abs(g.swapaxes(1, 2) @ g) / n_pool
     itself = kit.arange(width, z)
     correlation[:, itself, itself] = 0.0

@@ -1,0 +1,92 @@
+"""The default on tables beside scikit-learn's isolation forest: a fit, the next question, new rows, one row by command.
+
+Seconds on the clock and of all processors together: on a busy machine only the latter mean something.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import IsolationForest
+
+from soel import SOEL
+
+WIDTH, FIT_ROWS, POOL_ROWS, NEW_ROWS, N_LABELS, N_QUESTIONS = 30, 5000, 10_000, 50_000, 10, 5
+LIMITS = {"fit": 5.0, "question": 0.5, "one_row": 2.0}  # seconds; of all processors together for the last one
+FLOORS = {"fit_limit_over_processor_seconds": 1.0, "one_row_limit_over_processor_seconds": 1.0}
+
+
+def measure() -> dict[str, float]:
+    """Seconds of each step, rows a second, and limits over seconds."""
+    x, y = make_rows(FIT_ROWS, 0), np.full(FIT_ROWS, -1)
+    y[np.linspace(0, FIT_ROWS - 1, N_LABELS).astype(int)] = [1, *[0] * (N_LABELS - 1)]
+    SOEL(random_state=0).fit(x[:300], y[:300])  # what is loaded once
+    figures = dict(
+        zip(("fit_seconds", "fit_processor_seconds"), spent(lambda: SOEL(random_state=0).fit(x, y)), strict=True)
+    )
+    detector, new = SOEL(random_state=0).fit(x, y), make_rows(NEW_ROWS, 1)
+    forest = IsolationForest(random_state=0)
+    figures["forest_fit_processor_seconds"] = spent(lambda: forest.fit(x))[1]
+    figures["rows_a_processor_second"] = NEW_ROWS / spent(lambda: detector.anomaly_score(new))[1]
+    figures["forest_rows_a_processor_second"] = NEW_ROWS / spent(lambda: forest.score_samples(new))[1]
+    figures |= ask() | score_one_row()
+    for name, limit in LIMITS.items():
+        for kind in ("seconds", "processor_seconds"):
+            if f"{name}_{kind}" in figures:
+                figures[f"{name}_limit_over_{kind}"] = limit / figures[f"{name}_{kind}"]
+    return figures
+
+
+def make_rows(n_rows: int, seed: int) -> np.ndarray:
+    """Noise, of which one row in 25 is shifted in a few columns."""
+    x = np.random.default_rng(seed).normal(size=(n_rows, WIDTH)).astype(np.float32)
+    x[: n_rows // 25, :5] += 2.5
+    return x
+
+
+def ask() -> dict[str, float]:
+    """The median of some questions, each after an answer."""
+    x, y = make_rows(POOL_ROWS, 2), np.full(POOL_ROWS, -1)
+    detector, each = SOEL(random_state=0), []
+    asked: list[np.ndarray] = []
+    for _ in range(1 + N_QUESTIONS):
+        each.append(spent(lambda: asked.append(detector.query(x, 1, y))))
+        y[asked[-1]] = asked[-1] < POOL_ROWS // 25
+    seconds, processor = np.median(each[1:], axis=0)  # the first has no answer before it
+    return {"question_seconds": float(seconds), "question_processor_seconds": float(processor)}
+
+
+def score_one_row() -> dict[str, float]:
+    """`soel score` on one new row, all of it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        names = [f"c{column}" for column in range(WIDTH)]
+        pd.DataFrame(make_rows(3000, 3), columns=names).to_csv(place / "rows.csv", index=False)
+        pd.DataFrame(make_rows(25, 4)[:1], columns=names).to_csv(place / "one.csv", index=False)
+        run("init", str(place / "work"), "--data", str(place / "rows.csv"))
+        run("fit", str(place / "work"))
+        before = os.times()
+        run("score", str(place / "work"), "--data", str(place / "one.csv"))
+        after = os.times()
+    used = after.children_user - before.children_user + after.children_system - before.children_system
+    return {"one_row_processor_seconds": used}
+
+
+def run(*words: str) -> None:
+    """A command, quietly."""
+    subprocess.run([sys.executable, "-m", "soel.cli.main", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def spent(job: Callable[[], object]) -> tuple[float, float]:
+    """Seconds on the clock and of all processors."""
+    start, processor = time.perf_counter(), time.process_time()
+    job()
+    return time.perf_counter() - start, time.process_time() - processor
