@@ -296,3 +296,12 @@ def test_damaged_and_unknown_weights_are_refused(monkeypatch: pytest.MonkeyPatch
         weights.trained_network()
     with pytest.raises(ModelFileError, match="fit it anew"):
         weights.trained_network(999)
+
+
+def test_a_model_of_other_weights_is_refused_when_it_is_opened() -> None:
+    pool = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    arrays = dict(Pretrained.fit(pool, np.full(40, -1, np.int8), 0).arrays())
+    assert isinstance(Pretrained.from_arrays(arrays), Pretrained)
+    for other in (0.0, np.inf, np.nan):
+        with pytest.raises(ModelFileError, match="of the pretrained network, and this release has"):
+            Pretrained.from_arrays(arrays | {"weights": np.array([other], np.float32)})

@@ -16,7 +16,7 @@ from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import Withheld, withhold_labels
 from soel.detectors.pretrained.views import wide_views
-from soel.detectors.pretrained.weights import VERSION
+from soel.detectors.pretrained.weights import VERSION, find_weights
 from soel.numeric.arrays import within
 from soel.types import UNLABELLED, Chances, Floats, Labels
 
@@ -172,6 +172,7 @@ class Pretrained(Detector):
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
         own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
+        find_weights(own["weights"].item())  # says now, not with the first row, that they are others
         with_labels, unheard = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         taught = within(arrays, STUDENT)
         student = Student(**taught) if taught else None

@@ -17,15 +17,21 @@ HERE = Path(__file__).parent
 VERSION = 1  # raised with every new weights file
 
 
+def find_weights(version: float = VERSION) -> Path:
+    """The file with the weights of this version; a model that was made with others cannot be used."""
+    path = HERE / f"weights-{version:.0f}.safetensors"
+    if not path.exists():
+        raise ModelFileError(
+            f"The model was made with version {version:.0f} of the pretrained network, and this release has {VERSION}: "
+            "fit it anew, or use the release that it was made with."
+        )
+    return path
+
+
 @cache
 def trained_network(version: int = VERSION) -> Network:
     """The network in float32, checked against the card's checksum."""
-    path, card = HERE / f"weights-{version}.safetensors", json.loads((HERE / "card.json").read_text(encoding="utf-8"))
-    if not path.exists():
-        raise ModelFileError(
-            f"The model was made with version {version} of the pretrained network, and this release has {VERSION}: "
-            "fit it anew, or use the release that it was made with."
-        )
+    path, card = find_weights(version), json.loads((HERE / "card.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != card["sha256"][str(version)]:
         raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package anew.")
