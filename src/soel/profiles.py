@@ -11,6 +11,7 @@ from soel.types import Kind, Precision, PseudoLabelRule, StepRule
 
 MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
+OLD_WIDE = 300  # encoded columns up to which releases before kinds took rows for a table
 WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
 NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/detection.md says
 GOALS = ("learn", "find")
@@ -158,7 +159,7 @@ def _from_older(values: Mapping[str, Any], n_features: int) -> Profile:
     profile = Profile(**rest, **forms)
     if profile.backbone in PICTURE_BACKBONES:
         return profile.settle(Kind.PICTURES, n_features)
-    return profile.settle(Kind.TABLE if n_features <= 300 else Kind.VECTORS, n_features)
+    return profile.settle(Kind.TABLE if n_features <= OLD_WIDE else Kind.VECTORS, n_features)
 
 
 PAPER = Profile(

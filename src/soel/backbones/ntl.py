@@ -14,6 +14,7 @@ from soel.backbones.base import Backbone, Pair
 from soel.backbones.layers import Perceptron
 
 TEMPERATURE = 0.1
+LARGE_WIDTH = 300  # columns above which layers are larger
 SMALLEST_SQUARE = 1e-24  # a code of length 0 has no direction
 
 
@@ -87,7 +88,7 @@ class TableNTL(NTL):
         if d < 32:
             hidden = code = 2 * d
         else:
-            hidden, code = (64, 32) if d <= 300 else (256, 64)
+            hidden, code = (64, 32) if d <= LARGE_WIDTH else (256, 64)
         super().__init__(rngs, n_views, [d, d, d, d], [d, hidden, hidden, code], residual=True)
 
 

@@ -1,4 +1,4 @@
-"""What people type: names of annotators, notes, guidelines, ids. One set of limits for every door."""
+"""What people type: names of annotators, notes, guidelines, ids. One set of limits, wherever they come in."""
 
 from __future__ import annotations
 
