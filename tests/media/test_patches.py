@@ -123,6 +123,14 @@ def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again.folder.patches, patches)
 
 
+def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+        session.fit()
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        assert scores.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
+
+
 def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
         session.ask(4)

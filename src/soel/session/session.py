@@ -165,7 +165,7 @@ class Session(Labelling):
 
     def pool_scores(self, model: Learnt) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
-        return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool)
+        return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool, self.folder.patches)
 
     def fitted(self, rule: str | None = None, few_rows: bool = False) -> tuple[ModelRef, Learnt]:
         """The model of the last fit, with its threshold set by another rule where one is given.
