@@ -121,15 +121,16 @@ class Run:
         self._command("tell", sheet)
 
     def _truth(self, keys: set[int]) -> dict[int, int]:
-        table = pq.read_table(self.data, columns=["key", "truth"])
-        key, truth = table.column("key").to_numpy().astype(np.int64), table.column("truth").to_numpy()
+        key, truth = _columns(pq.read_table(self.data, columns=["key", "truth"]))
         rows = np.flatnonzero(np.isin(key, list(keys)))
         return dict(zip(key[rows].tolist(), truth[rows].tolist(), strict=True))
 
     def _auroc(self) -> float:
-        truth = pq.read_table(self.data, columns=["truth"]).column("truth").to_numpy()
-        scores = pq.read_table(self.folder / "scores.parquet", columns=["score"]).column("score").to_numpy()
-        return auroc(truth, scores)
+        """By key: scores come in the order of their ranks."""
+        key, truth = _columns(pq.read_table(self.data, columns=["key", "truth"]))
+        scored, scores = _columns(pq.read_table(self.folder / "scores.parquet", columns=["key", "score"]))
+        order = np.argsort(key)
+        return auroc(truth[order][np.searchsorted(key[order], scored)], scores)
 
     def _command(self, verb: str, *words: object) -> Any:
         started = time.perf_counter()
@@ -142,6 +143,11 @@ class Run:
         self.figures[f"{verb} GiB"] = peak.value / GIB
         assert process.returncode == 0, said
         return json.loads(said)
+
+
+def _columns(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    keys, values = table.columns
+    return keys.to_numpy().astype(np.int64), values.to_numpy()
 
 
 class Peak:
