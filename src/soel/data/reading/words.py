@@ -56,7 +56,7 @@ def count_words(texts: Any) -> Words:
         counts[empty] = 0
     n_cells = int(counts.sum())
     top = _most_frequent(distinct, counts, len(distinct) - (empty >= 0))
-    words = distinct.take(top).to_pylist()
+    words = distinct.take(np.array(top, np.int64)).to_pylist()  # a type, where there is none
     return Words(len(distinct) - (empty >= 0), n_cells, tuple(words), tuple(counts[top].tolist()))
 
 
