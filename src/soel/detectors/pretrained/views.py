@@ -20,7 +20,8 @@ def wide_views(context: Floats, seed: int) -> Floats:
     if width <= MOST_COLUMNS:
         return np.zeros((0, 0, 0), np.float32)
     varying = np.random.default_rng(seed).permutation(np.flatnonzero(context.std(axis=0) > 1e-6))
-    groups = np.array_split(varying, max(1, -(-len(varying) // MOST_COLUMNS)))[:MOST_GROUPS]
+    n_groups = -(-len(varying) // MOST_COLUMNS)  # none where all rows are equal: then the axes are looked at alone
+    groups = np.array_split(varying, n_groups)[:MOST_GROUPS] if n_groups else []
     views = np.zeros((1 + len(groups), width, MOST_COLUMNS), np.float32)
     views[0] = _axes(context)
     for view, group in zip(views[1:], groups, strict=True):
