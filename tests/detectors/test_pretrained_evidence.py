@@ -224,3 +224,39 @@ def test_tasks_side_by_side_are_apart(table: tuple[Reference, Described, Describ
     before, after = (evidence(reference, pool, pool, each) for each in (labels, other))
     torch.testing.assert_close(before[0], after[0])
     assert not torch.allclose(before[1], after[1])
+
+
+def test_a_lone_label_in_a_tenth_by_hand() -> None:
+    """Ten rows in ten bins of one column; the last is an anomaly. Half of a label counts in the bin beside."""
+    cells = torch.zeros(1, 10, 1, 10)
+    cells[0, :, 0, 2] = (torch.arange(10) + 0.5) / 5 - 1
+    none = torch.zeros(1)
+    pool = Described(none, none, cells, none, none, none)
+    is_anomaly, is_normal = torch.zeros(1, 10), torch.zeros(1, 10)
+    is_anomaly[0, 9] = 1
+    mean, ends = _by_bins(pool, pool, is_anomaly, is_normal)
+    share = np.r_[1.5, [2.0] * 8, 1.5] / 19 + 1e-3
+    told = np.r_[[0.0] * 8, 0.5, 1.0]
+    ratio = np.log((told + 4 * share) / (1.5 + 4) / ((8 * share) / 8))
+    np.testing.assert_allclose(mean[0], 2 * ratio, atol=1e-5)
+    np.testing.assert_allclose(ends[0], 2 * ratio, atol=1e-5)  # the highest and the lowest of one column are the same
+
+
+def test_every_depth_and_the_ends_of_the_columns_have_their_place(
+    table: tuple[Reference, Described, Described],
+) -> None:
+    reference, pool, rows = table
+    labels = answers([0, 1], [2, 3, 4])
+    is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
+    said = evidence(reference, pool, rows, labels)[0]
+    together = _together(pool.nodes, rows.nodes, is_anomaly, is_normal)
+    for at, wanted in zip((6, 7, 8, 10), [*together, _by_bins(pool, rows, is_anomaly, is_normal)[1]], strict=True):
+        torch.testing.assert_close(said[:, at], wanted[0].clamp(-6, 6))
+
+
+def test_labels_that_trade_places_turn_distances_round(table: tuple[Reference, Described, Described]) -> None:
+    """Of those about distances; the others have a prior or weights, and treat the two kinds differently."""
+    reference, pool, rows = table
+    here, there = (evidence(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))
+    torch.testing.assert_close(here[:, [0, 2]], there[:, [1, 3]])
+    torch.testing.assert_close(here[:, [4, 5]], -there[:, [4, 5]])

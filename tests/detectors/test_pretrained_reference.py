@@ -12,11 +12,13 @@ from torch import Tensor
 
 from soel.detectors.pretrained.reference import (
     CLIP,
+    FAR,
     LARGEST_SCORE,
     N_SCORES,
     RIDGES,
     TINY,
     Described,
+    Origin,
     Reference,
     _cells,
     _columns,
@@ -242,3 +244,51 @@ def test_a_row_of_the_pool_keeps_its_place_but_not_itself() -> None:
     torch.testing.assert_close(again.z, own.z)
     torch.testing.assert_close(again.distances[0], own.distances[0], atol=1e-3, rtol=0)  # by value; ranks move a little
     assert (again.scores[..., 0] < own.scores[..., 0]).all()  # it is now its own neighbour
+
+
+def line_of_ten() -> Reference:
+    reference, _ = fit(column(*map(float, range(10))))
+    return reference
+
+
+def origin_of(*values: float, known: bool = True) -> Origin:
+    """What one row was put together from, and where in the line of ten that stands."""
+    same = torch.zeros(1, len(values), 10, dtype=torch.bool)
+    for at, value in enumerate(values):
+        same[0, at, int(value)] = known
+    return Origin(torch.tensor(values)[None, None, :, None], same)
+
+
+@pytest.mark.parametrize(
+    ("sources", "n_below", "n_not_above"),
+    [((3.0,), 4, 5), ((5.0,), 5, 5), ((8.0,), 5, 6), ((3.0, 8.0), 4, 5), ((5.0, 3.0), 4, 4)],
+)
+def test_a_row_has_its_rank_among_those_it_was_not_made_of(
+    sources: tuple[float, ...], n_below: int, n_not_above: int
+) -> None:
+    """At 5 five lie below and six not above; a source counts in neither, wherever it lay."""
+    cells = line_of_ten().describe(column(5), origin_of(*sources)).cells[0, 0, 0]
+    rank = (0.5 * (n_below + n_not_above) + 0.5) / 11
+    assert float(cells[2]) == pytest.approx(2 * rank - 1, abs=1e-5)
+    assert float(cells[5]) == pytest.approx(math.log((n_not_above - n_below + 1) / 11) / 3, abs=1e-5)
+
+
+def test_what_a_row_was_made_of_is_no_neighbour() -> None:
+    reference = line_of_ten()
+    alone, whole = reference.describe(column(5), origin_of(5)), reference.describe(column(5))
+    assert (alone.distances[:, 0, 0, 5] == FAR).all()
+    assert whole.distances[0, 0, 0, 5] == 0
+    others = [row for row in range(10) if row != 5]
+    torch.testing.assert_close(alone.distances[0, 0, 0, others], whole.distances[0, 0, 0, others])
+    elsewhere = reference.describe(column(5), origin_of(5, known=False))
+    torch.testing.assert_close(elsewhere.scores, whole.scores)
+    assert alone.scores[0, 0, 0] > whole.scores[0, 0, 0], "its nearest neighbours are now farther off"
+
+
+def test_of_more_than_three_columns_the_three_highest_tails_count() -> None:
+    x = torch.from_numpy(np.random.default_rng(2).normal(size=(1, N, 5)).astype(np.float32))
+    reference, own = fit(x)
+    tails = own.cells[0, ..., 6].sort(-1).values
+    for at, wanted in ((9, tails.mean(-1)), (10, tails[:, -3:].mean(-1))):
+        found = own.scores[0, :, at] * reference.spread[0, 0, at] + reference.middle[0, 0, at]
+        torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)

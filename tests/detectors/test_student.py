@@ -120,3 +120,33 @@ def test_everything_that_it_has_learnt_is_in_its_arrays(taught: Student) -> None
     for name in set(arrays) - {"border"}:
         changed = replace(taught, **{name: arrays[name] + 0.1})
         assert not np.allclose(changed.score(x, distances), taught.score(x, distances)), name
+
+
+def test_the_border_is_the_quantile_of_its_own_scores(taught: Student) -> None:
+    x, distances, _ = rows()
+    wanted = np.quantile(taught.score(x, distances), 1 - CLOSER_SHARE)
+    np.testing.assert_allclose(taught.border, [wanted], rtol=1e-6)
+
+
+def test_steps_are_those_of_adam_with_its_decay_apart() -> None:
+    values, descent, rate = np.array([1.0, -2.0], np.float32), module._Descent(2), 0.1
+    slopes = np.array([[0.5, -4.0], [-0.25, -1.0], [2.0, 0.0]], np.float32)
+    wanted, mean, square = values.astype(np.float64), np.zeros(2), np.zeros(2)
+    for step, slope in enumerate(slopes.astype(np.float64), start=1):
+        descent.step(values, slope.astype(np.float32), rate)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        wanted = wanted * (1 - rate * 1e-3)
+        wanted -= rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+        np.testing.assert_allclose(values, wanted, rtol=1e-5)
+    first = np.zeros(1, np.float32)
+    module._Descent(1).step(first, np.array([123.0], np.float32), 0.5)
+    np.testing.assert_allclose(first, [-0.5], rtol=1e-5)  # the first step is the rate, whatever the slope
+
+
+def test_layers_are_views_of_one_array_weights_before_biases() -> None:
+    values = np.arange(2 * 3 + 3 * 1 + 3 + 1, dtype=np.float32)
+    weights, biases = module._layers(values, ((2, 3), (3, 1)))
+    assert [part.tolist() for part in weights] == [[[0, 1, 2], [3, 4, 5]], [[6], [7], [8]]]
+    assert [part.tolist() for part in biases] == [[9, 10, 11], [12]]
+    values += 1
+    assert weights[1][0, 0] == 7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator
+from concurrent.futures import Future
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -71,3 +72,36 @@ def test_matrices_are_multiplied_in_one_thread_until_the_last_is_done() -> None:
         assert n_threads() == {1}, "the second is not done"
         second.__exit__(None, None, None)
         assert n_threads() == before
+
+
+def test_an_error_puts_the_threads_of_matrices_back() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = threadpool_info()
+        with pytest.raises(ZeroDivisionError), one_thread_each():
+            assert 1 // 0
+        assert threadpool_info() == before
+
+
+def test_what_nobody_waits_for_any_more_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    cancelled, all_cancelled, cancel = [], threading.Event(), Future.cancel
+
+    def count(future: Future[int]) -> bool:
+        cancelled.append(future)
+        found = cancel(future)
+        if len(cancelled) == 3:
+            all_cancelled.set()
+        return found
+
+    def compute(number: int) -> int:
+        if number:
+            all_cancelled.wait(2)
+        done.append(number)
+        return number
+
+    monkeypatch.setattr(Future, "cancel", count)
+    results = in_order(compute, range(9), 1, 4)
+    assert next(results) == 0
+    assert isinstance(results, Generator)
+    results.close()
+    assert set(done) <= {0, 1}, "the second may have begun; the third and fourth were still waiting"

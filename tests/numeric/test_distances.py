@@ -127,3 +127,21 @@ def test_differences_need_no_copy_of_the_rows() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < x.nbytes / 8
+
+
+@pytest.mark.parametrize("most", [1, 3, 7, 2**24])
+def test_of_rows_as_near_the_first_is_named_however_few_are_looked_at_at_once(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soel.numeric.distances.MOST_AT_ONCE", most)
+    x, others = np.array([[1.0], [4.0], [-9.0], [7.0], [8.0]]), np.array([[0.0], [2.0], [6.0], [8.0]])
+    owner, squares = nearest_of(x, others)
+    assert owner.tolist() == [0, 1, 0, 2, 3], "1, 4 and 7 lie midway"
+    assert squares.tolist() == [1, 4, 81, 1, 0]
+
+
+def test_only_rows_that_are_among_the_others_leave_themselves_out() -> None:
+    x, others = np.array([[0.0], [0.0], [5.0]]), np.array([[9.0], [0.0], [1.0]])
+    found = mean_of_nearest(x, others, 2, np.array([-1, 1, -1]))
+    np.testing.assert_allclose(found, [(0 + 1) / 2, (1 + 9) / 2, (4 + 4) / 2])
+    assert mean_of_nearest(x[:1], others[1:2], 3, np.array([0])).tolist() == [0], "a row alone has no neighbour"

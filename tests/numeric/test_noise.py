@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import gumbel_r, kstest
 
 from soel.numeric.noise import MOST, gumbel, luck, noise, uniform
@@ -47,3 +49,17 @@ def test_every_bit_of_a_row_counts() -> None:
     assert bits.max() <= MOST
     shares = [float(((bits >> np.uint64(at)) & np.uint64(1)).mean()) for at in range(0, 52, 4)]
     assert 0.4 < np.mean(shares) < 0.6
+
+
+def plain(x: int) -> int:
+    """Splitmix64's finaliser in whole numbers."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> shift)) * factor % 2**64
+    return x ^ (x >> 31)
+
+
+@given(st.integers(0, 2**63), st.integers(0, 2**32), st.integers(0, 2**62))
+def test_luck_is_splitmix_of_the_row_with_the_key_of_seed_and_draw(seed: int, draw: int, row: int) -> None:
+    step = 0x9E3779B97F4A7C15
+    key = plain((plain((draw + step) % 2**64) + seed) % 2**64)
+    assert int(luck(seed, draw, np.array([row]))[0]) == plain((row * step + key) % 2**64) >> 12

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from soel.numeric import places
-from soel.numeric.places import bring_to_scale, choose_own_share, distances, fit_gaussians, fit_scales, without_itself
+from soel.numeric.places import (
+    bring_to_scale,
+    choose_own_share,
+    distances,
+    fit_gaussians,
+    fit_scales,
+    likeness,
+    without_itself,
+)
 
 
 def test_distances_are_those_of_each_place_alone() -> None:
@@ -66,3 +74,37 @@ def test_distances_of_all_places_come_to_one_middle_and_spread() -> None:
 def test_distances_without_a_spread_stay_as_they_are() -> None:
     found = np.full((10, 3), 2.0, np.float32)
     np.testing.assert_allclose(bring_to_scale(found, *fit_scales(found)), found, rtol=1e-5)
+
+
+def test_likeness_is_the_largest_cosine_and_never_below_0() -> None:
+    arms, examples = np.array([[3.0, 4.0], [-3.0, -4.0], [0.0, 0.0]]), np.eye(2)
+    np.testing.assert_allclose(likeness(arms, examples), [0.8, 0, 0])
+    np.testing.assert_allclose(likeness(arms, -examples), [0, 0.8, 0])
+    assert likeness(arms, examples[:0]).tolist() == [0, 0, 0]
+
+
+def test_the_weight_of_a_picture_by_hand() -> None:
+    x = np.random.default_rng(0).normal(size=(11, 5, 2))
+    assert fit_gaussians(x, 0.4).leverage == pytest.approx((0.4 + 0.6 / 5) / 10)
+    found = without_itself(np.array([0.0, 3.0, 100.0]), 11, 0.05)  # 0.05 * 9 = 0.45; 500 counts as 0.99
+    np.testing.assert_allclose(found, [0, np.sqrt(1.1 * 9 / 0.55), np.sqrt(1.1 * 1e4 / 0.01)], rtol=1e-6)
+
+
+def test_a_place_with_few_pictures_borrows_its_scale_from_all() -> None:
+    middles, spreads = np.array([0.0, 1.0, 5.0]), np.array([1.0, 2.0, 4.0])
+    found = np.exp(middles + spreads * np.where(np.arange(20) % 2, 1, -1)[:, None])  # twenty: half is its own
+    factors, powers = fit_scales(found)
+    wanted = 2 / np.sqrt((spreads**2 + 2**2) / 2)
+    np.testing.assert_allclose(powers, wanted, rtol=1e-3)
+    np.testing.assert_allclose(factors, np.exp(1 - wanted * (middles + 1) / 2), rtol=1e-3)
+
+
+def test_pictures_and_places_are_measured_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).normal(size=(10, 7, 3))
+    whole = fit_gaussians(x, 0.5)
+    far = distances(x, whole.means, whole.whitenings)
+    monkeypatch.setattr(places, "BLOCK", 3)
+    parts = fit_gaussians(x, 0.5)
+    np.testing.assert_allclose(parts.whitenings, whole.whitenings, rtol=1e-5)
+    np.testing.assert_allclose(distances(x, parts.means, parts.whitenings), far, rtol=1e-4)
+    assert choose_own_share(x[:, :1]) == 1.0, "a place alone has none to share with"

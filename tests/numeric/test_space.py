@@ -111,3 +111,8 @@ def test_a_part_of_a_space_measures_as_the_whole() -> None:
     whole, part = Space(x), Space(x[10:20], find_origin(x))
     measure = part.measure(whole.points[3], whole.squares[3])
     np.testing.assert_allclose(measure(slice(0, 10)), plain(x)[3, 10:20], atol=2e-3)
+
+
+def test_two_equal_rows_are_0_apart_though_none_is_compared_with_itself() -> None:
+    assert Space(np.array([[1.0], [1.0], [-2.0]])).shortest() == 0
+    assert Space(np.array([[0.0], [1.0], [-1.0]])).shortest() == 1

@@ -36,3 +36,14 @@ def test_calibration_error_by_hand() -> None:
     error = calibration_error(np.array([False, False, True, False]), np.array([0.05, 0.05, 0.95, 1.0]))
     assert error == pytest.approx((0.1 + 0.95) / 4)
     assert calibration_error(np.array([True, False]), np.array([0.5, 0.5])) == 0
+
+
+def test_probabilities_at_their_ends_leave_no_doubt() -> None:
+    none, all_real = real_alarms(np.zeros(5)), real_alarms(np.ones(5), n_known=2)
+    assert (none.low, none.high, all_real.low, all_real.high) == (0, 0, 7, 7)
+    assert (none.value, all_real.value) == pytest.approx((0.005, 6.995))
+
+
+def test_a_tenth_belongs_to_the_second_bin() -> None:
+    assert calibration_error(np.array([True, False]), np.array([0.05, 0.1])) == pytest.approx((0.95 + 0.1) / 2)
+    assert calibration_error(np.array([True, False]), np.array([0.1, 0.15])) == pytest.approx((0.9 - 0.15) / 2)

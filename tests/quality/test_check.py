@@ -136,3 +136,35 @@ def test_no_check_is_wider_than_was_foreseen(n: int, n_alarms: int, n_others: in
     assert quality.share.high - quality.share.low <= share + 1e-9
     if quality.precision is not None:
         assert quality.precision.high - quality.precision.low <= precision + 1e-9
+
+
+def test_what_is_drawn_by_hand() -> None:
+    is_alarm, open_rows = np.arange(100) < 20, np.arange(5, 95)  # 15 alarms and 75 others are open
+    found = draw_check(is_alarm, open_rows, 10, np.random.default_rng(0))
+    assert len(found.rows) == len(set(found.rows.tolist())) == 30, "two can step in for each"
+    assert set(found.rows.tolist()) <= set(open_rows.tolist())
+    assert is_alarm[found.rows[:10]].sum() == 4
+    assert is_alarm[found.rows].sum() == 12
+    np.testing.assert_allclose(found.odds, np.where(is_alarm[found.rows], 4 / 15, 6 / 75))
+
+
+def test_every_row_is_drawn_as_often_as_its_odds_say_and_anywhere_in_the_order() -> None:
+    rng, is_alarm, n_draws = np.random.default_rng(0), np.arange(30) < 6, 2000
+    drawn = np.array([draw_check(is_alarm, np.arange(30), 5, rng).rows[:5] for _ in range(n_draws)])
+    odds = np.where(is_alarm, 2 / 6, 3 / 24)
+    error = np.sqrt(odds * (1 - odds) / n_draws)
+    assert (np.abs(np.bincount(drawn.ravel(), minlength=30) / n_draws - odds) < 5 * error).all()
+    assert (np.abs(is_alarm[drawn].mean(axis=0) - 0.4) < 5 * np.sqrt(0.24 / n_draws)).all()
+
+
+def test_what_nobody_looked_at_is_half_and_what_all_is_known_is_a_count() -> None:
+    assert Stratum(10, 4, 3).count == 3 + 6 / 2
+    known = SpotCheck(Stratum(4, 4, 1), Stratum(6, 6, 2)).quality()
+    assert (known.share, known.recall) == (Bounds(0.3, 0.3, 0.3), Bounds(1 / 3, 1 / 3, 1 / 3))
+    assert SpotCheck(Stratum(4, 4, 0), Stratum(6, 6, 0)).quality().recall == Bounds(1, 1, 1), "none was missed"
+
+
+def test_an_answer_that_was_taken_back_is_not_known() -> None:
+    before, labels = np.array([1, 1, -1, 0], np.int8), np.array([-1, 1, 1, -1], np.int8)
+    check = SpotCheck.of(np.array([True, True, True, False]), before, np.array([2]), labels)
+    assert check == SpotCheck(Stratum(3, 1, 1, 1, 1), Stratum(1))

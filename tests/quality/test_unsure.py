@@ -40,3 +40,7 @@ def test_a_narrower_interval_leaves_fewer_open(scores: np.ndarray, ends: tuple[f
     a, b, c, d = sorted(ends)
     wide, narrow = UnsureBand.of(scores, a, d).holds(scores), UnsureBand.of(scores, b, c).holds(scores)
     assert not (narrow & ~wide).any()
+
+
+def test_ends_beyond_all_and_nothing_are_taken_for_these() -> None:
+    assert UnsureBand.of(np.arange(5.0), -0.5, 1.5) == UnsureBand(0.0, 4.0)
