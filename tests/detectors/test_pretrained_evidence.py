@@ -260,3 +260,11 @@ def test_labels_that_trade_places_turn_distances_round(table: tuple[Reference, D
     here, there = (evidence(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))
     torch.testing.assert_close(here[:, [0, 2]], there[:, [1, 3]])
     torch.testing.assert_close(here[:, [4, 5]], -there[:, [4, 5]])
+
+
+def test_normal_rows_turn_the_direction_as_one_of_six() -> None:
+    own = torch.tensor([[[3.0, 0.0], [0.0, 6.0], [0.0, 0.0], [0.0, 0.0]]])
+    is_anomaly, is_normal = torch.tensor([[1.0, 0, 0, 0]]), torch.tensor([[0.0, 1, 0, 0]])
+    places = np.array([3 * 3, -6, 0, 0])  # along (3, 0) less (0, 6 / 6): the normal row counts among five at 0
+    wanted = (np.array([3, -1]) - places.mean()) / (places.std(ddof=1) + 1e-3)
+    np.testing.assert_allclose(_along(own, torch.eye(2)[None], is_anomaly, is_normal, None)[0], wanted, atol=1e-5)

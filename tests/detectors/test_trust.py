@@ -163,3 +163,8 @@ def test_equal_rows_share_what_was_withheld() -> None:
     values = np.array([[1.0], [1.0], [2.0]], np.float32)
     withheld = trust.Withheld(1.0, keys(values), np.array([1.0, 4.0, 7.0]))
     np.testing.assert_array_equal(withheld.find(np.array([[2.0], [1.0]], np.float32)), [7.0, 2.5])
+
+
+def test_scores_that_hardly_differ_are_not_blown_up() -> None:
+    np.testing.assert_allclose(trust._standardise(np.array([1.0, 1.002])), [-0.1, 0.1], atol=1e-9)
+    np.testing.assert_allclose(trust._standardise(np.array([1.0, 1.2])), [-1, 1], atol=1e-9)
