@@ -57,6 +57,77 @@ def test_golden_of_the_ranks_of_a_row_of_the_pool() -> None:
     assert (found.ranks.tolist(), found.ranks_alone.tolist()) == ([1], [[9 - usual]])  # so many have a higher value
 
 
+def test_golden_of_a_score_that_is_a_product() -> None:
+    """The score a + a b at (2, 3) is 8. With a put right first it loses 8, b nothing; with b first 6, and a 2."""
+    found = explainer(np.zeros((20, 2)), lambda x: x[:, 0] * (1 + x[:, 1])).explain(np.array([[2.0, 3.0]]))
+    assert found.contributions.tolist() == [[5, 3]]
+    assert found.alone.tolist() == [[0, 2]]
+    assert found.remainder.tolist() == [0]
+
+
+def test_golden_of_what_is_left_for_the_remainder() -> None:
+    """Six parts are put right one after the other: 1 and 2 of eight columns are left."""
+    found = explainer(np.zeros((20, 8)), lambda x: x.sum(axis=1)).explain(np.array([[3.0, 1, 8, 7, 2, 6, 5, 4]]))
+    assert found.contributions.tolist() == [[3, 0, 8, 7, 0, 6, 5, 4]]
+    assert found.remainder.tolist() == [3]
+
+
+def test_golden_of_a_part_that_is_not_worth_a_step() -> None:
+    """A fiftieth of what the first says is left for the remainder."""
+    found = explainer(np.zeros((20, 3)), lambda x: x.sum(axis=1)).explain(np.array([[100.0, 2.0, 2.5]]))
+    assert found.contributions.tolist() == [[100, 0, 2.5]]
+    assert found.remainder.tolist() == [2]
+
+
+def test_golden_of_a_row_below_the_ordinary_ones() -> None:
+    found = explainer(np.full((20, 2), 5.0), lambda x: x.sum(axis=1)).explain(np.array([[1.0, 2.0]]))
+    assert found.contributions.tolist() == [[-4, -3]]
+    assert found.remainder.tolist() == [0]
+    assert found.alone.tolist() == [[7, 6]]
+    assert (found.first(0), found.ranks.tolist(), found.ranks_together.tolist()) == ([], [21], [[0, 0, 0]])
+
+
+def test_golden_of_what_a_label_takes_away() -> None:
+    """Known as normal, a row scores 4 instead of 8; put right by half it has lost half of that.
+
+    As new it is 8 over a baseline of 0: with a put right 4, with b put right 5, with c put right 7.
+    """
+    made = explainer(np.zeros((20, 3)), lambda x: x.sum(axis=1))
+    known = replace(made, score=lambda x: x.sum(axis=1) - 4 * (x[:, 0] == 4))
+    found = known.explain(np.array([[4.0, 3.0, 1.0]]))
+    assert (found.scores.tolist(), found.contributions.tolist()) == ([4], [[4, 3, 1]])
+    assert found.remainder.tolist() == [-4]
+    np.testing.assert_allclose(found.alone, [[4 - 4 * 4 / 8, 5 - 4 * 5 / 8, 7 - 4 * 7 / 8]])
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=2, max_size=30))
+def test_law_a_rank_is_one_more_than_the_rows_above(rows: list[tuple[int, int]]) -> None:
+    """Small whole numbers: ties, equal rows and constant columns come by themselves."""
+    pool = np.array(rows, float)
+    made = explainer(pool, lambda x: x @ np.array([1.0, 2.0]))
+    found = made.explain(pool)
+    for row in range(len(pool)):
+        others = np.delete(made.pool_scores, row)
+        assert found.ranks[row] == 1 + (others > found.scores[row]).sum()
+        ranks = [0 if np.isnan(score) else 1 + (others > score).sum() for score in found.alone[row]]
+        assert found.ranks_alone[row].tolist() == ranks
+    new = made.explain(pool + 1000)  # no row of the pool: nothing is left out
+    assert new.ranks.tolist() == [1] * len(pool)
+    above = (made.pool_scores > new.alone[..., None]).sum(axis=-1)
+    np.testing.assert_array_equal(new.ranks_alone, np.where(np.isnan(new.alone), 0, 1 + above))
+
+
+@pytest.mark.parametrize("error", [-1e-7, 1e-7])
+def test_a_rank_does_not_hang_on_the_last_digits_of_the_pools_scores(error: float) -> None:
+    """The pool was scored in other blocks: the first row is the first, and stays it with a value that says nothing."""
+    pool = np.stack([np.arange(10.0), np.arange(10.0) == 9], axis=1)
+    made = explainer(pool, lambda x: x @ np.array([1.0, 5e-8]))
+    found = replace(made, pool_scores=made.pool_scores + error).explain(pool[8:])
+    assert found.ranks.tolist() == [2, 1]
+    assert found.ranks_alone[:, 1].tolist() == [2, 1]
+
+
 def test_reasons_are_put_right_together() -> None:
     """Two wrong values, each enough for an alarm: only both together make the row ordinary."""
     rng = np.random.default_rng(5)
@@ -118,6 +189,108 @@ def test_law_an_additive_score_is_explained_exactly(seed: int, n_columns: int) -
         exact = (np.square(x[:, columns]) - np.square(lent)) @ weights[list(columns)]
         named = found.contributions[:, part] != 0
         np.testing.assert_allclose(found.contributions[named, part], exact[named], rtol=1e-4, atol=1e-4)
+
+
+def curved(x: Floats) -> Floats:
+    return np.asarray(np.log1p(np.square(x, dtype=np.float64).sum(axis=1)))
+
+
+def off_in_one(rng: np.random.Generator, n_columns: int, n_rows: int = 4) -> tuple[Floats, Floats]:
+    """A pool of columns that do not hang together, and rows with a wrong value each."""
+    pool, x = rng.normal(size=(60, n_columns)), rng.normal(size=(n_rows, n_columns))
+    x[np.arange(n_rows), rng.integers(0, n_columns, n_rows)] += 7
+    return pool, x
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_columns=st.integers(3, MOST_STEPS))
+def test_law_permuting_columns_permutes_the_answer(seed: int, n_columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    pool, x = off_in_one(rng, n_columns)
+    weights, order = rng.uniform(0.5, 2, n_columns), rng.permutation(n_columns)
+    one = explainer(pool, lambda rows: curved(rows * weights)).explain(x)
+    other = explainer(pool[:, order], lambda rows: curved(rows * weights[order])).explain(x[:, order])
+    np.testing.assert_allclose(other.contributions, one.contributions[:, order], atol=1e-5)
+    np.testing.assert_allclose(other.alone, one.alone[:, order], atol=1e-5)
+    np.testing.assert_array_equal(other.lenders, one.lenders[:, order])
+    np.testing.assert_array_equal(other.reference, one.reference)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_columns=st.integers(2, 8), data=st.data())
+def test_law_a_column_that_the_score_ignores_gets_nothing(seed: int, n_columns: int, data: st.DataObject) -> None:
+    pool, x = off_in_one(np.random.default_rng(seed), n_columns)
+    ignored = data.draw(st.integers(0, n_columns - 1))
+    found = explainer(pool, lambda rows: curved(np.delete(rows, ignored, axis=1))).explain(x)
+    assert found.contributions[:, ignored].tolist() == [0] * len(x)
+    np.testing.assert_allclose(found.alone[:, ignored], found.scores, rtol=1e-12)
+    assert found.ranks_alone[:, ignored].tolist() == found.ranks.tolist()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), shift=st.integers(-1000, 1000), power=st.integers(-6, 6))
+def test_law_contributions_are_in_units_of_the_score_whatever_its_zero(seed: int, shift: int, power: int) -> None:
+    pool, x = off_in_one(np.random.default_rng(seed), 4)
+    one = explainer(pool, curved).explain(x)
+    other = explainer(pool, lambda rows: curved(rows) * 2.0**power + shift).explain(x)
+    for name, zero in (("contributions", 0), ("remainder", 0), ("baseline", shift), ("alone", shift)):
+        np.testing.assert_allclose(getattr(other, name), getattr(one, name) * 2.0**power + zero, atol=1e-8)
+    np.testing.assert_array_equal(other.lenders, one.lenders)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), n_columns=st.integers(1, 5))
+def test_law_what_is_said_of_alone_and_of_the_baseline_is_what_the_lenders_give(seed: int, n_columns: int) -> None:
+    pool, x = off_in_one(np.random.default_rng(seed), n_columns)
+    made = explainer(pool, curved)
+    found, ordinary = made.explain(x), made.ordinary
+    np.testing.assert_allclose(found.baseline, curved(pool[found.reference].astype(np.float32)))
+    for part in range(n_columns):
+        changed = x.astype(np.float32)
+        changed[:, part] = ordinary.lent[np.searchsorted(ordinary.positions, found.lenders[:, part]), part]
+        np.testing.assert_allclose(found.alone[:, part], curved(changed))
+
+
+def test_golden_of_one_column() -> None:
+    """With one column all that raises a row is that column's, and nothing is left."""
+    pool = np.array([[1.0]] * 9 + [[3.0]])
+    found = explainer(pool, lambda x: np.square(x[:, 0])).explain(np.array([[4.0], [1.0]]))
+    assert found.contributions.tolist() == [[15], [0]]
+    assert found.ranks.tolist() == [1, 2]
+    assert found.ranks_alone.tolist() == [[2], [2]]
+    assert [found.first(row) for row in (0, 1)] == [[0], []]
+
+
+def test_a_pool_of_one_row_explains_by_that_row() -> None:
+    found = explainer(np.array([[1.0, 2.0]]), lambda x: x @ np.array([1.0, 10.0])).explain(np.array([[4.0, 2.0]]))
+    assert (found.contributions.tolist(), found.baseline.tolist()) == ([[3, 0]], [21])
+    assert (found.reference.tolist(), found.lenders.tolist()) == ([0], [[0, 0]])
+
+
+def test_lenders_are_named_by_their_position_in_the_pool() -> None:
+    """The first two rows score highest and lend nothing."""
+    pool = np.array([[9.0], [8.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [1.0]])
+    found = explainer(pool, lambda x: x[:, 0]).explain(pool[:1])
+    assert found.lenders[0, 0] >= 2
+    assert found.reference[0] >= 2
+    assert found.contributions.tolist() == [[8]]
+
+
+def test_the_model_is_told_which_rows_a_changed_one_was_made_of() -> None:
+    """Own values in the row of the baseline: made of both. The row's own with one lent: of itself alone."""
+    made = explainer(np.tile([[1.0, 2.0]], (20, 1)), lambda x: x.sum(axis=1))
+    calls: list[tuple[Floats, Floats]] = []
+
+    def score_changed(x: Floats, sources: Floats) -> Floats:
+        calls.append((x, sources))
+        return np.asarray(x.sum(axis=1))
+
+    replace(made, score_changed=score_changed).explain(np.array([[7.0, 9.0]]))
+    (changed, sources), *later = calls
+    own, usual = [7, 9], [1, 2]
+    assert changed.tolist() == [own, [7, 2], [1, 9], [1, 9], [7, 2]]  # b matters more: it is first
+    assert sources.tolist() == [[own, own]] * 3 + [[own, usual]] * 2
+    assert all(pair == [own, usual] for _, more in later for pair in more.tolist())
 
 
 def from_the_line(x: Floats) -> Floats:

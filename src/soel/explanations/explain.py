@@ -91,7 +91,7 @@ class Explainer:
             contributions,
             remainder,
             alone,
-            self._rank(scores),
+            self._rank_changed(scores[:, None], scores)[:, 0],
             self._rank_changed(alone, scores),
             self._rank_changed(together, scores),
             positions[tried.lenders],
@@ -164,8 +164,9 @@ class Explainer:
     def _rank_changed(self, changed: Floats, scores: Floats) -> Rows:
         """The ranks of rows (n,) with other scores (n, q); 0 for NaN. A row of the pool does not stand above itself."""
         near = np.searchsorted(self._sorted, scores - SAME * (1 + np.abs(scores)))
-        own = np.abs(self._sorted[np.minimum(near, len(self._sorted) - 1)] - scores) <= SAME * (1 + np.abs(scores))
-        ranks = self._rank(changed) - (own[:, None] & (changed < scores[:, None]))
+        own = self._sorted[np.minimum(near, len(self._sorted) - 1)]
+        in_pool = np.abs(own - scores) <= SAME * (1 + np.abs(scores))
+        ranks = self._rank(changed) - (in_pool[:, None] & (changed < own[:, None]))
         return np.where(np.isnan(changed), 0, ranks)
 
     @cached_property

@@ -68,7 +68,8 @@ class Rule:
 def find_drivers(explanation: Explanation, most: int = MOST_DRIVERS) -> tuple[Driver, ...]:
     """The parts that raise these rows most, altogether."""
     shares = _shares(explanation)
-    together, first = shares.mean(axis=0), np.bincount(shares.argmax(axis=1), minlength=shares.shape[1])
+    together, raised = shares.mean(axis=0), shares[shares.any(axis=1)]
+    first = np.bincount(raised.argmax(axis=1), minlength=shares.shape[1])
     order = [int(part) for part in np.argsort(-together, kind="stable")[:most] if together[part] > 0]
     return tuple(Driver(explanation.names(part), float(together[part]), int(first[part])) for part in order)
 
@@ -110,7 +111,8 @@ def find_rule(columns: Mapping[str, np.ndarray], wanted: np.ndarray) -> Rule | N
     if not n_wanted:
         return None
     tried = [(condition, _holds(columns[condition.column], condition)) for condition in _candidates(columns, wanted)]
-    best: tuple[float, tuple[Condition, ...], np.ndarray] = (0.0, (), np.ones(len(wanted), bool))
+    everyone = np.ones(len(wanted), bool)
+    best: tuple[float, tuple[Condition, ...], np.ndarray] = (0.0, (), everyone)
     beam = [best]
     for _ in range(MOST_CONDITIONS):
         longer = [
@@ -123,8 +125,10 @@ def find_rule(columns: Mapping[str, np.ndarray], wanted: np.ndarray) -> Rule | N
         if not beam or beam[0][0] < best[0] + GAIN:
             break
         best = beam[0]
-    _, conditions, met = best
-    return Rule(conditions, int(met.sum()), int((met & wanted).sum()), n_wanted) if conditions else None
+    worth, conditions, met = best
+    if worth < _worth(everyone, wanted) + GAIN:
+        return None
+    return Rule(conditions, int(met.sum()), int((met & wanted).sum()), n_wanted)
 
 
 def _shares(explanation: Explanation) -> Floats:
