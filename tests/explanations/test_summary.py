@@ -111,10 +111,10 @@ def test_what_lowers_a_score_says_nothing_about_its_kind() -> None:
 
 @pytest.mark.parametrize(
     ("profile", "called"),
-    [([7, 3, 0, 0], "a"), ([2, 3, 5, 0], "cb"), ([1, 1, 1, 0.5], "abc"), ([1, 1, 1, 1], "abc")],
+    [([7, 3, 0, 0], "a"), ([2, 3, 5, 0], "cb"), ([1, 1, 1, 0.5], "abc"), ([1, 1, 1, 1, 1], "abc")],
 )
 def test_a_group_is_called_by_the_columns_that_make_up_seven_tenths(profile: list[float], called: str) -> None:
-    """Three at most: of four equal ones the fourth is not named."""
+    """Three at most: of five equal ones it would take four."""
     (group,) = group_alike(of_columns([profile, profile]))
     assert group.columns == tuple(called)
 
