@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,8 +113,9 @@ def test_golden_of_reasons() -> None:
     The pair was lent by the pool's row 1003, c by 1002, which are the second and the first that can lend.
     """
     found = replace(block((*ALONE, (0, 1)), 0, [0.0, -3.0, 2.0, 6.0]), remainder=np.array([2.0]))
-    given, usual = {"a": ["x"], "b": [1.5], "c": [None]}, {"a": ["y", "z"], "b": [2.5, 3.5], "c": [4, 5]}
-    ((pair, single),) = find_reasons(found, given, usual, np.array([1002, 1003]))
+    own: dict[str, list[Any]] = {"a": ["x"], "b": [1.5], "c": [None]}
+    usual: dict[str, list[Any]] = {"a": ["y", "z"], "b": [2.5, 3.5], "c": [4, 5]}
+    ((pair, single),) = find_reasons(found, own, usual, np.array([1002, 1003]))
     assert (pair.columns, pair.values, pair.usual) == (("a", "b"), ("x", 1.5), ("z", 3.5))
     assert (single.columns, single.values, single.usual) == (("c",), (None,), (4,))
     assert [(each.contribution, each.share) for each in (pair, single)] == [(6, 0.6), (2, 0.2)]
