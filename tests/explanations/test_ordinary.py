@@ -41,8 +41,8 @@ def test_law_the_lenders_of_a_large_pool_are_spread_over_it(n_rows: int) -> None
     found = find_ordinary(np.zeros(n_rows), np.full(n_rows, UNLABELLED, np.int8))
     assert len(found) == min(n_rows, MOST_ROWS)
     assert (found[0], found[-1]) == (0, n_rows - 1)
-    gaps = np.diff(found)
-    assert ((gaps >= n_rows // MOST_ROWS) & (gaps <= n_rows // MOST_ROWS + 1)).all()
+    even = max((n_rows - 1) / (MOST_ROWS - 1), 1)
+    assert (np.abs(np.diff(found) - even) < 1).all()  # rounded, and no more
 
 
 def test_golden_of_lenders() -> None:
