@@ -85,6 +85,11 @@ def test_earlier_labels_are_not_asked_again(toy: Sample) -> None:
     assert not set(first.tolist()) & set(quick().query(toy.x, 6, y=labels).tolist())
 
 
+def test_a_dozen_labels_tell_the_toy_s_anomalies_apart(toy: Sample) -> None:
+    detector = SOEL(random_state=0).fit(toy.x, toy.labels(12))
+    assert auroc(toy.is_anomaly, detector.anomaly_score(toy.x)) > 0.97
+
+
 def test_labels_help() -> None:
     """Anomalies that lie close together among the others: nothing shows them but labels."""
     rng = np.random.default_rng(0)
