@@ -12,10 +12,12 @@ from pathlib import Path
 import fsspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
+import soel.api.scores  # noqa: F401 - before a test changes what it reads
 from soel.data.csv_cells import read_rows
 from tests.cli.conftest import Run, fill
 
@@ -220,3 +222,45 @@ def test_what_cannot_be_read_in_parts_is_kept_in_the_session(run: Run, tmp_path:
     pq.write_table(table().set_column(0, "key", [[f"m{row}" for row in range(N_ROWS)]]), more)
     assert run("add", moved, "--data", more).code == 0
     assert f"of {2 * N_ROWS} rows" in run("status", moved).out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_alarms_among_all_rows_are_explained_too(
+    run: Run, session: Path, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soel.report.reasons.MOST_EXPLAINED", 12)
+    monkeypatch.setattr("soel.report.reasons.FEWEST_EXPLAINED", 4)
+    (tmp_path / "other").mkdir()
+    data, out = FORMS[form](tmp_path / "other"), tmp_path / "scores.csv"
+    said = run("score", session, "--data", data, "--out", out, "--why", "--threshold", "alarms=20", "--with-columns")
+    assert said.code == 0, said.err
+    rows = read_rows(out)
+    assert [bool(row["why"]) for row in rows] == [True] * 12 + [False] * (N_ROWS - 12)
+    assert {row["why_1"] for row in rows[:10]} <= {"a", "b", "c", "a + b", "a + c", "b + c", "a + b + c"}
+    assert all(float(row["why_1_share"]) > 0 and int(row["why_1_rank"]) > 0 for row in rows[:10])
+    assert all(
+        row["why_like"] and row["why_like_label"] in ("anomaly", "normal") for row in rows[:12] if not row["label"]
+    )
+    assert "The 12 most anomalous rows are explained; 8 alarms below them are not." in said.out
+    assert "one among the session's own rows" in said.out
+
+
+def test_reasons_do_not_depend_on_what_stands_beside_a_row(run: Run, session: Path, tmp_path: Path) -> None:
+    """The most anomalous rows among all, and in a file of their own."""
+    out, few = tmp_path / "scores.csv", tmp_path / "few.parquet"
+    assert run("score", session, "--out", out, "--why").code == 0
+    rows = read_rows(out)[:5]
+    keys = [row["key"] for row in rows]
+    pq.write_table(table().filter(pa.compute.is_in(table()["key"], pa.array(keys))), few)
+    assert run("score", session, "--data", few, "--out", tmp_path / "few.csv", "--why").code == 0
+    again = {row["key"]: row for row in read_rows(tmp_path / "few.csv")}
+    for row in rows:
+        assert {name: row[name] for name in row if name.startswith("why") and not name.endswith("share")} == {
+            name: again[row["key"]][name] for name in row if name.startswith("why") and not name.endswith("share")
+        }
+
+
+def test_not_all_rows_of_a_stream_are_explained(run: Run, session: Path, tmp_path: Path) -> None:
+    said = run("score", session, "--out", tmp_path / "scores.csv", "--why", "all")
+    assert said.code == 2
+    assert "alarms are explained, at most 1,000; ask with --why alone" in said.err

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +22,14 @@ import pytest
 
 import soel
 from soel.data.encoder import Encoder
+from soel.data.frame import Frame
 from soel.data.streams import Stream, open_stream
 from soel.data.tables import read_table
 from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring import merging, score_files
 from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
+from soel.scoring.stream_reasons import RowExplainer
 from soel.session.results import rank_scores
 from soel.types import Floats
 
@@ -314,3 +316,54 @@ def test_two_commands_do_not_write_the_same_scores(
 ) -> None:
     with pytest.raises(SessionError, match="Another command is writing"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.parquet")
+
+
+class Telling:
+    """Explains rows by their ids, and remembers which."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    def __call__(self, frame: Frame, features: Floats, ids: Sequence[str]) -> dict[str, list[object]]:
+        assert frame.n_rows == len(features) == len(ids)
+        self.ids += ids
+        sums = features.sum(axis=1).tolist()
+        return {"why": [f"because of {name}" for name in ids], "why_1_share": sums, "why_1_rank": [7] * len(ids)}
+
+
+def explained(folder: Path, telling: Telling, n_alarms: int | None, most: int = 8) -> Scorer:
+    count = lambda n_alarms, n_rows: min(max(n_alarms, 3), most, n_rows)  # noqa: E731 - as short as it gets
+    explainer = RowExplainer(("why", "why_1_share", "why_1_rank"), telling, count)
+    return replace(scorer_for(folder, Counting(), n_alarms=n_alarms), explainer=explainer)
+
+
+@pytest.mark.parametrize(("n_alarms", "n_explained"), [(5, 5), (0, 3), (50, 8), (None, 8)])
+def test_the_most_anomalous_rows_are_explained_in_a_second_look(
+    folder: Path, stream: Stream, tmp_path: Path, n_alarms: int | None, n_explained: int
+) -> None:
+    telling, out = Telling(), tmp_path / "scores.parquet"
+    document = score_stream(stream, explained(folder, telling, n_alarms), out)
+    rows = pq.read_table(out).to_pylist()
+    assert document["n_explained"] == n_explained == len(telling.ids)
+    for row in rows:
+        assert row["why"] == (f"because of {row['key']}" if row["rank"] <= n_explained else None)
+        if row["why"]:
+            assert round(row["why_1_share"], 1) == pytest.approx(row["score"], abs=1e-6)
+    assert [row["why"] for row in document["top"]] == [row["why"] for row in rows[:10]]
+    assert list(rows[0])[-3:] == ["why", "why_1_share", "why_1_rank"]
+
+
+def test_reasons_come_before_the_rows_own_columns_and_into_a_folder_of_parts(
+    folder: Path, stream: Stream, tmp_path: Path
+) -> None:
+    scorer = replace(explained(folder, Telling(), 4), with_columns=True)
+    score_stream(stream, scorer, tmp_path / "scores")
+    tables = [pq.read_table(path) for path in sorted((tmp_path / "scores").glob("*.parquet"))]
+    assert all(table.schema == tables[0].schema for table in tables)
+    assert tables[0].column_names[-6:] == ["why", "why_1_share", "why_1_rank", "a", "b", "c"]
+    assert tables[0].schema.field("why_1_rank").type == pa.int64()
+
+
+def test_nothing_is_said_of_reasons_where_nobody_asks(folder: Path, stream: Stream, tmp_path: Path) -> None:
+    document = score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores.csv")
+    assert "n_explained" not in document

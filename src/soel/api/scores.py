@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.data.frame import as_frame
+from soel.data.frame import Frame, as_frame
 from soel.data.session_streams import find_scored_stream
 from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
@@ -17,13 +17,23 @@ from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
 from soel.metrics.threshold import parse_threshold
 from soel.report.promises import promise_of
-from soel.report.reasons import SessionExplainer, choose_explained, tabulate_likeness, tabulate_reasons
+from soel.report.reasons import (
+    LIKENESS_COLUMNS,
+    MOST_EXPLAINED,
+    REASON_COLUMNS,
+    SessionExplainer,
+    choose_explained,
+    count_explained,
+    tabulate_likeness,
+    tabulate_reasons,
+)
 from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import check_out, score_stream
 from soel.scoring.score_table import free_name, name_pictures, name_rows
 from soel.scoring.session_scores import Cells, ItemScores, NewItems, make_scorer, read_new_rows, score_items
+from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
-from soel.types import Progress
+from soel.types import Floats, Progress
 
 Names = Mapping[str, Sequence[Any]]
 
@@ -42,17 +52,21 @@ def score_file(
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
     the rows' own columns behind. why: say which columns raise the score of each alarm (of the most anomalous thousand,
-    and of ten at least), or of all rows.
+    and of ten at least), or of all rows, which needs them in memory.
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
     if with_columns and session.folder.has_pictures:
         raise ConfigError("Pictures have no columns of their own; leave --with-columns out.")
     stream = find_scored_stream(session.folder, data)
     if stream is not None:
-        if why:
-            raise ConfigError("Rows that are read in parts are scored without reasons; leave --why out.")
+        if why == "all":
+            raise ConfigError(
+                f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with --why "
+                "alone."
+            )
         check_out(out)
-        scorer = replace(make_scorer(session, threshold, is_new=data is not None), with_columns=with_columns)
+        explain = (lambda model: _explain_stream(session, model)) if why else None
+        scorer = replace(make_scorer(session, threshold, data is not None, explain), with_columns=with_columns)
         document = score_stream(stream, scorer, out, progress)
         drift = document["drift"]
         return document | {"promise": promise_of(rule, drift is not None and drift["found"]).document()}
@@ -64,10 +78,12 @@ def score_file(
         cells: Cells = read_items(session.folder, with_cells=True).cells if with_columns else {}
     else:
         names, cells = new.names, new.cells
+    explained = {}
     if why:
         reasons = _explain(scored, new, why)
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
-    return scored.write(out, names, cells) | {"promise": promise_of(rule, scored.has_drifted).document()}
+        explained = {"n_explained": sum(each is not None for each in reasons["why"])}
+    return scored.write(out, names, cells) | explained | {"promise": promise_of(rule, scored.has_drifted).document()}
 
 
 def name_items(session: Session) -> Names:
@@ -86,6 +102,18 @@ def _explain(scored: ItemScores, new: NewItems | None, why: str) -> Names:
     found = explainer.explain(frame.take(rows), features[rows])
     like = tabulate_likeness(explainer.alike(features[rows]), rows, result.ids, session.state.labels)
     return {**tabulate_reasons(found, rows, len(result.ids)), **like}
+
+
+def _explain_stream(session: Session, model: Any) -> RowExplainer:
+    """How rows of a stream are explained by the columns of the session's table."""
+    explainer, labels = SessionExplainer.of(session, model), session.state.labels
+
+    def tabulate(frame: Frame, features: Floats, ids: Sequence[str]) -> Names:
+        rows = np.arange(len(ids))
+        like = tabulate_likeness(explainer.alike(features), rows, ids, labels)
+        return {**tabulate_reasons(explainer.explain(frame, features), rows, len(rows)), **like}
+
+    return RowExplainer((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)
 
 
 def _read_new(session: Session, data: Path, with_cells: bool) -> NewItems:

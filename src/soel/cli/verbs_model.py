@@ -91,6 +91,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         lines.append(f"{document['n_maps']} pictures with {document['n_boxes']} boxes are in {args.maps}.")
     lines += [_show_top(document["top"])] if document["top"] else []
     lines += [f"{row['rank']:>4}. {show(row['why'])}" for row in document["top"] if row.get("why")]
+    lines += _say_explained(document, is_new=args.data is not None)
     if document.get("real_alarms") and document["n_alarms"]:
         low, high = document["real_alarms"]
         lines.append(f"Roughly {low} to {high} of the alarms are real; `soel ask --spot-check` tells more surely.")
@@ -100,6 +101,17 @@ def run_score(args: argparse.Namespace) -> Reply:
     has_failed = args.fail_on_drift and drift is not None and drift["found"]
     code = Exit.DRIFTED if has_failed else Exit.DONE
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]), code)
+
+
+def _say_explained(document: Mapping[str, Any], is_new: bool) -> list[str]:
+    """Which rows have reasons, and among which rows a rank is meant."""
+    if "n_explained" not in document:
+        return []
+    n_rows, n_left = document["n_explained"], document["n_alarms"] - document["n_explained"]
+    lines = [f"The {n_rows:,} most anomalous rows are explained."]
+    if n_left > 0:
+        lines = [f"The {n_rows:,} most anomalous rows are explained; {n_left:,} alarms below them are not."]
+    return [*lines, "A rank that a row would have is one among the session's own rows."] if is_new else lines
 
 
 def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:

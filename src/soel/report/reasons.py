@@ -24,6 +24,12 @@ from soel.validation import is_missing
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
 NO_REASON = "nothing raises it above a similar ordinary row"
+REASON_COLUMNS = (
+    "why",
+    *(f"why_{n}{part}" for n in range(1, MOST_REASONS + 1) for part in ("", "_value", "_usual", "_share", "_rank")),
+    "why_rank_together",
+)  # of a file of scores: a sentence, then of each of three reasons what it is
+LIKENESS_COLUMNS = ("why_like", "why_like_label")  # and the labelled item that a row resembles most
 
 
 @dataclass(frozen=True)
@@ -68,19 +74,19 @@ class SessionExplainer:
         return self.explain(self.pool.take(rows), features[rows])
 
 
+def count_explained(n_alarms: int, n_rows: int) -> int:
+    """How many rows of a list are explained: its alarms, the most anomalous first."""
+    return min(max(n_alarms, FEWEST_EXPLAINED), MOST_EXPLAINED, n_rows)
+
+
 def choose_explained(ranks: Rows, n_alarms: int) -> Rows:
-    """The rows of a list that are explained: its alarms, the most anomalous first."""
-    n = min(max(n_alarms, FEWEST_EXPLAINED), MOST_EXPLAINED, len(ranks))
-    return np.argsort(ranks, kind="stable")[:n]
+    """The rows of a list that are explained."""
+    return np.argsort(ranks, kind="stable")[: count_explained(n_alarms, len(ranks))]
 
 
 def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, list[Any]]:
-    """Columns for a file of scores: a sentence, then of each of three reasons what it is; empty where not explained."""
-    columns: dict[str, list[Any]] = {"why": [None] * n_rows}
-    for number in range(1, MOST_REASONS + 1):
-        for part in ("", "_value", "_usual", "_share", "_rank"):
-            columns[f"why_{number}{part}"] = [None] * n_rows
-    columns["why_rank_together"] = [None] * n_rows
+    """REASON_COLUMNS for a file of scores; empty where not explained."""
+    columns: dict[str, list[Any]] = {name: [None] * n_rows for name in REASON_COLUMNS}
     for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
         texts = [reason_texts(reason) for reason in reasons]
         columns["why"][row] = "; ".join(say_reasons(texts)) or NO_REASON
@@ -97,11 +103,11 @@ def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, l
 def tabulate_likeness(
     alike: Sequence[str] | None, rows: Rows, items: Sequence[str], labels: Mapping[str, Label]
 ) -> dict[str, list[Any]]:
-    """Two more columns: the labelled item that each row resembles most, and its label; empty for what is labelled.
+    """LIKENESS_COLUMNS: the labelled item that each row resembles most, and its label; empty for what is labelled.
 
     alike: of each of the rows (n,), if anything is labelled. items: what all rows are called.
     """
-    columns: dict[str, list[Any]] = {"why_like": [None] * len(items), "why_like_label": [None] * len(items)}
+    columns: dict[str, list[Any]] = {name: [None] * len(items) for name in LIKENESS_COLUMNS}
     for row, other in zip(rows.tolist(), alike or (), strict=False):
         if items[row] not in labels:
             columns["why_like"][row], columns["why_like_label"][row] = other, labels[other].word

@@ -27,6 +27,7 @@ from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
 from soel.scoring.scored_parts import ScoredParts, open_scored_parts
+from soel.scoring.stream_reasons import RowExplainer
 from soel.types import Counted, Floats, Progress
 
 ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]
@@ -40,7 +41,7 @@ class Scorer:
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
     None. answers: label and name by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
     it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
-    model does not know.
+    model does not know. explainer: how the most anomalous rows are explained; None where nobody asks why.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Scorer:
     with_columns: bool = False
     p_values: Callable[[Floats], Floats | None] = lambda scores: None
     unsure: UnsureBand | None = None
+    explainer: RowExplainer | None = None
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""
@@ -74,8 +76,9 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             score_missing(parts, scorer, progress)
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)
+            n_explained = _count_explained(parts, scorer, scores)
             summary = _Summary(out)
-            tables = merge_by_rank(parts.folder, _add_columns(parts, scorer, ranks), stream.n_rows)
+            tables = merge_by_rank(parts.folder, _add_columns(parts, scorer, ranks, n_explained or 0), stream.n_rows)
             move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(tables)), out)
             drift = _judge(parts, scorer, scores) if len(scorer.pool_scores) else None
     except NoPermissionError:
@@ -86,14 +89,27 @@ def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress |
             f"The scores cannot be written to {out}: {why}. What is finished is kept: make room, then run the same "
             "command again."
         ) from error
-    return summary.document | {"drift": None if drift is None else drift.document()}
+    document = summary.document | ({} if n_explained is None else {"n_explained": n_explained})
+    return document | {"drift": None if drift is None else drift.document()}
+
+
+def _count_alarms(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> int:
+    """How many scores lie above the threshold."""
+    pieces = np.array_split(scores, len(parts.stream.parts))
+    return sum(int(scorer.alarms(np.asarray(piece)).sum()) for piece in pieces)
+
+
+def _count_explained(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> int | None:
+    """How many rows are explained, the most anomalous ones; None where nobody asks why."""
+    if scorer.explainer is None:
+        return None
+    n_alarms = _count_alarms(parts, scorer, scores) if scorer.n_alarms is None else scorer.n_alarms
+    return scorer.explainer.count(n_alarms, parts.stream.n_rows)
 
 
 def _judge(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> Drift:
     """How all rows differ from the pool."""
-    n_alarms = sum(
-        int(scorer.alarms(np.asarray(piece)).sum()) for piece in np.array_split(scores, len(parts.stream.parts))
-    )
+    n_alarms = _count_alarms(parts, scorer, scores)
     pool_alarms = int(scorer.alarms(scorer.pool_scores).sum())
     counts = AlarmCounts(n_alarms, len(scores), pool_alarms, len(scorer.pool_scores))
     return judge_drift(scorer.encoder.baseline, parts.tally(), counts)
@@ -139,8 +155,8 @@ def _encode_blocks(
             yield part, block.ids, encoder.encode(block.frame), encoder.tally(block.frame)
 
 
-def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Iterator[Any]:
-    """The finished parts as Arrow tables with all columns."""
+def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray, n_explained: int) -> Iterator[Any]:
+    """The finished parts as Arrow tables with all columns. n_explained: rows of the highest ranks that have reasons."""
     arrow = import_module("pyarrow")
     for part in parts.stream.parts:
         table, own = parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
@@ -154,6 +170,9 @@ def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray) -> Itera
         own_name = parts.stream.id_column
         named = {free_name(own_name or "id", COLUMNS): ids}
         whole = named | dict(zip(COLUMNS, columns, strict=True))
+        if scorer.explainer is not None:
+            rows = np.flatnonzero(own <= n_explained)
+            whole |= scorer.explainer.explain(parts.stream, scorer.encoder, part, rows)
         yield arrow.table(whole | _own_cells(parts.stream, part, whole) if scorer.with_columns else whole)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_stream import Scorer
 from soel.scoring.score_table import Names, build_score_table, labels_by_item, name_rows
+from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
 from soel.session.results import ScoreResult, rank_scores
 from soel.types import ANOMALY, Floats
 
 Cells = Mapping[str, Iterable[Any]]
+ExplainBy = Callable[[Any], RowExplainer]  # a model of the session
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,13 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
     return ItemScores(session, fit, result, unsure, _probabilities(fit, scores), _p_values(fit, scores), drift)
 
 
-def make_scorer(session: Session, threshold: str | None, is_new: bool = False) -> Scorer:
-    """What scores a stream. is_new: whether its rows are others than the pool's, and are compared with it."""
+def make_scorer(
+    session: Session, threshold: str | None, is_new: bool = False, explain: ExplainBy | None = None
+) -> Scorer:
+    """What scores a stream. is_new: whether its rows are others than the pool's, and are compared with it.
+
+    explain: how rows are explained by the model, where somebody asks why.
+    """
     n_alarms = parse_threshold(threshold or session.config.threshold).n_alarms
     ref, model = session.fitted(threshold if n_alarms is None else None)
     place, pool_scores = session.folder, session.pool_scores(model)
@@ -138,6 +145,7 @@ def make_scorer(session: Session, threshold: str | None, is_new: bool = False) -
         pool_scores if is_new else np.zeros(0),
         p_values=lambda scores: _p_values(model, scores),
         unsure=UnsureBand.of(pool_scores, model.estimate.low, model.estimate.high),
+        explainer=None if explain is None else explain(model),
     )
 
 
