@@ -11,7 +11,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from soel.detectors.pretrained import pretrained, reading, trust, weights
-from soel.detectors.pretrained.context import choose, column_order, keys
+from soel.detectors.pretrained.context import choose, choose_context, column_order, keys
 from soel.detectors.pretrained.forest import Forest
 from soel.detectors.pretrained.pretrained import Pretrained
 from soel.detectors.pretrained.reading import Context
@@ -50,6 +50,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n
     x = np.random.default_rng(5).normal(size=(n_rows, 6)).astype(np.float32)
     labels = np.full(n_rows, -1, np.int8)
     labels[:8] = [1, 1, 0, 0, 0, 1, 0, 0]
+    labels[100:150] = 0  # of the larger pool some are beyond the sample
     found = []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
@@ -107,6 +108,75 @@ def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
     x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
     labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)
     assert (labels[choose(x, labels, 100, 0)] >= 0).sum() == 50
+
+
+def test_no_answer_changes_the_sample_and_labelled_rows_beyond_it_come_after_it() -> None:
+    rng = np.random.default_rng(0)
+    key, labels = keys(rng.normal(size=(500, 3)).astype(np.float32)), np.full(500, -1, np.int8)
+    before, n_beyond = choose_context(key, labels, 100)
+    assert (len(before), n_beyond) == (100, 0)
+    asked = rng.choice(500, 60, replace=False)
+    labels[asked] = rng.integers(0, 2, 60)
+    rows, n_beyond = choose_context(key, labels, 100)
+    np.testing.assert_array_equal(rows[:100], before)
+    assert set(rows[100:]) == set(asked) - set(before)
+    assert n_beyond == len(rows) - 100 > 30
+    order = rng.permutation(500)
+    np.testing.assert_array_equal(key[order][choose_context(key[order], labels[order], 100)[0]], key[rows])
+    labels[:] = 0
+    assert choose_context(key, labels, 100)[1] == 50
+    assert choose_context(key, labels, 500)[1] == 0
+
+
+@pytest.fixture(scope="module")
+def with_labels_beyond() -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 5)).astype(np.float32)
+    labels = np.full(300, -1, np.int8)
+    labels[:12] = [1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0]
+    fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
+    assert fitted.beyond > 3
+    return x, labels, fitted
+
+
+def test_labelled_rows_beyond_the_sample_keep_the_laws(
+    with_labels_beyond: tuple[np.ndarray, np.ndarray, Pretrained],
+) -> None:
+    x, labels, fitted = with_labels_beyond
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(x)), rng.permutation(x.shape[1])
+    again = Pretrained.fit(x[rows][:, columns], labels[rows], 0, None, {"context_rows": 100})
+    np.testing.assert_allclose(again.score(x[rows][:, columns]), fitted.score(x)[rows], atol=1e-5)
+    np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
+    opened = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
+    np.testing.assert_array_equal(opened.score(x), fitted.score(x))
+    known = fitted.find_known(x)
+    assert len(known) == len(fitted.context) == 100 + int(fitted.beyond[0])
+    assert set(np.flatnonzero(labels >= 0)) <= set(known)
+
+
+def test_a_model_of_before_labels_could_lie_beyond_opens_as_it_was() -> None:
+    x, labels, _ = labelled_class(10)
+    arrays = Pretrained.fit(x, labels, 0).arrays()
+    old = Pretrained.from_arrays({name: array for name, array in arrays.items() if name != "beyond"})
+    np.testing.assert_array_equal(old.score(x), Pretrained.from_arrays(arrays).score(x))
+
+
+def test_a_label_beyond_the_sample_is_heard() -> None:
+    """What stands for the pool is the same; rows around the labelled one are raised or lowered."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 3)).astype(np.float32)
+    x[:10] = 2 + 0.1 * rng.normal(size=(10, 3))
+    found = []
+    for label in (1, 0):
+        labels = np.full(300, -1, np.int8)
+        sample = choose_context(keys(x[:, column_order(x)], 0), labels, 100)[0]
+        row = next(row for row in range(10) if row not in sample)
+        labels[[row, *sample[sample >= 10][:5]]] = [label, 0, 0, 0, 0, 0]
+        fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
+        assert fitted.beyond == 1
+        found.append(fitted.suspicion(np.delete(x[:10], row, axis=0)).mean())
+    assert found[0] > found[1] + 0.5
 
 
 def test_a_wide_table_is_seen_along_its_axes_and_in_groups_of_columns() -> None:

@@ -11,8 +11,9 @@ import torch
 
 from soel.detectors.pretrained import device, reading, weights
 from soel.detectors.pretrained.arrays import softmax
+from soel.detectors.pretrained.passes import measure_beyond
 from soel.detectors.pretrained.reading import Context, Reading
-from soel.detectors.pretrained.reference import CLIP
+from soel.detectors.pretrained.reference import CLIP, FAR
 from soel.detectors.pretrained.views import MOST_COLUMNS, wide_views
 from soel.types import Floats
 
@@ -27,8 +28,8 @@ def free(n_rows: int = 40) -> np.ndarray:
     return np.full(n_rows, -1, np.int8)
 
 
-def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS) -> Reading:
-    return Reading(Context(x, views, 0, weights.VERSION), free(len(x)) if labels is None else labels)
+def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS, n_beyond: int = 0) -> Reading:
+    return Reading(Context(x, views, 0, weights.VERSION, n_beyond), free(len(x)) if labels is None else labels)
 
 
 @pytest.fixture(scope="module")
@@ -144,23 +145,52 @@ def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
     assert scores.std() == pytest.approx(1, abs=1e-3)
 
 
+def test_rows_beyond_the_sample_change_nothing_of_what_is_said_of_it() -> None:
+    x, labels = table(43), free(43)
+    labels[[3, 40, 41, 42]] = [0, 1, 0, 1]
+    view, alone = read(x, labels, n_beyond=3).views[0], read(x[:40]).views[0]
+    np.testing.assert_array_equal(view.reference.z, alone.reference.z)
+    np.testing.assert_array_equal(view.pool.scores[:, :40], alone.pool.scores)
+    np.testing.assert_array_equal(view.seen.cells[:, :40], alone.seen.cells)
+    np.testing.assert_array_equal(view.pool.distances[:, :, :40, :40], alone.pool.distances)
+    apart = np.sqrt(np.square(view.pool.z[0][:, None] - view.pool.z[0][None, 40:]).mean(axis=2))
+    np.testing.assert_allclose(view.pool.distances[0, 0][:, 40:], apart, atol=2e-3)
+    assert view.outputs.logits.shape == (1, 43)
+
+
+def test_a_changed_row_does_not_look_at_its_origin_beyond_the_sample() -> None:
+    """A copy of a labelled anomaly is raised by it, and is not where it was made of that very row."""
+    x, labels = table(43), free(43)
+    x[40] = [3, 3, 3]
+    labels[[3, 5, 40, 41, 42]] = [0, 0, 1, 0, 0]
+    both = read(x, labels, n_beyond=3)
+    near = x[40:41] + np.float32(0.1)
+    as_new, as_changed = both.logits(near)[0], both.changed_logits(near, x[40:41][None])[0]
+    assert as_changed < as_new - 0.1
+    described = both.views[0].reference.describe(near[None])
+    far = measure_beyond(both.views[0].reference, both.views[0].pool, described, np.arange(43)[None] == 40)
+    assert far.distances.shape == (2, 1, 1, 43)
+    assert (far.distances[..., 40] == FAR).all()
+    assert (far.distances[..., 41:] < 10).all()
+
+
 def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Torch's CPU stands for the GPU here: the same path, and the same scores to 1e-4."""
     x, labels = table(300, 5), free(300)
-    labels[:6] = [1, 0, 0, 1, 0, 0]
+    labels[[0, 1, 2, 3, 298, 299]] = [1, 0, 0, 1, 0, 0]
     new, places = table(50, 5, seed=1), []
-    wanted = read(x, labels).logits(new), read(x, labels).states(new)
+    wanted = read(x, labels, n_beyond=2).logits(new), read(x, labels, n_beyond=2).states(new)
 
     def find_gpu() -> torch.device:
         places.append("looked for")
         return torch.device("cpu")
 
     monkeypatch.setattr(device, "find_gpu", find_gpu)
-    np.testing.assert_array_equal(read(x, labels).logits(new), wanted[0])
+    np.testing.assert_array_equal(read(x, labels, n_beyond=2).logits(new), wanted[0])
     assert not places, "fewer rows than are worth it"
     monkeypatch.setattr(device, "GPU_ROWS", 50)
     monkeypatch.setattr(reading, "GPU_BLOCK_ROWS", 30)
-    with_gpu = read(x, labels)
+    with_gpu = read(x, labels, n_beyond=2)
     np.testing.assert_allclose(with_gpu.logits(new), wanted[0], atol=1e-4)
     np.testing.assert_allclose(with_gpu.states(new), wanted[1], atol=1e-3)
     assert places == ["looked for"] * 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from soel import PROFILES, SOEL
+from soel.detectors.neighbours import Neighbours
 from soel.errors import ConfigError
 from soel.learner import HERE, Blend, Fitted, Learner
 from soel.learner.models import restore, state_of
@@ -116,6 +117,19 @@ def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pyte
     assert set(ranked[:20]) <= set(rows)
     np.testing.assert_allclose(suspicion, detector.score(toy.x)[rows])
     assert learner.propose(warm, pool, labels, 3).rows[0] in rows
+
+
+def test_a_question_also_looks_at_what_the_detector_has_read_already(
+    monkeypatch: pytest.MonkeyPatch, toy: Sample
+) -> None:
+    monkeypatch.setattr("soel.learner.learner.LOOKED_AT", 40)
+    monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None)
+    detector = learner._fit_detector(pool.rows, toy.labels(), None)
+    assert detector is not None
+    highest = detector.score(toy.x).argsort()[::-1][:20]
+    assert set(rows) == set(highest) | set(np.flatnonzero(toy.labels() >= 0)) | set(range(3, 200, 7))
 
 
 def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:

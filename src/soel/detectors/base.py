@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from soel.errors import ConfigError
-from soel.types import Booleans, Chances, Floats, Labels
+from soel.types import Booleans, Chances, Floats, Labels, Rows
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -86,6 +86,10 @@ class Detector(ABC):
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) that are quick to have: which rows of a large pool are worth a closer look."""
         return self.score(x)
+
+    def find_known(self, x: Floats) -> Rows:
+        """Which rows (n, d) of its pool it has looked at closely already, so that `suspicion` is quick for them."""
+        return np.zeros(0, np.int64)
 
     @abstractmethod
     def space(self, x: Floats) -> Floats:

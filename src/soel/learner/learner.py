@@ -292,7 +292,9 @@ class Learner:
             rank = rough.argsort(kind="stable")[::-1]
             keep = labels[rows] != UNLABELLED
             keep[rank[: LOOKED_AT // 2]] = True
-            keep[rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True  # and some of every height
+            known = detector.find_known(pool.rows[rows])
+            # and some of every height: those that are quick to have, if there are any
+            keep[known if len(known) else rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True
             rows = rows[keep]
         suspicion = detector.suspicion(pool.rows[rows])
         return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion

@@ -16,6 +16,7 @@ from soel.numeric.distances import smallest as nearest_values
 Values = NDArray[Any]
 
 BLOCK_ROWS = 512  # that one thread computes at once, at most
+WORTH_TWO = 256  # rows from which two threads share the work
 CELLS_AT_ONCE = 4096  # whose vectors one thread computes at once, likewise
 CHUNK = 2**15  # values that are bent at once
 EPSILON = np.float32(1e-5)  # in the variance of a norm
@@ -86,9 +87,9 @@ def in_parts(compute: Callable[[slice], Any], n_rows: int, n_columns: int) -> li
 
 
 def row_blocks(n_rows: int) -> list[slice]:
-    """Blocks of nearly equal size, an even number of them where there are two or more."""
+    """Blocks of nearly equal size, an even number of them where there are enough rows."""
     n_blocks = -(-n_rows // BLOCK_ROWS)
-    n_blocks += n_blocks % 2 if n_blocks > 1 else 0
+    n_blocks += n_blocks % 2 if n_rows >= WORTH_TWO else 0
     cuts = [n_rows * block // n_blocks for block in range(n_blocks + 1)] if n_blocks else [0, 0]
     return [slice(start, end) for start, end in pairwise(cuts)]
 

@@ -31,6 +31,17 @@ def keys(x: Floats, seed: int = 0) -> Keys:
     return key
 
 
+def choose_context(key: Keys, labels: Labels, n_rows: int) -> tuple[Rows, int]:
+    """A sample of so many rows, which no label changes, and after it the labelled rows beyond it; how many these are.
+
+    At most half as many as the sample has. Rows are known by their keys (N,).
+    """
+    order = np.lexsort((labels, key))
+    beyond = order[n_rows:]
+    beyond = beyond[labels[beyond] != UNLABELLED][: n_rows // 2]
+    return np.concatenate([order[:n_rows], beyond]), len(beyond)
+
+
 def choose(pool: Floats, labels: Labels, n_rows: int, seed: int) -> Rows:
     """Labelled rows, and a sample of the others by the seed, n_rows in all; at most half of them labelled.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soel.detectors.pretrained.evidence import evidence, meta
 from soel.detectors.pretrained.kit import Array, kit_of
 from soel.detectors.pretrained.network import Network, Outputs, Part, Seen, attend, metric, remember, seen_places
-from soel.detectors.pretrained.reference import Described, Reference
+from soel.detectors.pretrained.reference import FAR, Described, Reference, _distances
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,31 @@ def see(network: Network, reference: Reference, rows: Described) -> Seen:
     kit = kit_of(rows.cells)
     parts = kit.in_blocks(lambda block: network.cells(rows.cells[:, block], reference.columns), rows.cells.shape[1])
     return Seen.joined(parts)
+
+
+def add_rows(
+    network: Network, reference: Reference, pool: Described, seen: Seen, rows: Array
+) -> tuple[Described, Seen]:
+    """A pool, described and seen, with further rows (B, n, d) after it. Those that were there stay as they are."""
+    described = reference.describe(rows)
+    more = network.cells(described.cells, reference.columns)
+    longer = pool.followed_by(described)
+    return measure_beyond(reference, longer, longer), Seen.joined([seen, more])
+
+
+def measure_beyond(reference: Reference, pool: Described, rows: Described, hidden: Array | None = None) -> Described:
+    """Described rows with their distances to those of the pool that the reference does not have, if there are any.
+
+    hidden: (n, N) which rows of the pool each does not look at.
+    """
+    n_known = reference.z.shape[1]
+    if pool.z.shape[1] == n_known:
+        return rows
+    kit = kit_of(rows.z)
+    beyond = kit.stack([_distances(rows.z, pool.z[:, n_known:]), _distances(rows.g, pool.g[:, n_known:])])
+    if hidden is not None:
+        beyond = kit.where(hidden[:, n_known:], FAR, beyond)
+    return replace(rows, distances=kit.concat([rows.distances, beyond], -1))
 
 
 def read_pool(

@@ -11,14 +11,14 @@ import numpy as np
 
 from soel.detectors.base import NOTHING, Detector, Options
 from soel.detectors.neighbours import Neighbours
-from soel.detectors.pretrained.context import choose_by, column_order, keys
+from soel.detectors.pretrained.context import choose_by, choose_context, column_order, keys
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
 from soel.detectors.pretrained.trust import Withheld, withhold_labels
 from soel.detectors.pretrained.views import wide_views
 from soel.detectors.pretrained.weights import VERSION, find_weights
 from soel.numeric.arrays import within
-from soel.types import UNLABELLED, Chances, Floats, Labels
+from soel.types import UNLABELLED, Chances, Floats, Labels, Rows
 
 LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
@@ -28,7 +28,7 @@ FULL_TRUST = 0.99  # above it the score without labels is not worth its time
 
 @dataclass(frozen=True)
 class PretrainedOptions(Options):
-    """context_rows: a larger pool is represented by its labelled rows and a sample, so many in all.
+    """context_rows: a larger pool is represented by a sample of so many rows, and its labelled rows beside them.
     neighbours_weight: of the detector `neighbours` in the sum; chosen on 118 tables (docs/detection.md).
     """
 
@@ -51,11 +51,12 @@ class Pretrained(Detector):
     """
 
     name = "pretrained"
-    version = 2
+    version = 3
     leaves_out = True
 
     context: Floats  # (m, d) in the order of `columns`
     labels: Floats  # (m,)
+    beyond: Floats  # (1,) how many of the last rows are labelled ones beyond the sample
     columns: Floats  # (d,) which of the given columns
     views: Floats  # (v, d, MOST_COLUMNS) of a wide table: principal axes, then groups of columns; (0, 0, 0) of another
     seed: Floats  # (1,)
@@ -80,12 +81,14 @@ class Pretrained(Detector):
         if len(pool) == 1:
             pool, labels = np.repeat(pool, 2, axis=0), np.repeat(labels, 2)
         key = keys(pool, seed)
-        rows, beside = (choose_by(key, labels, n_rows) for n_rows in (chosen.context_rows, NEIGHBOUR_ROWS))
+        rows, n_beyond = choose_context(key, labels, chosen.context_rows)
+        beside = choose_by(key, labels, NEIGHBOUR_ROWS)
         return cls(
             context=pool[rows],
             labels=labels[rows].astype(np.float32),
+            beyond=np.array([n_beyond], np.float32),
             columns=columns.astype(np.float32),
-            views=wide_views(pool[rows], seed),
+            views=wide_views(pool[rows[: len(rows) - n_beyond]], seed),
             seed=np.array([seed % 2**24], np.float32),
             weights=np.array([VERSION], np.float32),
             neighbours_weight=np.array([chosen.neighbours_weight], np.float32),
@@ -142,6 +145,10 @@ class Pretrained(Detector):
         """Scores (n,) by distances alone."""
         return self.with_labels.score(self._ordered(x))
 
+    def find_known(self, x: Floats) -> Rows:
+        """Which rows are of the context: they have been read."""
+        return np.flatnonzero(np.isin(keys(self._ordered(x)), keys(self.context)))
+
     def chance(self, x: Floats) -> Floats:
         """The probability (n,) of being an anomaly, as the network was trained to tell it."""
         return np.asarray(1 / (1 + np.exp(-self._read.log_odds(self._ordered(x)))))
@@ -171,7 +178,8 @@ class Pretrained(Detector):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
-        own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
+        before = {"beyond": np.zeros(1)}  # of version 2, whose labelled rows were all in the sample
+        own = {name: np.asarray((before | dict(arrays))[name], np.float32) for name in _own_fields()}
         find_weights(own["weights"].item())  # says now, not with the first row, that they are others
         with_labels, unheard = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         taught = within(arrays, STUDENT)
@@ -214,7 +222,7 @@ class Pretrained(Detector):
 
     @cached_property
     def _rows(self) -> Context:
-        return Context(self.context, self.views, int(self.seed[0]), int(self.weights[0]))
+        return Context(self.context, self.views, int(self.seed[0]), int(self.weights[0]), int(self.beyond[0]))
 
     @cached_property
     def _read(self) -> Reading:

@@ -14,7 +14,7 @@ from soel.detectors.pretrained.context import keys
 from soel.detectors.pretrained.device import GPU_BLOCK_ROWS, device_for, move
 from soel.detectors.pretrained.kit import Array, kit_of
 from soel.detectors.pretrained.network import Network, Outputs, Seen
-from soel.detectors.pretrained.passes import Memory, read_pool, read_rows, see
+from soel.detectors.pretrained.passes import Memory, add_rows, measure_beyond, read_pool, read_rows, see
 from soel.detectors.pretrained.reference import CLIP, Described, Origin, Reference
 from soel.detectors.pretrained.views import MOST_GROUPS
 from soel.detectors.pretrained.weights import trained_network
@@ -33,6 +33,12 @@ class Context:
     views: Floats
     seed: int
     weights: int  # their version
+    n_beyond: int = 0  # the last so many rows are looked at, but are no measure of what is usual
+
+    @property
+    def n_sample(self) -> int:
+        """How many rows are the measure."""
+        return len(self.values) - self.n_beyond
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,11 @@ class View:
         self.labels = labels.astype(np.int64)[None]
         self._moved: tuple[Any, Beside] | None = None
         context = self.narrow(rows.values)
-        self.reference, self.pool, self.seen = _before_labels(context.tobytes(), context.shape, rows.seed, rows.weights)
+        sample, beyond = context[: rows.n_sample], context[rows.n_sample :]
+        self.reference, self.pool, self.seen = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
+        if len(beyond):
+            with one_thread_each():
+                self.pool, self.seen = add_rows(self.network, self.reference, self.pool, self.seen, beyond[None])
 
     @cached_property
     def _after_labels(self) -> tuple[Memory, Outputs]:
@@ -80,20 +90,22 @@ class View:
         """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
         where these are in the context. device: a GPU that computes, None for this CPU.
         """
-        rows, origins = self.narrow(x)[None], None
+        rows, origins, apart = self.narrow(x)[None], None, None
         if sources is not None and same is not None:
             narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
-            origins = Origin(narrow[None], same)
+            origins = Origin(narrow[None], same[:, :, : self.reference.z.shape[1]])
+            apart = np.asarray(same.any(axis=1))
         beside = Beside(self.network, self.reference, self.pool, self.labels, self._after_labels[0])
         if device is not None:
-            rows, origins, beside = move(rows, device), move(origins, device), self._on(device)
+            rows, origins, apart = move((rows, origins, apart), device)
+            beside = self._on(device)
         kit = kit_of(rows)
 
         def read(block: slice) -> Outputs:
-            origin = None if origins is None else origins.part(block)
+            origin, hidden = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
             described = beside.reference.describe(rows[:, block], origin)
+            described = measure_beyond(beside.reference, beside.pool, described, hidden)
             seen = beside.network.cells(described.cells, beside.reference.columns)
-            hidden = None if origin is None else origin.hidden
             known = (beside.network, beside.reference, beside.pool, beside.labels, beside.memory)
             return read_rows(*known, described, seen, hidden)
 
@@ -128,6 +140,7 @@ class Reading:
         self.views = [View(rows, labels, view) for view in rows.views] or [View(rows, labels, None)]
         n_others = len(self.views) - 1
         self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
+        self.n_sample = rows.n_sample
         self.keys = own = keys(rows.values)
         order = np.argsort(own, kind="stable")
         self.own, first, counts = np.unique(own[order], return_index=True, return_counts=True)
@@ -143,8 +156,8 @@ class Reading:
         for start in range(0, len(x), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             same = self._find(sources[rows])
-            n_apart = same.sum(axis=(1, 2)).max(initial=0)
-            apart = (sources[rows], same) if 0 < n_apart < same.shape[2] else ()
+            n_left = self.n_sample - same[:, :, : self.n_sample].sum(axis=(1, 2)).max(initial=0)
+            apart = (sources[rows], same) if same.any() and n_left else ()
             values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
         return values
 
@@ -212,7 +225,7 @@ class Reading:
 def _before_labels(
     context: bytes, shape: tuple[int, int], seed: int, weights: int
 ) -> tuple[Reference, Described, Seen]:
-    """What needs no label, kept for the next answer: the context stays the same when one of its rows is labelled."""
+    """What needs no label, kept for the next answer: no label changes the sample."""
     rows = np.frombuffer(context, np.float32).reshape(1, *shape)
     with one_thread_each():
         reference, pool = Reference.fit(rows, Chance(seed))
