@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from soel import SOEL, ConfigError
+from soel.detectors.pretrained import pretrained
 from soel.detectors.pretrained.pretrained import Pretrained
 from soel.types import UNLABELLED
 
@@ -87,6 +88,25 @@ def test_a_changed_row_is_scored_without_the_one_it_was_made_of() -> None:
     assert apart < own / 2 < own < beside
     new = rng.normal(size=(5, 6)).astype(np.float32)
     np.testing.assert_allclose(detector.score_changed(new, new[:, None] + 1), detector.score(new), atol=1e-5)
+
+
+@pytest.mark.parametrize("large_pool", [4000, 100])
+def test_rows_as_they_are_and_changed_ones_are_scored_together_as_apart(
+    monkeypatch: pytest.MonkeyPatch, large_pool: int
+) -> None:
+    """Rows of the context among them, and new ones; with a student, and without."""
+    monkeypatch.setattr(pretrained, "LARGE_POOL", large_pool)
+    rng = np.random.default_rng(0)
+    pool, labels = rng.normal(size=(200, 6)).astype(np.float32), np.full(200, UNLABELLED, np.int8)
+    pool[:4] += 3
+    labels[[0, 50]] = [1, 0]
+    detector = Pretrained.fit(pool, labels, 0)
+    rows = np.concatenate([pool[:3], rng.normal(size=(4, 6)).astype(np.float32) + 2, pool[60:62]])
+    changed, sources = pool[2:5] + np.float32(0.5), np.stack([pool[2:5], pool[7:10]], axis=1)
+    own, others = detector.score_both(rows, changed, sources)
+    np.testing.assert_allclose(own, detector.score(rows), atol=1e-4)
+    np.testing.assert_allclose(others, detector.score_changed(changed, sources), atol=1e-4)
+    assert (detector.student is None) == (large_pool == 4000)
 
 
 def test_of_equal_rows_only_the_one_that_a_row_was_made_of_is_left_out() -> None:

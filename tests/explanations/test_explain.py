@@ -21,7 +21,14 @@ def explainer(pool: Floats, score: Score, column_of: Rows | None = None) -> Expl
     positions = find_ordinary(scores, np.full(len(pool), UNLABELLED, np.int8))
     names = tuple("abcdefghij"[at] if at < 10 else f"c{at}" for at in range(columns.max() + 1))
     ordinary = Ordinary.of(pool, positions, columns)
-    return Explainer(score, lambda x, _: score(x), score, ordinary, names, scores)
+    return Explainer(
+        lambda x, changed, _: (score(x), score(changed)), lambda x, _: score(x), score, ordinary, names, scores
+    )
+
+
+def know(made: Explainer, score: Score) -> Explainer:
+    """The same with another score of rows as they are: the model knows some."""
+    return replace(made, score_both=lambda x, changed, sources: (score(x), made.score_changed(changed, sources)))
 
 
 def sum_of(explanation: Explanation) -> Floats:
@@ -93,7 +100,7 @@ def test_golden_of_what_a_label_takes_away() -> None:
     As new it is 8 over a baseline of 0: with a put right 4, with b put right 5, with c put right 7.
     """
     made = explainer(np.zeros((20, 3)), lambda x: x.sum(axis=1))
-    known = replace(made, score=lambda x: x.sum(axis=1) - 4 * (x[:, 0] == 4))
+    known = know(made, lambda x: x.sum(axis=1) - 4 * (x[:, 0] == 4))
     found = known.explain(np.array([[4.0, 3.0, 1.0]]))
     assert (found.scores.tolist(), found.contributions.tolist()) == ([4], [[4, 3, 1]])
     assert found.remainder.tolist() == [-4]
@@ -144,7 +151,7 @@ def test_what_a_label_adds_is_lost_with_what_raises_the_row() -> None:
     """A row that the model knows as an anomaly scores 10 more than others like it; put right, it is as others are."""
     pool = np.zeros((20, 2))
     made = explainer(pool, lambda x: x.sum(axis=1))
-    known = replace(made, score=lambda x: x.sum(axis=1) + 10 * (x[:, 0] == 5))
+    known = know(made, lambda x: x.sum(axis=1) + 10 * (x[:, 0] == 5))
     found = known.explain(np.array([[5.0, 0.0]]))
     assert found.scores.tolist() == [15]
     assert found.alone.tolist() == [[0, 15]]  # with the first put right as any row, with the second as it was
@@ -285,9 +292,13 @@ def test_the_model_is_told_which_rows_a_changed_one_was_made_of() -> None:
         calls.append((x, sources))
         return np.asarray(x.sum(axis=1))
 
-    replace(made, score_changed=score_changed).explain(np.array([[7.0, 9.0]]))
-    (changed, sources), *later = calls
+    def score_both(x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
+        assert x.tolist() == [own, usual]
+        return x.sum(axis=1), score_changed(changed, sources)
+
     own, usual = [7, 9], [1, 2]
+    replace(made, score_changed=score_changed, score_both=score_both).explain(np.array([[7.0, 9.0]]))
+    (changed, sources), *later = calls
     assert changed.tolist() == [own, [7, 2], [1, 9], [1, 9], [7, 2]]  # b matters more: it is first
     assert sources.tolist() == [[own, own]] * 3 + [[own, usual]] * 2
     assert all(pair == [own, usual] for _, more in later for pair in more.tolist())
@@ -347,9 +358,7 @@ def test_of_many_columns_a_rough_score_picks_those_that_are_tried() -> None:
         return np.asarray(np.abs(x).max(axis=1))
 
     made = explainer(pool, score)
-    made = Explainer(
-        score, made.score_changed, lambda x: np.abs(x).max(axis=1), made.ordinary, made.columns, score(pool)
-    )
+    made = replace(made, rough=lambda x: np.abs(x).max(axis=1))
     calls.clear()
     x = np.zeros((2, 90))
     x[:, 77] = 9

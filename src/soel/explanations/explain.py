@@ -12,10 +12,12 @@ import numpy as np
 from soel.explanations.explanation import MOST_REASONS, Explanation, Part, first_parts, join
 from soel.explanations.groups import choose_group, find_families, may_be_named
 from soel.explanations.ordinary import Ordinary
+from soel.numeric.cores import one_thread_each
 from soel.types import Floats, Rows
 
 Score = Callable[[Floats], Floats]
 ScoreChanged = Callable[[Floats, Floats], Floats]
+ScoreBoth = Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
 Seen = list[dict[Part, tuple[int, float]]]  # a row's families: who lends to each group, and the score with it
 MOST_TRIED = 20  # columns of a row that are replaced alone; of more, a rough score picks them
 MOST_STEPS = 6  # parts that are then replaced one after the other; the others go together
@@ -49,12 +51,13 @@ class Tried:
 class Explainer:
     """Explains rows by a scoring function and ordinary rows of the pool.
 
-    score: encoded rows (n, d) to scores (n,). score_changed: the same of rows that were put together from others
-    (n, s, d), which the model may know; both are called with many rows at once. rough: one that is quicker and much
-    like them, by which columns are picked where there are many. columns: names (c,). pool_scores: (N,).
+    score_changed: encoded rows (n, d) that were put together from others (n, s, d), which the model may know, to
+    scores (n,). score_both: rows (m, d) as they are, and then such rows with their sources, to the scores of both: one
+    look at all of them is quicker than two. rough: scores that are quicker and much like them, by which columns are
+    picked where there are many. columns: names (c,). pool_scores: (N,).
     """
 
-    score: Score
+    score_both: ScoreBoth
     score_changed: ScoreChanged
     rough: Score
     ordinary: Ordinary
@@ -65,12 +68,12 @@ class Explainer:
         """Encoded rows (n, d) explained; the cost of a row is bounded, whatever the number of columns."""
         x = np.asarray(x, np.float32)
         step = max(1, min(ROWS_AT_ONCE, MOST_VALUES // (self.ordinary.n_columns * max(x.shape[1], 1))))
-        return join([self._explain(x[start : start + step]) for start in range(0, max(len(x), 1), step)])
+        with one_thread_each():  # or threads of the matrix library would wait for small products
+            return join([self._explain(x[start : start + step]) for start in range(0, max(len(x), 1), step)])
 
     def _explain(self, x: Floats) -> Explanation:
         lenders, nearest = self.ordinary.compare(x)
-        scores, baseline = _in_one_call(self.score, np.stack([x, self.ordinary.rows[nearest]]))
-        start, tried, seen = self._change_alone(x, lenders, nearest)
+        (scores, baseline), start, tried, seen = self._change_alone(x, lenders, nearest)
         tried = replace(tried, rises=tried.rises - baseline[:, None])
         tried, named = _name_groups(start, tried, seen)
         matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
@@ -98,8 +101,9 @@ class Explainer:
             positions[nearest],
         )
 
-    def _change_alone(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Tried, list[Seen]]:
-        """Scores of the rows as they are (n,), what is seen where one column is changed, and where groups are.
+    def _change_alone(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Floats, Tried, list[Seen]]:
+        """Scores (2, n) of the rows and their baselines as they are, of the rows as if they were put together (n,),
+        what is seen where one column is changed, and where groups are.
 
         Of a row with several wrong values none may lower the score by itself; each raises that of an ordinary row,
         whose score is still in `rises`. A rough score says what is worth trying; then all is scored in one call.
@@ -120,7 +124,10 @@ class Explainer:
         other = np.where(
             (np.arange(len(rows)) < len(rows) - n_rows * n_tried)[:, None], x[rows], self.ordinary.rows[nearest[rows]]
         )
-        scores = np.asarray(self.score_changed(changed, np.stack([x[rows], other], axis=1)), np.float64)
+        known = np.concatenate([x, self.ordinary.rows[nearest]])
+        as_they_are, scores = (
+            np.asarray(each, np.float64) for each in self.score_both(known, changed, np.stack([x[rows], other], axis=1))
+        )
         start, replaced_scores, group_scores, inserted_scores = np.split(
             scores, np.cumsum([n_rows, n_rows * n_tried, len(flat)])
         )
@@ -130,7 +137,8 @@ class Explainer:
         seen: list[Seen] = [
             [{group: found[row, group] for group in family} for family in own] for row, own in enumerate(families)
         ]
-        return start, Tried(tuple((each,) for each in range(lenders.shape[1])), lenders, alone, raised), seen
+        own = as_they_are.reshape(2, n_rows)
+        return own, start, Tried(tuple((each,) for each in range(lenders.shape[1])), lenders, alone, raised), seen
 
     def _pick(
         self, x: Floats, nearest: Rows, replaced: Floats, inserted: Floats

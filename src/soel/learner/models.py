@@ -126,6 +126,17 @@ class Blend:
         scores = self.detector.score_changed(x, sources)
         return np.asarray(scores + self.deep_weight * self.trained.score(x)) if self.listens else scores
 
+    def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
+        """Scores (n,) of rows (n, d) alone, and those (m,) of changed ones (m, d) with their sources (m, s, d)."""
+        if self.detector is None:
+            return self.trained.score(x), self.trained.score(changed)
+        both = self.detector.score_both(x, changed, sources)
+        if not self.listens:
+            return both
+        deep = self.trained.score(x), self.trained.score(changed)
+        own, others = (np.asarray(a + self.deep_weight * b) for a, b in zip(both, deep, strict=True))
+        return own, others
+
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) of rows alone that are quick to have and much like the true ones."""
         return self.trained.score(x) if self.detector is None else self.detector.rough_score(x)

@@ -34,7 +34,7 @@ class TableExplainer:
         """From a pool, encoded to features (N, d), with its scores (N,) by the model and its labels (N,)."""
         positions = find_ordinary(scores, labels)
         explainer = Explainer(
-            blend.score,
+            blend.score_both,
             blend.score_changed,
             blend.rough_score,
             Ordinary.of(features, positions, encoder.column_of),

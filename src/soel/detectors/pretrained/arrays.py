@@ -290,11 +290,12 @@ def attend(q: Values, keys: Values, values: Values, width: int, hidden: Values |
     n_tasks, n_heads, n_rows, _ = q.shape
     mixed = np.empty((n_tasks, n_rows, n_heads, width), np.float32)
     scores = np.empty((n_rows, keys.shape[2]), np.float32)
+    apart = None if hidden is None else np.nonzero(hidden)  # few: a mask would be slower
     for task in range(n_tasks):
         for head in range(n_heads):
             np.matmul(q[task, head], keys[task, head].T, out=scores)
-            if hidden is not None:
-                scores[hidden] = -np.inf
+            if apart is not None:
+                scores[apart] = -np.inf
             scores -= scores.max(1, keepdims=True)
             np.exp(scores, out=scores)
             heard = scores @ values[task, head]

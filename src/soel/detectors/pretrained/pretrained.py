@@ -100,26 +100,24 @@ class Pretrained(Detector):
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d): with the labels as far as they are trusted, else without."""
-        x = self._ordered(x)
-        if self.student is None:
-            return self._look_closely(x)
-        scores = self.student.score(x, self.with_labels.score(x))
-        closer = np.flatnonzero(scores > self.student.border)
-        scores[closer] = self._look_closely(x[closer])
-        return scores
+        return self._score_by_student(self._ordered(x), None)
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
         """Scores (n,) of rows (n, d) that were put together from others (n, s, d); the context does without these.
 
         Such a row shares most of its values with what it was made of, and two of a kind would look suspicious.
         """
-        x, sources = self._ordered(x), np.asarray(sources, np.float32)[:, :, self.columns.astype(np.int64)]
-        if self.student is None:
-            return self._look_closely(x, sources)
-        scores = self.student.score(x, self.with_labels.score(x))
-        closer = np.flatnonzero(scores > self.student.border)
-        scores[closer] = self._look_closely(x[closer], sources[closer])
-        return scores
+        sources = np.asarray(sources, np.float32)[:, :, self.columns.astype(np.int64)]
+        return self._score_by_student(self._ordered(x), sources)
+
+    def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
+        """`score` and `score_changed`: a row that the context does not hold is made of nothing that it holds."""
+        known, scores = self.find_known(x), np.empty(len(x))
+        new = np.setdiff1d(np.arange(len(x)), known)
+        own = np.repeat(x[new, None], sources.shape[1], axis=1)
+        both = self.score_changed(np.concatenate([x[new], changed]), np.concatenate([own, sources]))
+        scores[known], scores[new] = self.score(x[known]), both[: len(new)]
+        return scores, both[len(new) :]
 
     def score_unlabelled(self, x: Floats) -> Floats:
         """Scores (n,) of rows of the pool (n, d) as if nobody had labelled them; others may have labels.
@@ -187,16 +185,32 @@ class Pretrained(Detector):
         nothing = np.zeros((0, len(own["columns"])), np.float32)
         return cls(**own, with_labels=with_labels, beside=nothing, lessons=nothing, unheard=unheard, taught=student)
 
-    def _look_closely(self, x: Floats, sources: Floats | None = None) -> Floats:
-        """Scores (n,) of rows in the order of `columns`. sources: what they were put together from, if so."""
-        trust, by_labels = self.trust, self._suspect(x, sources)
+    def _score_by_student(self, x: Floats, sources: Floats | None) -> Floats:
+        """Scores (n,) by the student where there is one, and by the network where the student is suspicious."""
+        if self.student is None:
+            return self._look_closely(x, sources)
+        distances = self.with_labels.score(x)
+        scores = self.student.score(x, distances)
+        closer = np.flatnonzero(scores > self.student.border)
+        if len(closer):
+            origin = None if sources is None else sources[closer]
+            scores[closer] = self._look_closely(x[closer], origin, distances[closer])
+        return scores
+
+    def _look_closely(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
+        """Scores (n,) of rows in the order of `columns`.
+
+        sources: what they were put together from, if so. distances: their scores by these, where they are known.
+        """
+        trust, by_labels = self.trust, self._suspect(x, sources, distances)
         if trust > FULL_TRUST:
             return by_labels
         without = _logits(self._plain, x, sources) + self._weight * self.without.score(x)
         return np.asarray(trust * by_labels + (1 - trust) * without)
 
-    def _suspect(self, x: Floats, sources: Floats | None = None) -> Floats:
-        return np.asarray(_logits(self._read, x, sources) + self._weight * self.with_labels.score(x))
+    def _suspect(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
+        distances = self.with_labels.score(x) if distances is None else distances
+        return np.asarray(_logits(self._read, x, sources) + self._weight * distances)
 
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
