@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import betabinom
 
 from benchmarks.promises.runs import Asked, Run
+from benchmarks.promises.tables import Count
 from soel.contamination.base import wilson
 from soel.metrics.calibration import PRIOR, Calibration, calibrate
 from soel.metrics.threshold import parse_threshold
 from soel.quality import Bounds, SpotCheck, UnsureBand, draw_check
 from soel.quality.alarms import calibration_error, real_alarms
-from soel.quality.conformal import cut_at_rate
+from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED
 
 RATES = (0.01, 0.05)
-JUDGED = 5  # raised when runs are judged otherwise
-LUCK = 0.05  # runs that have more false alarms than allowed by chance alone, though the promise holds
+JUDGED = 6  # raised when runs are judged otherwise
+PLAIN = ", plain conformal"  # nothing held out, nothing weighed less
 CHECKS, N_DRAWS = (10, 20), 20
 TRUSTING = (5.0, 1.0)  # a prior of the curve's slope that takes every detector for a good one, as there was before
 
@@ -29,7 +29,7 @@ class Kept:
     """One promise on one run. realised: 1 or 0 for an interval that held or not, else a rate or an error.
 
     width: of an interval, on its own scale; 0 for the others. nominal: what was promised, in words. most: a rate that
-    the mean of a table is not to exceed, where there is one.
+    the mean of a table is not to exceed, where there is one. count: of false alarms.
     """
 
     promise: str
@@ -37,6 +37,7 @@ class Kept:
     width: float = 0.0
     nominal: str = ">= 80 %"
     most: float | None = None
+    count: Count | None = None
 
 
 def judge(run: Run) -> list[Kept]:
@@ -66,24 +67,15 @@ def _held(promise: str, truth: float, bounds: Bounds) -> Kept:
 
 def _false_alarms(run: Run) -> Iterator[Kept]:
     new, anomalies = run.new_scores[~run.new_truth], run.new_scores[run.new_truth]
-    references = {"": run.reference, ", plain conformal": run.scores}
+    references = {"": run.reference, PLAIN: Reference.of(run.scores)}
     for rate in RATES:
         for name, reference in references.items():
-            cut, words = cut_at_rate(rate, reference), f"false alarms {rate:.0%}{name}"
-            n_false = int((new > cut).sum())
-            yield Kept(words, n_false / len(new), nominal=f"<= {rate:.0%}", most=rate)
+            cut, words = reference.cut(rate), f"false alarms {rate:.0%}{name}"
+            n_false, n_found = int((new > cut).sum()), int((anomalies > cut).sum())
+            count = Count(rate, n_false, len(new), int(reference.weights.sum()), n_found, len(anomalies))
+            yield Kept(words, n_false / len(new), nominal=f"<= {rate:.0%}", most=rate, count=count)
             if len(anomalies):
-                yield Kept(f"{words}: new anomalies found", float((anomalies > cut).mean()), nominal="")
-            too_many = _chance(n_false, len(new), rate, len(reference)) < LUCK
-            yield Kept(f"{words}: more than chance allows", float(too_many), nominal=f"<= {LUCK:.0%}", most=LUCK)
-
-
-def _chance(n_false: int, n_new: int, rate: float, n_reference: int) -> float:
-    """Of so many false alarms or more, where new normal rows and the reference are exchangeable: a Beta-binomial."""
-    n_above = int(np.floor(rate * (n_reference + 1) + 1e-9))
-    if not n_above:
-        return float(not n_false)
-    return float(betabinom.sf(n_false - 1, n_new, n_above, n_reference + 1 - n_above))
+                yield Kept(f"{words}: new anomalies found", n_found / len(anomalies), nominal="")
 
 
 def _list(run: Run) -> Iterator[Kept]:

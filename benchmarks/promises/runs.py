@@ -17,6 +17,7 @@ from soel.data.frame import read_frame
 from soel.durable import write_whole
 from soel.learner import Learner
 from soel.profiles import Profile
+from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Evidence, Floats, Labels, Pool
 
 BUDGETS = (10, 20, 40)
@@ -37,8 +38,8 @@ class Asked:
 class Run:
     """What one session knew (labels, scores) and what nobody told it (truth).
 
-    scores, probabilities: (N,) after the fit. new_scores: (n,) of new rows. reference: (m,) scores that stand for those
-    of new normal rows. estimate: the share and its interval.
+    scores, probabilities: (N,) after the fit. new_scores: (n,) of new rows. reference_scores, reference_weights: (m,)
+    what stands for the scores of new normal rows. estimate: the share and its interval.
     """
 
     truth: NDArray[np.bool_]
@@ -47,9 +48,15 @@ class Run:
     probabilities: Floats
     cut: float
     estimate: Floats
-    reference: Floats
+    reference_scores: Floats
+    reference_weights: Floats
     new_scores: Floats
     new_truth: NDArray[np.bool_]
+
+    @property
+    def reference(self) -> Reference:
+        """What p-values are told by."""
+        return Reference(self.reference_scores, self.reference_weights)
 
 
 @dataclass(frozen=True)
@@ -127,7 +134,8 @@ class Start:
             fitted.calibration.probabilities(fitted.pool_scores),
             fitted.threshold,
             np.array([fitted.estimate.value, fitted.estimate.low, fitted.estimate.high]),
-            fitted.reference,
+            fitted.reference.scores,
+            fitted.reference.weights,
             fitted.score(self.encoder.encode(read_frame(self.task.new.astype(np.float64)))),
             self.task.new_truth,
         )

@@ -21,6 +21,7 @@ from soel.web.texts import ENGLISH
 
 HALF = 0.5  # of a point of a hundred: the page rounds
 CHECKS = (10, 20)
+MOVED = (0.5, 2)  # alarms, of those at the model's threshold: where somebody moves it to on the page
 
 
 def judge_sentences(run: Run) -> list[Kept]:
@@ -49,20 +50,33 @@ def _headline(run: Run) -> Iterator[Kept]:
     )
     ends = _numbers(words.split("(")[1])[:2]
     yield _within("Roughly ... of ... items look anomalous (... to ...)", 100 * run.truth.mean(), ends, HALF)
+    shares = dict(zip(("share", "low", "high"), map(ENGLISH.percent, run.estimate), strict=True))
+    ends = _numbers(ENGLISH("insight.share", **shares))[1:]
+    yield _within("About ... of all items; likely between ... and ... (so far)", 100 * run.truth.mean(), ends, HALF)
 
 
 def _expected(run: Run) -> Iterator[Kept]:
-    alarms = run.scores > run.cut
-    unknown = alarms & (run.labels == UNLABELLED)
-    real = real_alarms(run.probabilities[unknown], int((run.labels[alarms] == ANOMALY).sum()))
-    words = ENGLISH("results.expected", low=int(real.low), high=int(real.high))
-    if alarms.any():
-        yield _within("Roughly ... to ... of them are real anomalies", run.truth[alarms].sum(), _numbers(words))
+    sentence = "Roughly ... to ... of them are real anomalies"
+    n_alarms = int((run.scores > run.cut).sum())
+    yield from _real(run, run.cut, sentence)
+    for times in MOVED:
+        n_above = min(int(times * n_alarms), len(run.scores) - 1)
+        yield from _real(run, np.sort(run.scores)[-1 - n_above], f"{sentence} ({times:g} times as many alarms)")
     shown = np.argsort(-run.scores, kind="stable")[:20]  # the list of alarms, a page of it
     shown = shown[run.labels[shown] == UNLABELLED]
     if len(shown):
         error = float(run.probabilities[shown].mean() - run.truth[shown].mean())
         yield Kept("... likely an anomaly: mean of the first page, above the truth", error, nominal="0")
+
+
+def _real(run: Run, cut: float, sentence: str) -> Iterator[Kept]:
+    """What is said of the alarms above a threshold, where there are some."""
+    alarms = run.scores > cut
+    unknown = alarms & (run.labels == UNLABELLED)
+    real = real_alarms(run.probabilities[unknown], int((run.labels[alarms] == ANOMALY).sum()))
+    words = ENGLISH("results.expected", low=int(real.low), high=int(real.high))
+    if alarms.any():
+        yield _within(sentence, run.truth[alarms].sum(), _numbers(words))
 
 
 def _unsure(run: Run, findings: FitResults) -> Iterator[Kept]:

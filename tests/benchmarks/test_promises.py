@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks.promises.command import Judged, summarise
-from benchmarks.promises.judge import Kept, _chance, judge, judge_share
+import pytest
+from benchmarks.promises.command import main
+from benchmarks.promises.judge import Kept, judge, judge_share
 from benchmarks.promises.runs import BUDGETS, Asked, Run, Start, Turn, make_runs, order_turns, path_of, read_run
 from benchmarks.promises.sentences import judge_sentences
+from benchmarks.promises.summary import Judged, summarise
+from benchmarks.promises.tables import LUCK, Count, judge_runs
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
 from soel.profiles import PAPER, Profile, find_profile
@@ -106,7 +111,7 @@ def test_a_perfect_detector_keeps_every_promise() -> None:
     reference, estimate = scores[labels != 1], np.array([0.1, 0.05, 0.2])
     cut = float(np.quantile(scores, 0.9))
     chances = np.where(truth, 0.9, 0.02)
-    run = Run(truth, labels, scores, chances, cut, estimate, reference, new, never)
+    run = Run(truth, labels, scores, chances, cut, estimate, reference, np.ones(len(reference)), new, never)
     kept = {each.promise: each.realised for each in judge(run)}
     assert kept["false alarms 5%"] <= 0.05
     assert kept["real alarms, no check"] == 1
@@ -136,7 +141,7 @@ def test_sentences_are_judged_as_the_page_words_them() -> None:
     held: dict[str, list[float]] = {}
     for low, high in ((0.06, 0.2), (0.2, 0.4)):
         estimate, reference = np.array([(low + high) / 2, low, high]), scores[labels != 1]
-        run = Run(truth, labels, scores, chances, cut, estimate, reference, new, never)
+        run = Run(truth, labels, scores, chances, cut, estimate, reference, np.ones(len(reference)), new, never)
         for kept in judge_sentences(run):
             held.setdefault(kept.promise, []).append(kept.realised)
     assert held["Roughly ... of ... items look anomalous (... to ...)"] == [1, 0]
@@ -145,8 +150,74 @@ def test_sentences_are_judged_as_the_page_words_them() -> None:
     assert len(held) >= 12
 
 
-def test_more_false_alarms_than_chance_allows_are_noticed() -> None:
-    # One of 99 reference rows above the cut at 2 %: k = 2, so Beta(2, 98); none of 10 is no surprise, ten of ten are.
-    assert _chance(0, 10, 0.02, 99) == 1
-    assert _chance(10, 10, 0.02, 99) < 1e-9
-    assert _chance(1, 10, 0.001, 99) == 0  # no alarm could be raised at all
+def count_of(n_false: int, rate: float, n_new: int = 10, n_reference: int = 99) -> Count:
+    return Count(rate, n_false, n_new, n_reference, 0, 0)
+
+
+def test_the_law_of_false_alarms_by_hand() -> None:
+    # One of 99 reference rows lies at the cut of 1 %: k = 1, so the part above is Beta(1, 99), whose mean is 1 %.
+    law = count_of(0, 0.01).law()
+    assert law.sum() == pytest.approx(1)
+    assert law @ np.arange(11) == pytest.approx(10 * 0.01)
+    assert law[0] == pytest.approx(99 / 109)  # no new row above the highest of 99: the highest of 109 is an old one
+    assert count_of(0, 0.001).law().tolist() == [1] + [0] * 10  # no alarm could be raised at all
+
+
+def test_more_false_alarms_than_luck_allows_are_noticed() -> None:
+    assert judge_runs([count_of(0, 0.02)]).is_within
+    assert not judge_runs([count_of(10, 0.02)]).is_within
+    assert not judge_runs([count_of(1, 0.001)]).is_within
+    once = judge_runs([count_of(1, 0.01)])
+    assert once.is_within  # 10 of 109 such pools have one or more
+    assert not once.is_below
+    assert not judge_runs([count_of(1, 0.01)] * 4).is_within  # not all four of them
+
+
+def test_an_exact_procedure_passes_as_often_as_is_said() -> None:
+    """Simulated: new rows and references of one kind, tables of three runs; the test, not the arithmetic, is asked."""
+    rng = np.random.default_rng(0)
+    verdicts = []
+    for _ in range(2000):
+        counts = []
+        for n_new, n_reference in ((60, 149), (40, 99), (50, 120)):
+            cut = np.sort(rng.random(n_reference))[-1]  # k = 1 at 1 %
+            counts.append(count_of(int((rng.random(n_new) > cut).sum()), 0.01, n_new, n_reference))
+        verdicts.append(judge_runs(counts))
+    assert np.mean([each.is_within for each in verdicts]) == pytest.approx(verdicts[0].exact_within, abs=0.015)
+    assert np.mean([each.is_below for each in verdicts]) == pytest.approx(verdicts[0].exact_below, abs=0.03)
+    assert 1 - LUCK <= verdicts[0].exact_within < 1
+    assert verdicts[0].exact_below < 0.8  # the nominal rate itself is no test of one table: luck exceeds it often
+
+
+def test_the_summary_says_how_many_tables_keep_the_rate() -> None:
+    sources = [Source(Path("tables/a.npz"), "easy"), Source(Path("tables/b.npz"), "hard")]
+    judged = [
+        Judged(source, 1, Cell(0.1, 10), [Kept("false alarms", n / 10, most=0.01, count=count_of(n, 0.01))])
+        for source, n in zip(sources, (0, 9), strict=True)
+    ]
+    line = next(line for line in summarise(judged).splitlines() if "false alarms" in line and " all " in line)
+    assert "45.00%" in line
+    assert "50.0% (" in line
+
+
+def test_runs_are_made_apart_and_judged_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_table(tmp_path)
+    words = ["--data-dir", str(tmp_path), "--runs", str(tmp_path / "runs"), "--passes", "1", "--jobs", "1"]
+    assert main([*words, "--budgets", "2", "--make-only"]) == 0
+    assert capsys.readouterr() == ("", "1 of 1 pools are there\n")
+    made = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*")}
+    assert main([*words, "--budgets", "2"]) == 0
+    assert "1 tables, 1 sessions" in capsys.readouterr().out
+    again = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").rglob("*") if path.name in made}
+    assert {name: at for name, at in again.items() if name != "default"} == {
+        name: at for name, at in made.items() if name != "default"
+    }
+
+
+def test_making_runs_needs_nothing_of_the_page() -> None:
+    """So that a bare machine with many cores can make them."""
+    words = (
+        "import sys, benchmarks.promises.command; print([n for n in ('starlette', 'sqlalchemy') if n in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

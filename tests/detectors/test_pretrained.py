@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,12 +229,13 @@ def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatc
     truth = np.where(labels == 1, trust.MIDDLE + 2, trust.MIDDLE - 2)  # a score that foretells every label
 
     def foretold(helps: float) -> float:
-        def say(rows: Context, known: np.ndarray) -> np.ndarray:
+        def say(rows: Context, known: np.ndarray) -> Any:
             of = {tuple(row): score for row, score in zip(x.tolist(), truth.tolist(), strict=True)}
             scores = np.array([of[tuple(row)] for row in rows.values.tolist()])
-            return scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
+            said = scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
+            return SimpleNamespace(context_logits=lambda: said, context_logits_beside=lambda usual: said)
 
-        monkeypatch.setattr(trust, "_read", say)
+        monkeypatch.setattr(trust, "Reading", say)
         monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
         return trust.withhold_labels(rows, labels).trust
 
@@ -250,7 +253,8 @@ def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:
         withheld = known[np.isin(known, fold_rows(fitted, x, known, fold))]
         others = labels.copy()
         others[withheld] = -1
-        apart = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
+        every = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)
+        apart = ((every - every[labels < 0].mean()) / every[labels < 0].std())[withheld]  # beside those never labelled
         alone = Pretrained.fit(x, np.full(300, -1, np.int8), 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
         by_distance = 0.25 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
         wanted = fitted.trust * apart + (1 - fitted.trust) * alone + by_distance

@@ -10,8 +10,9 @@ import pytest
 
 from soel.detectors.pretrained import trust
 from soel.detectors.pretrained.context import keys
-from soel.detectors.pretrained.reading import Context
+from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.trust import BELIEF, FOLDS, MIDDLE, SLOPE, withhold_labels
+from soel.detectors.pretrained.weights import VERSION
 from soel.types import Floats
 
 NO_VIEWS = np.zeros((0, 0, 0), np.float32)
@@ -23,9 +24,22 @@ def context(n_rows: int, seed: int = 0) -> Context:
     return Context(values, NO_VIEWS, seed, 1)
 
 
+class Told:
+    """A reading whose scores are given."""
+
+    def __init__(self, scores: Floats) -> None:
+        self.scores = scores
+
+    def context_logits(self) -> Floats:
+        return self.scores
+
+    def context_logits_beside(self, usual: np.ndarray) -> Floats:
+        return np.asarray(self.scores - self.scores[usual].mean())  # says which rows are the usual ones
+
+
 def say_instead(monkeypatch: pytest.MonkeyPatch, foretold: Callable[[Context, np.ndarray], Floats]) -> None:
     """In the network's place, in deviations already."""
-    monkeypatch.setattr(trust, "_read", foretold)
+    monkeypatch.setattr(trust, "Reading", lambda rows, labels: Told(foretold(rows, labels)))
     monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
 
 
@@ -128,20 +142,10 @@ def test_a_large_context_is_read_in_a_part_that_holds_the_labels(monkeypatch: py
     assert seen == set(known)
 
 
-def test_scores_are_in_deviations_over_the_context(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_in_deviations_over_the_context() -> None:
     said = np.array([1.0, 2.0, 3.0, 6.0])
-
-    class Fixed:
-        def __init__(self, rows: Context, labels: np.ndarray) -> None: ...
-
-        def context_logits(self) -> Floats:
-            return said
-
-    monkeypatch.setattr(trust, "Reading", Fixed)
-    found = trust._standardise(trust._read(context(4), labelled(4, {})))
-    np.testing.assert_allclose(found, (said - 3) / np.sqrt(14 / 4))
-    said = np.full(4, 5.0)
-    np.testing.assert_array_equal(trust._standardise(trust._read(context(4), labelled(4, {}))), np.zeros(4))
+    np.testing.assert_allclose(trust._standardise(said), (said - 3) / np.sqrt(14 / 4))
+    np.testing.assert_array_equal(trust._standardise(np.full(4, 5.0)), np.zeros(4))
 
 
 def test_withheld_rows_are_scored_by_the_labels_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +158,8 @@ def test_withheld_rows_are_scored_by_the_labels_of_others(monkeypatch: pytest.Mo
     say_instead(monkeypatch, foretold)
     rows = context(12)
     found = withhold_labels(rows, labelled(12, known)).find(rows.values)
-    assert {n: found[n] for n in known} == {n: float(n) for n in known}
+    usual = np.delete(np.arange(12), list(known)).mean()
+    assert {n: found[n] for n in known} == {n: n - usual for n in known}
     assert np.isnan(np.delete(found, list(known))).all()
     assert np.isnan(withhold_labels(rows, labelled(12, {1: 1})).find(rows.values)).all()
 
@@ -168,3 +173,27 @@ def test_equal_rows_share_what_was_withheld() -> None:
 def test_scores_that_hardly_differ_are_not_blown_up() -> None:
     np.testing.assert_allclose(trust._standardise(np.array([1.0, 1.002])), [-0.1, 0.1], atol=1e-9)
     np.testing.assert_allclose(trust._standardise(np.array([1.0, 1.2])), [-1, 1], atol=1e-9)
+
+
+def test_withheld_rows_are_told_beside_the_rows_that_nobody_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suspicious rows that were asked would else widen the unit that they are told in."""
+    known = dict.fromkeys(range(0, 20, 2), 0)
+    say_instead(monkeypatch, lambda rows, labels: np.where(np.isin(rows.values[:, 0], list(known)), 9.0, 1.0))
+    rows = context(40)
+    withheld = withhold_labels(rows, labelled(40, known))
+    assert withheld.scores.tolist() == [8.0] * 10  # 9 less the 1 of the others, though 9 stands among them unlabelled
+    assert sorted(withheld.keys) == sorted(keys(rows.values[list(known)]))
+
+
+def test_the_unit_of_some_rows_by_hand() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    x[:6] += 5
+    labels = np.full(60, -1, np.int8)
+    labels[:3] = 1
+    reading, free = Reading(Context(x, NO_VIEWS, 0, VERSION), labels), labels == -1
+    np.testing.assert_allclose(reading.context_logits_beside(free), reading.context_logits())
+    fewer = free & (np.arange(60) > 10)
+    beside = reading.context_logits_beside(fewer)
+    assert beside[fewer].mean() == pytest.approx(0, abs=1e-5)
+    assert beside[fewer].std() == pytest.approx(1, abs=1e-5)
+    assert np.corrcoef(beside, reading.context_logits())[0, 1] == pytest.approx(1)

@@ -10,9 +10,19 @@ import pytest
 
 from soel.detectors import DETECTORS
 from soel.learner import Blend, Learner
-from soel.learner.held_out import FOLDS, MOST_ROWS, OPTIMISM, SUSPECTED, counterweight, reference_scores, score_held_out
+from soel.learner.held_out import (
+    COUNTERWEIGHT,
+    FOLDS,
+    MOST_ROWS,
+    OPTIMISM,
+    SUSPECTED,
+    reference_scores,
+    score_held_out,
+    weigh,
+)
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import DEFAULT, DISTANCES
+from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
 
 
@@ -79,7 +89,7 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     assert fitted.blend.network_weight == quick.schedule.deep_weight > 0
     refit = partial(learner._fit_detector, share=fitted.estimate.value)
     deaf = reference_scores(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, None, refit, learner.seed)
-    np.testing.assert_allclose(fitted.reference - deaf, OPTIMISM * quick.schedule.deep_weight)
+    np.testing.assert_allclose(fitted.reference.scores - deaf.scores, OPTIMISM * quick.schedule.deep_weight)
 
 
 def labelled_pool() -> tuple[Learner, Pool, Labels]:
@@ -102,27 +112,28 @@ def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
     detector, answered = fitted.blend.detector, labels == NORMAL
     assert detector is not None
     unlabelled = detector.score_unlabelled(pool.rows[answered])
-    np.testing.assert_allclose(fitted.reference[answered[labels != ANOMALY]], unlabelled, atol=1e-6)
+    np.testing.assert_allclose(fitted.reference.scores[answered[labels != ANOMALY]], unlabelled, atol=1e-6)
     np.testing.assert_array_equal(
-        fitted.reference[~answered[labels != ANOMALY]], fitted.pool_scores[labels == UNLABELLED]
+        fitted.reference.scores[~answered[labels != ANOMALY]], fitted.pool_scores[labels == UNLABELLED]
     )
     assert unlabelled.mean() > fitted.pool_scores[answered].mean()
 
 
-def test_some_of_the_suspected_rows_do_not_stand_for_normal_ones() -> None:
+def test_suspected_rows_stand_for_normal_ones_in_part() -> None:
     learner, pool, labels = labelled_pool()
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-    open_rows = labels == UNLABELLED
-    n_suspected = SUSPECTED * fitted.probabilities(fitted.pool_scores)[open_rows].sum()
-    assert n_suspected >= 2
-    stay = np.sort(fitted.pool_scores[labels == ANOMALY])[-2:]  # a quarter of five, rounded up
-    np.testing.assert_array_equal(fitted.reference[-2:], stay)
-    assert len(fitted.reference) == (labels != ANOMALY).sum() - int(n_suspected) + 2
-    assert np.sort(fitted.reference[:-2])[-3] < np.sort(fitted.pool_scores[open_rows])[-3]
+    open_rows, weights = labels == UNLABELLED, fitted.reference.weights
+    chances = fitted.probabilities(fitted.pool_scores)
+    np.testing.assert_array_equal(fitted.reference.scores[open_rows], fitted.pool_scores[open_rows])
+    np.testing.assert_allclose(weights[open_rows], 1 - SUSPECTED * chances[open_rows])
+    assert (weights[labels == NORMAL] == 1).all()
+    assert (weights[labels == ANOMALY] == COUNTERWEIGHT).all()
+    everyone = Reference.of(fitted.reference.scores)  # the same rows, none of them suspected
+    assert fitted.reference.cut(0.05) < everyone.cut(0.05)
 
 
-@pytest.mark.parametrize(("n_found", "n_stay"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2)])
-def test_a_quarter_of_the_labelled_anomalies_stays(n_found: int, n_stay: int) -> None:
-    scores = np.random.default_rng(n_found).permutation(n_found).astype(float)
-    assert counterweight(scores).tolist() == [float(score) for score in range(n_found - n_stay, n_found)]
+def test_weights_by_hand() -> None:
+    labels = np.array([NORMAL, ANOMALY, UNLABELLED, UNLABELLED, UNLABELLED], np.int8)
+    weights = weigh(labels, np.array([0.9, 0.9, 0, 0.4, 1]))
+    np.testing.assert_allclose(weights, [1, 0.5, 1, 0.7, 0.25])

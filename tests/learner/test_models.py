@@ -12,21 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soel.errors import SoelError
-from soel.learner import HERE, Blend, Fitted, Warm
+from soel.learner import HERE, Blend, Fitted, Learner, Warm
 from soel.learner.models import (
     DETECTOR,
     NETWORK,
     POOL_LABELS,
     POOL_SCORES,
     REFERENCE,
+    REFERENCE_WEIGHTS,
     restore,
     restore_blend,
     state_of,
 )
 from soel.metrics.calibration import Calibration
 from soel.profiles import DISTANCES, PAPER
+from soel.quality.conformal import Reference
 from soel.training import losses
-from soel.types import UNLABELLED, Estimate, PoolView
+from soel.types import UNLABELLED, Estimate, Kind, PoolView
 from tests.conftest import Sample, make_learner
 
 QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
@@ -41,16 +43,32 @@ def fitted_with(profile: Any, toy: Sample) -> tuple[Any, Any, Fitted]:
 def test_what_a_state_holds(toy: Sample) -> None:
     _, _, fitted = fitted_with(QUICK, toy)
     arrays, notes = state_of(fitted)
-    assert {name.split(".")[0] + "." for name in arrays if name not in (POOL_SCORES, POOL_LABELS, REFERENCE)} == {
-        DETECTOR,
-        NETWORK,
-    }
+    beside = (POOL_SCORES, POOL_LABELS, REFERENCE, REFERENCE_WEIGHTS)
+    assert {name.split(".")[0] + "." for name in arrays if name not in beside} == {DETECTOR, NETWORK}
     assert arrays[POOL_SCORES].dtype == np.float64
     assert notes["detector"] == "neighbours"
     assert notes["threshold"] == fitted.threshold
     assert notes["estimate"]["value"] == fitted.estimate.value
     assert notes["deep_weight"] == QUICK.tables.deep_weight
     assert json.loads(json.dumps(notes)) == notes  # plain values
+
+
+def test_a_reference_keeps_its_weights_and_older_ones_had_none(toy: Sample) -> None:
+    _, _, fitted = fitted_with(QUICK, toy)
+    weighed = replace(fitted, reference=Reference(np.array([1.0, 2.0]), np.array([1.0, 0.5])))
+    arrays, notes = state_of(weighed)
+    empty = Learner(QUICK.settle(Kind.TABLE, toy.x.shape[1]), 0).new_model
+
+    def weights_of(state: dict[str, np.ndarray]) -> list[float]:
+        restored = restore(state, notes, lambda: empty(toy.x.shape[1]))
+        assert isinstance(restored, Fitted)
+        return list(restored.reference.weights)
+
+    assert weights_of(arrays) == [1.0, 0.5]
+    del arrays[REFERENCE_WEIGHTS]
+    assert weights_of(arrays) == [1.0, 1.0]
+    del arrays[REFERENCE]
+    assert weights_of(arrays) == []
 
 
 def test_a_state_without_labels_holds_no_network(toy: Sample) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from soel.errors import ConfigError
 from soel.metrics.threshold import KINDS, NEVER, ThresholdRule, parse_threshold
+from soel.quality.conformal import Reference
 from soel.types import Floats
 
 SCORES = np.array([4.0, 3.0, 2.0, 1.0])
@@ -47,7 +48,7 @@ def test_the_cut_lies_halfway_to_the_next_score() -> None:
 
 def test_false_alarms_are_counted_in_the_reference() -> None:
     # Nine normal rows: a tenth allows none of them as high (1 / 10), two tenths one.
-    reference = np.arange(9.0)
+    reference = Reference.of(np.arange(9.0))
     assert parse_threshold("false-alarms=0.1").cut(SCORES, 0.5, SURE, reference) == 8.0
     assert parse_threshold("false-alarms=0.2").cut(SCORES, 0.5, SURE, reference) == 7.0
     assert parse_threshold("false-alarms=0.09").cut(SCORES, 0.5, SURE, reference) == NEVER  # nine rows cannot tell

@@ -7,46 +7,97 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soel.quality.conformal import benjamini_hochberg, cut_at_rate, p_values, trim
+from soel.quality.conformal import Reference, benjamini_hochberg
 
-REFERENCE = np.array([1.0, 2.0, 3.0, 4.0])
+REFERENCE = Reference.of(np.array([1.0, 2.0, 3.0, 4.0]))
 FINITE = st.floats(-100, 100)
 
 
 @pytest.mark.parametrize(("score", "p"), [(0, 1.0), (1, 1.0), (1.5, 0.8), (4, 0.4), (4.5, 0.2)])
 def test_p_values_by_hand(score: float, p: float) -> None:
-    assert p_values(np.array([score]), REFERENCE)[0] == pytest.approx(p)
+    assert REFERENCE.p_values(np.array([score]))[0] == pytest.approx(p)
 
 
-def test_a_trimmed_anomaly_sharpens_p_values() -> None:
-    assert p_values(np.array([3.5]), REFERENCE)[0] == pytest.approx(2 / 5)
-    assert p_values(np.array([3.5]), REFERENCE[:3])[0] == pytest.approx(1 / 4)
+def test_weighed_p_values_by_hand() -> None:
+    # Weights 1, 1, 0.5, 0.25 of the scores 1 to 4: 3.75 with the new row, 1.25 of it above 3.5 and 1.75 above 2.5.
+    weighed = Reference(REFERENCE.scores, np.array([1, 1, 0.5, 0.25]))
+    found = weighed.p_values(np.array([4.5, 4, 3.5, 2.5, 0]))
+    np.testing.assert_allclose(found, np.array([1, 1.25, 1.25, 1.75, 3.75]) / 3.75)
+    assert [weighed.cut(rate) for rate in (0.26, 0.3, 0.34, 0.5, 1)] == [np.inf, 4, 3, 2, -np.inf]
 
 
 @pytest.mark.parametrize(
     ("rate", "cut"), [(0.1, np.inf), (0.2, 4.0), (0.39, 4.0), (0.4, 3.0), (0.8, 1.0), (0.99, 1.0), (1.0, -np.inf)]
 )
 def test_the_cut_of_a_rate(rate: float, cut: float) -> None:
-    assert cut_at_rate(rate, REFERENCE) == cut
+    assert REFERENCE.cut(rate) == cut
 
 
 def test_without_a_reference_nothing_can_be_told() -> None:
-    assert cut_at_rate(0.5, np.zeros(0)) == np.inf
+    assert Reference.none().cut(0.5) == np.inf
+    assert not Reference.none()
+    assert REFERENCE
 
 
-@given(st.lists(FINITE, min_size=1, max_size=30), st.floats(0, 1), st.lists(FINITE, max_size=10))
+WEIGHED = st.lists(st.tuples(FINITE, st.floats(0, 1)), min_size=1, max_size=30)
+
+
+def weigh(rows: list[tuple[float, float]]) -> Reference:
+    scores, weights = (np.array(column) for column in zip(*rows, strict=True))
+    return Reference(scores, weights)
+
+
+@given(WEIGHED, st.floats(0, 1), st.lists(FINITE, max_size=10))
 def test_scores_above_the_cut_are_those_with_small_p_values(
-    reference: list[float], rate: float, scores: list[float]
+    rows: list[tuple[float, float]], rate: float, more: list[float]
 ) -> None:
-    known, new = np.array(reference), np.array(scores)
-    assert ((new > cut_at_rate(rate, known)) == (p_values(new, known) <= rate)).all()
+    reference = weigh(rows)
+    scores = np.append(reference.scores, more)  # ties with it, too
+    assert ((scores > reference.cut(rate)) == (reference.p_values(scores) <= rate)).all()
+
+
+@given(WEIGHED, st.lists(FINITE, min_size=2, max_size=10))
+def test_a_p_value_falls_with_the_score_and_is_never_nothing(
+    rows: list[tuple[float, float]], scores: list[float]
+) -> None:
+    values = weigh(rows).p_values(np.sort(scores))
+    assert (np.diff(values) <= 0).all()
+    assert (values >= 1 / (1 + len(rows))).all()
+    assert (values <= 1).all()
+
+
+@given(WEIGHED, FINITE)
+def test_less_weight_on_the_highest_score_never_raises_a_p_value_below_it(
+    rows: list[tuple[float, float]], score: float
+) -> None:
+    """What is suspected weighs less: alarms become more, not fewer."""
+    reference = weigh(rows)
+    lighter = reference.weights.copy()
+    lighter[reference.scores.argmax()] *= 0.5
+    below = np.array([min(score, float(reference.scores.max()))])
+    assert Reference(reference.scores, lighter).p_values(below)[0] <= reference.p_values(below)[0] + 1e-12
+
+
+@given(st.lists(FINITE, min_size=2, max_size=30), st.lists(FINITE, max_size=10), st.floats(0.01, 1))
+def test_anomalies_that_weigh_nothing_leave_p_values_exact(
+    normals: list[float], anomalies: list[float], rate: float
+) -> None:
+    """Each normal row in turn is the new one, beside the others and anomalies of weight 0."""
+    values, others = np.array(normals), np.array(anomalies)
+    each = [
+        Reference(
+            np.append(np.delete(values, i), others), np.append(np.ones(len(values) - 1), np.zeros(len(others)))
+        ).p_values(values[[i]])[0]
+        for i in range(len(values))
+    ]
+    assert np.mean(np.array(each) <= rate) <= rate
 
 
 @given(st.lists(FINITE, min_size=2, max_size=30), st.floats(0.01, 1))
 def test_p_values_of_exchangeable_rows_are_uniform(rows: list[float], rate: float) -> None:
     """Each row in turn is the new one: at most `rate` of them have a p-value of `rate` or less."""
     values = np.array(rows)
-    each = [p_values(values[[i]], np.delete(values, i))[0] for i in range(len(values))]
+    each = [Reference.of(np.delete(values, i)).p_values(values[[i]])[0] for i in range(len(values))]
     assert np.mean(np.array(each) <= rate) <= rate
     if len(set(rows)) == len(rows):
         assert sorted(each) == pytest.approx(np.arange(1, len(values) + 1) / len(values))
@@ -64,27 +115,6 @@ def test_the_expected_share_of_false_ones_stays_below_the_rate() -> None:
     shares = []
     for _ in range(400):
         scores = np.concatenate([rng.normal(size=80), rng.normal(3, 1, 20)])
-        listed = benjamini_hochberg(p_values(scores, rng.normal(size=500)), 0.2)
+        listed = benjamini_hochberg(Reference.of(rng.normal(size=500)).p_values(scores), 0.2)
         shares.append(listed[:80].sum() / max(listed.sum(), 1))
     assert 0.1 < np.mean(shares) <= 0.2
-
-
-def test_suspected_rows_are_left_out_by_hand() -> None:
-    reference = np.array([1.0, 5.0, 3.0, 4.0, 2.0])
-    # From the highest: 0.6, 0.6 + 0.6 = 1.2 (a whole: 4 is left out), 1.5, 2.0 (2 is left out), 2.1.
-    left = trim(reference, np.array([0.1, 0.6, 0.3, 0.6, 0.5]))
-    np.testing.assert_array_equal(left, [1, 5, 3])
-    np.testing.assert_array_equal(trim(reference, np.zeros(5)), reference)
-    assert len(trim(reference, np.ones(5))) == 0
-
-
-@given(st.lists(st.tuples(FINITE, st.floats(0, 1)), min_size=1, max_size=30), st.lists(FINITE, max_size=10))
-def test_leaving_out_takes_as_many_as_are_suspected_and_never_raises_a_count_above(
-    rows: list[tuple[float, float]], scores: list[float]
-) -> None:
-    reference, suspicion = (np.array(column) for column in zip(*rows, strict=True))
-    left = trim(reference, suspicion)
-    assert len(reference) - len(left) == np.floor(suspicion.sum() + 1e-9)
-    for score in scores:
-        n_suspected = suspicion[reference >= score].sum()
-        assert (reference >= score).sum() - (left >= score).sum() <= n_suspected + 1e-6

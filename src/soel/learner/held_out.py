@@ -8,29 +8,29 @@ import numpy as np
 
 from soel.detectors.base import Detector
 from soel.learner.models import Blend
-from soel.quality.conformal import trim
+from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, Floats, Labels, Pool, Rows
 
 FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
-SUSPECTED = 0.5  # of the chance that a row is an anomaly: how far it is left out of what stands for normal rows
-COUNTERWEIGHT = 0.25  # of the labelled anomalies (docs/contamination.md)
+# docs/contamination.md says how these two were chosen
+SUSPECTED = 0.75  # of the chance that a row is an anomaly: how far it does not stand for a normal row
+COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
 Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
 
 def reference_scores(
     blend: Blend, scores: Floats, pool: Pool, labels: Labels, suspected: Floats | None, fit: Fit, seed: int
-) -> Floats:
-    """Scores (m,) that stand for those of new normal rows: the pool's (N,), without its labelled anomalies.
+) -> Reference:
+    """What stands for the scores of new normal rows: the pool's (N,), as far as they are not anomalies.
 
     A detector that was fitted on a row scores it lower than a new one, so it is fitted without it for this; one that
-    leaves it out by itself is asked what it would say without the row's label, and some of the rows that it suspects
-    are left out, while a few labelled anomalies stay. A network is too dear to be trained again: what it adds is raised
-    by what is usual. Patches are taken as they are.
+    leaves it out by itself is asked what it would say without the row's label, and rows that it suspects weigh less. A
+    network is too dear to be trained again: what it adds is raised by what is usual. Patches are taken as they are.
 
-    suspected: (N,) probabilities of being an anomaly; None where the share is only assumed, and nothing is left out.
+    suspected: (N,) probabilities of being an anomaly; None where the share is only assumed, and every row weighs 1.
     fit: the blend's detector, from rows and their labels.
     """
     scores = scores + OPTIMISM * blend.network_weight
@@ -39,14 +39,21 @@ def reference_scores(
         answered = np.flatnonzero(labels == NORMAL)
         labelled = pool.rows[answered]
         scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
-        if suspected is None:
-            return np.asarray(scores[kept])
-        trimmed = trim(scores[kept], np.where(labels == NORMAL, 0, SUSPECTED * suspected)[kept])
-        return np.append(trimmed, counterweight(scores[~kept]))
+        return Reference.of(scores[kept]) if suspected is None else Reference(scores, weigh(labels, suspected))
     if detector is None or len(pool) > LARGE:
-        return np.asarray(scores[kept])
+        return Reference.of(scores[kept])
     rows, held_out = score_held_out(fit, pool.rows, labels, seed)
-    return np.asarray(scores[rows] + held_out - detector.score(pool.rows[rows]))
+    return Reference.of(scores[rows] + held_out - detector.score(pool.rows[rows]))
+
+
+def weigh(labels: Labels, suspected: Floats) -> Floats:
+    """How far each row of a pool stands for a normal one: (N,), by its label or its chance (N,) to be an anomaly.
+
+    Labelled anomalies keep a weight. Questions go to what is suspicious in the pool, and the answers teach the detector
+    about just these rows: new rows score a little higher than the others, and would raise more alarms than is said.
+    """
+    weights = np.where(labels == NORMAL, 1.0, 1 - SUSPECTED * suspected)
+    return np.where(labels == ANOMALY, COUNTERWEIGHT, weights)
 
 
 def score_held_out(fit: Fit, rows: Floats, labels: Labels, seed: int) -> tuple[Rows, Floats]:
@@ -62,16 +69,6 @@ def score_held_out(fit: Fit, rows: Floats, labels: Labels, seed: int) -> tuple[R
         parts = [part for part in np.array_split(open_rows, FOLDS) if len(part)]
     scores = [_score_part(fit, rows, labels, part) for part in parts]
     return np.concatenate(parts), np.concatenate(scores)
-
-
-def counterweight(scores: Floats) -> Floats:
-    """The highest of the labelled anomalies' scores (a,), a quarter of them rounded up, to stay among normal rows.
-
-    Questions go to what is suspicious in the pool, and the answers teach the detector about just these rows: new rows
-    score a little higher than the others, and would raise more alarms than is said.
-    """
-    n_stay = int(np.ceil(COUNTERWEIGHT * len(scores)))
-    return np.sort(scores)[len(scores) - n_stay :]
 
 
 def _score_part(fit: Fit, rows: Floats, labels: Labels, part: Rows) -> Floats:

@@ -16,7 +16,7 @@ from soel.errors import DataError
 from soel.metrics.calibration import Calibration
 from soel.numeric.arrays import standardise, within
 from soel.quality import UnsureBand
-from soel.quality.conformal import p_values
+from soel.quality.conformal import Reference
 from soel.quality.figures import RoughFigures
 from soel.types import Estimate, Floats, Labels
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."
 PATCHES = "patches."
-POOL_SCORES, POOL_LABELS, REFERENCE = "pool_scores", "pool_labels", "reference"
+POOL_SCORES, POOL_LABELS = "pool_scores", "pool_labels"
+REFERENCE, REFERENCE_WEIGHTS = "reference", "reference_weights"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], "Model"]
 FewRows = Callable[[Mapping[str, np.ndarray], Floats], Floats]  # weights, rows (n, d) -> scores (S, n)
@@ -188,7 +189,7 @@ class Fitted:
     """What was learnt. Scores above the threshold are alarms.
 
     pool_scores: (N,) of the pool it learnt from; empty in files of releases that did not keep them.
-    pool_labels: (N,) that it learnt from. reference: (m,) scores that stand for those of new normal rows. Both are
+    pool_labels: (N,) that it learnt from. reference: what stands for the scores of new normal rows. Both are
     empty where they were not kept.
     """
 
@@ -198,7 +199,7 @@ class Fitted:
     calibration: Calibration
     pool_scores: Floats
     pool_labels: Labels = field(default_factory=lambda: np.zeros(0, np.int8))
-    reference: Floats = field(default_factory=lambda: np.zeros(0))
+    reference: Reference = field(default_factory=Reference.none)
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
@@ -214,7 +215,7 @@ class Fitted:
 
     def p_values(self, scores: Floats) -> Floats:
         """How often a normal row scores as high: (n,) of scores (n,), against the pool without its known anomalies."""
-        return p_values(scores, self.reference if len(self.reference) else self.pool_scores)
+        return (self.reference or Reference.of(self.pool_scores)).p_values(scores)
 
     @property
     def figures(self) -> RoughFigures:
@@ -243,7 +244,8 @@ def state_of(model: Warm | Fitted | Blend) -> State:
     kept: dict[str, np.ndarray] = {
         POOL_SCORES: np.asarray(model.pool_scores, np.float64),
         POOL_LABELS: np.asarray(model.pool_labels, np.int8),
-        REFERENCE: np.asarray(model.reference, np.float64),
+        REFERENCE: model.reference.scores,
+        REFERENCE_WEIGHTS: model.reference.weights,
     }
     return arrays | kept, notes | learnt
 
@@ -301,8 +303,15 @@ def restore(
         Calibration(**notes["calibration"]),
         np.asarray(arrays.get(POOL_SCORES, np.zeros(0)), np.float64),
         np.asarray(arrays.get(POOL_LABELS, np.zeros(0)), np.int8),
-        np.asarray(arrays.get(REFERENCE, np.zeros(0)), np.float64),
+        _restore_reference(arrays),
     )
+
+
+def _restore_reference(arrays: Mapping[str, np.ndarray]) -> Reference:
+    """Releases that left out suspected rows, instead of weighing them, kept no weights."""
+    scores = np.asarray(arrays.get(REFERENCE, np.zeros(0)), np.float64)
+    kept = arrays.get(REFERENCE_WEIGHTS)
+    return Reference.of(scores) if kept is None else Reference(scores, np.asarray(kept, np.float64))
 
 
 def _blend_state(blend: Blend) -> State:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.errors import ConfigError
-from soel.quality.conformal import cut_at_rate
+from soel.quality.conformal import Reference
 from soel.types import Floats
 
 NEVER = float(np.finfo(np.float32).max)  # a cut above every score
@@ -39,11 +39,11 @@ class ThresholdRule:
         return int(self.value or 0) if self.kind == "alarms" else None
 
     def cut(
-        self, scores: Floats, contamination: float, probabilities: Floats, reference: Floats | None = None
+        self, scores: Floats, contamination: float, probabilities: Floats, reference: Reference | None = None
     ) -> float:
         """The threshold for a pool's scores (N,), its contamination and its anomaly probabilities (N,).
 
-        reference: (m,) scores that stand for those of new normal items; the pool's own where there are none.
+        reference: what stands for the scores of new normal items; the pool's own where there is none.
         """
         if self.value is None:
             return float(np.quantile(scores, 1 - np.clip(contamination, 0, 1)))
@@ -55,7 +55,7 @@ class ThresholdRule:
             return _above(scores, _count_listed(scores, probabilities, self.value))
         if self.kind == "cost":  # an alarm costs 1 - p, silence p times the value
             return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
-        return _tolerating(scores, scores if reference is None or not len(reference) else reference, self.value)
+        return _tolerating(scores, reference or Reference.of(scores), self.value)
 
 
 def parse_threshold(text: str) -> ThresholdRule:
@@ -106,11 +106,11 @@ def _above(scores: Floats, n_alarms: int) -> float:
     return float((ordered[n_alarms - 1] + ordered[n_alarms]) / 2)
 
 
-def _tolerating(scores: Floats, reference: Floats, rate: float) -> float:
+def _tolerating(scores: Floats, reference: Reference, rate: float) -> float:
     """The lowest cut above which p-values stay within the rate; above everything where too few rows could tell."""
-    cut = cut_at_rate(rate, reference)
+    cut = reference.cut(rate)
     if cut == -np.inf:
-        return float(np.nextafter(min(scores.min(), reference.min()), -np.inf))
+        return float(np.nextafter(min(scores.min(), reference.scores.min()), -np.inf))
     return NEVER if cut == np.inf else cut
 
 

@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from soel.types import Floats
 
-ROUNDING = 1e-9
 
+@dataclass(frozen=True)
+class Reference:
+    """Scores (m,) that stand for those of new normal rows, each with a weight (m,): how far it stands for one.
 
-def p_values(scores: Floats, reference: Floats) -> Floats:
-    """How often a normal row scores as high: (n,) of scores (n,) against a reference (m,).
-
-    (1 + the reference rows that score at least as high) / (1 + m). Where a new normal row and the normal rows of the
-    reference are exchangeable, a p-value is below any rate at most that often; anomalies in the reference make it
-    larger as long as they score higher than normal rows do, so trimming the known ones sharpens it.
+    A p-value is (1 + the weights of what scores at least as high) / (1 + all weights). Where a new normal row and the
+    normal rows of the reference are exchangeable, and the weights of its anomalies are 0, a p-value is at most any rate
+    that often. Anomalies that weigh make p-values larger as long as they score higher than normal rows do.
     """
-    ordered = np.sort(reference)
-    return np.asarray((1 + len(ordered) - np.searchsorted(ordered, scores, side="left")) / (1 + len(ordered)))
 
+    scores: Floats
+    weights: Floats
 
-def trim(reference: Floats, suspicion: Floats) -> Floats:
-    """The reference without as many rows as are suspected to be anomalies, the highest scores first.
+    @classmethod
+    def of(cls, scores: Floats) -> Reference:
+        """Of scores (m,) that each stand for one normal row."""
+        return cls(np.asarray(scores, np.float64), np.ones(len(scores)))
 
-    reference: (m,) scores. suspicion: (m,) the chance of each to be an anomaly. From the highest score down a row is
-    left out whenever the chances so far add up to another whole.
-    """
-    order = np.argsort(-reference, kind="stable")
-    n_suspected = np.floor(np.cumsum(suspicion[order]) + ROUNDING)
-    return np.asarray(reference[np.sort(order[np.diff(n_suspected, prepend=0) == 0])])
+    @classmethod
+    def none(cls) -> Reference:
+        """Of a model that keeps none."""
+        return cls.of(np.zeros(0))
 
+    def __len__(self) -> int:  # an empty one is false: `reference or ...`
+        return len(self.scores)
 
-def cut_at_rate(rate: float, reference: Floats) -> float:
-    """The lowest score above which every p-value is at most `rate`; infinite where the reference is too small."""
-    possible = np.arange(1, len(reference) + 2) / (1 + len(reference))  # p-values, by how many score as high
-    n_above = int(np.searchsorted(possible, rate, side="right")) - 1
-    if n_above < 0:
-        return float("inf")
-    return -float("inf") if n_above >= len(reference) else float(np.sort(reference)[len(reference) - 1 - n_above])
+    def p_values(self, scores: Floats) -> Floats:
+        """How often a normal row scores as high: (n,) of scores (n,)."""
+        ordered, chances = self._ladder()
+        return np.asarray(chances[np.searchsorted(ordered, scores, side="left")])
+
+    def cut(self, rate: float) -> float:
+        """The lowest score above which every p-value is at most `rate`; infinite where the reference is too small."""
+        ordered, chances = self._ladder()
+        step = len(chances) - int(np.searchsorted(chances[::-1], rate, side="right"))  # the first that fits
+        if step > len(ordered):
+            return float("inf")
+        return float(ordered[step - 1]) if step else -float("inf")
+
+    def _ladder(self) -> tuple[Floats, Floats]:
+        """The scores (m,) in ascending order, and the p-values (m + 1,) that fall from step to step."""
+        order = np.argsort(self.scores, kind="stable")
+        above = np.append(1 + np.cumsum(self.weights[order][::-1])[::-1], 1.0)
+        return self.scores[order], above / above[0]
 
 
 def benjamini_hochberg(values: Floats, rate: float) -> np.ndarray:

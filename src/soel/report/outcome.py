@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.metrics.threshold import parse_threshold
 from soel.quality import UnsureBand
-from soel.quality.conformal import p_values
+from soel.quality.conformal import Reference
 from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import rank_scores
 from soel.types import Estimate, Floats
@@ -26,14 +27,14 @@ class Outcome:
     """One fit on the whole pool.
 
     scores: (N,). probabilities: (N,) of being an anomaly. points: (N, 2), the map. threshold: where alarms start.
-    reference: (m,) scores that stand for those of new normal items; empty where the model keeps none.
+    reference: what stands for the scores of new normal items; empty where the model keeps none.
     """
 
     scores: Floats
     probabilities: Floats
     points: Floats
     threshold: float
-    reference: Floats = field(default_factory=lambda: np.zeros(0))
+    reference: Reference = field(default_factory=Reference.none)
 
     def cut(self, rule: str, contamination: float) -> float:
         """The threshold by another rule."""
@@ -42,7 +43,7 @@ class Outcome:
     @property
     def p_values(self) -> Floats:
         """How often a normal item scores as high: (N,)."""
-        return p_values(self.scores, self.reference if len(self.reference) else self.scores)
+        return (self.reference or Reference.of(self.scores)).p_values(self.scores)
 
     def unsure(self, estimate: Estimate) -> UnsureBand:
         """Scores of items whose side hangs on where in its interval the share of anomalies lies."""
@@ -68,7 +69,7 @@ def keep_outcome(session: Session) -> Outcome:
         _probabilities(model, scores),
         points.astype(np.float32),
         float(model.threshold),
-        np.asarray(getattr(model, "reference", ()), np.float64),
+        getattr(model, "reference", Reference.none()),
     )
     write_whole(_place(session, state), _pack(outcome))
     return outcome
@@ -89,11 +90,19 @@ def read_outcome(session: Session) -> Outcome | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             parts = (arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
-            return Outcome(*parts, arrays["reference"] if "reference" in arrays else np.zeros(0))
+            return Outcome(*parts, _read_reference(arrays))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
+
+
+def _read_reference(arrays: Mapping[str, np.ndarray]) -> Reference:
+    """Files of older releases have no weights, or no reference at all."""
+    if "reference" not in arrays:
+        return Reference.none()
+    scores = arrays["reference"]
+    return Reference(scores, arrays["reference_weights"]) if "reference_weights" in arrays else Reference.of(scores)
 
 
 def _place(session: Session, state: SessionState) -> Path:
@@ -111,7 +120,8 @@ def _pack(outcome: Outcome) -> bytes:
         probabilities=outcome.probabilities,
         points=outcome.points,
         threshold=np.float64(outcome.threshold),
-        reference=outcome.reference,
+        reference=outcome.reference.scores,
+        reference_weights=outcome.reference.weights,
     )
     return buffer.getvalue()
 

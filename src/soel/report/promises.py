@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # words need no scipy
     from soel.metrics.threshold import ThresholdRule
 
 LIKE_THE_POOL = (
-    "new normal items are like those of the pool, anomalies score above normal items, and at least half of what is "
-    "suspected are anomalies"
+    "new normal items are like those of the pool, anomalies score above normal items, and at least three quarters of "
+    "what is suspected are anomalies"
 )
 PROBABILITIES = "the probabilities are right, which they are roughly"
 DRIFTED = (

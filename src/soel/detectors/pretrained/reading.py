@@ -19,7 +19,7 @@ from soel.detectors.pretrained.reference import CLIP, Described, Origin, Referen
 from soel.detectors.pretrained.views import MOST_GROUPS
 from soel.detectors.pretrained.weights import trained_network
 from soel.numeric.cores import one_thread_each
-from soel.types import UNLABELLED, Floats, Labels
+from soel.types import UNLABELLED, Booleans, Floats, Labels
 
 BLOCK_ROWS = 1000
 FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
@@ -80,8 +80,11 @@ class View:
     @cached_property
     def unit(self) -> tuple[float, float]:
         """Mean and spread of the logits over the rows without a label, where these are enough."""
-        logits, free = self.outputs.logits[0], self.labels[0] == UNLABELLED
-        usual = logits[free] if free.sum() >= FEWEST_FREE else logits
+        return self._unit_over(self.labels[0] == UNLABELLED)
+
+    def _unit_over(self, rows: Booleans) -> tuple[float, float]:
+        logits = self.outputs.logits[0]
+        usual = logits[rows] if rows.sum() >= FEWEST_FREE else logits
         return float(usual.mean()), float(max(usual.std(), 1e-2))
 
     def read(
@@ -127,6 +130,11 @@ class View:
         """Scores (n,) in units of their spread over the context."""
         middle, spread = self.unit
         return np.asarray((outputs.logits[0] - middle) / spread)
+
+    def logits_beside(self, usual: Booleans) -> Floats:
+        """Scores (m,) of the context's own rows, in units of their spread over some of them (m,)."""
+        middle, spread = self._unit_over(usual)
+        return np.asarray((self.outputs.logits[0] - middle) / spread)
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""
@@ -178,6 +186,10 @@ class Reading:
     def context_logits(self) -> Floats:
         """The scores (m,) of the context's own rows."""
         return self._together([view.logits(view.outputs) for view in self.views])
+
+    def context_logits_beside(self, usual: Booleans) -> Floats:
+        """The same in units of their spread over some of the rows (m,)."""
+        return self._together([view.logits_beside(usual) for view in self.views])
 
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""

@@ -22,7 +22,7 @@ class Withheld:
     """What withheld labels told. trust: between 0 and 1, in all labels.
 
     keys, scores: (k,) of the labelled rows, each scored by the labels of others alone, in units of the spread over the
-    context; empty where there are no others.
+    rows that nobody labelled; empty where there are no others.
     """
 
     trust: float
@@ -45,23 +45,22 @@ def withhold_labels(rows: Context, labels: Labels) -> Withheld:
         return Withheld(1.0, np.zeros(0, np.uint64), np.zeros(0))
     few = choose(rows.values, labels, MOST_ROWS, rows.seed)
     rows, labels = Context(rows.values[few], rows.views, rows.seed, rows.weights), labels[few]
-    known = np.flatnonzero(labels != UNLABELLED)
-    by_others, raw = np.empty(len(known)), np.empty(len(known))
+    free = labels == UNLABELLED
+    known = np.flatnonzero(~free)
+    by_others, found = np.empty(len(known)), np.empty(len(known))
     for fold in range(min(FOLDS, len(known))):
         withheld = known[fold::FOLDS]
         others = labels.copy()
         others[withheld] = UNLABELLED
-        scores = _read(rows, others)
-        raw[fold::FOLDS], by_others[fold::FOLDS] = scores[withheld], _standardise(scores)[withheld]
-    without = _standardise(_read(rows, np.full_like(labels, UNLABELLED)))[known]
+        reading = Reading(rows, others)
+        by_others[fold::FOLDS] = _standardise(reading.context_logits())[withheld]
+        # Questions go to the most suspicious rows: counted among the usual ones, those withheld would widen the unit
+        # that they are told in, and seem less suspicious than a new row like them.
+        found[fold::FOLDS] = reading.context_logits_beside(free)[withheld]
+    without = _standardise(Reading(rows, np.full_like(labels, UNLABELLED)).context_logits())[known]
     gain = _likelihood(by_others, labels[known]) - _likelihood(without, labels[known])
     trust = float(1 / (1 + np.exp(-(BELIEF * len(known) + SLOPE * gain))))
-    return Withheld(trust, keys(rows.values[known]), raw)
-
-
-def _read(rows: Context, labels: Labels) -> Floats:
-    """Scores (m,) of the context."""
-    return Reading(rows, labels).context_logits()
+    return Withheld(trust, keys(rows.values[known]), found)
 
 
 def _standardise(scores: Floats) -> Floats:
