@@ -12,10 +12,10 @@ from soel.detectors import DETECTORS
 from soel.learner import Blend, Learner
 from soel.learner.held_out import (
     COUNTERWEIGHT,
+    DOUBT,
     FOLDS,
     MOST_ROWS,
     OPTIMISM,
-    SUSPECTED,
     reference_scores,
     score_held_out,
     weigh,
@@ -126,7 +126,8 @@ def test_suspected_rows_stand_for_normal_ones_in_part() -> None:
     open_rows, weights = labels == UNLABELLED, fitted.reference.weights
     chances = fitted.probabilities(fitted.pool_scores)
     np.testing.assert_array_equal(fitted.reference.scores[open_rows], fitted.pool_scores[open_rows])
-    np.testing.assert_allclose(weights[open_rows], 1 - SUSPECTED * chances[open_rows])
+    odds = chances[open_rows] / (1 - chances[open_rows])
+    np.testing.assert_allclose(weights[open_rows], 1 / (1 + odds / DOUBT))
     assert (weights[labels == NORMAL] == 1).all()
     assert (weights[labels == ANOMALY] == COUNTERWEIGHT).all()
     everyone = Reference.of(fitted.reference.scores)  # the same rows, none of them suspected
@@ -135,5 +136,7 @@ def test_suspected_rows_stand_for_normal_ones_in_part() -> None:
 
 def test_weights_by_hand() -> None:
     labels = np.array([NORMAL, ANOMALY, UNLABELLED, UNLABELLED, UNLABELLED], np.int8)
-    weights = weigh(labels, np.array([0.9, 0.9, 0, 0.4, 1]))
-    np.testing.assert_allclose(weights, [1, 0.5, 1, 0.7, 0.25])
+    # Odds of 1 and 20 are doubted five times: 1 in 5 and 4, so that 5 of 6 and 1 of 5 stand for a normal row.
+    weights = weigh(labels, np.array([0.9, 0.9, 0, 1 / 2, 20 / 21]))
+    np.testing.assert_allclose(weights, [1, 0.5, 1, 5 / 6, 1 / 5])
+    assert weigh(labels[2:3], np.ones(1)).tolist() == [0]

@@ -27,7 +27,8 @@ def test_the_words() -> None:
     (line,) = promise_of(parse_threshold("false-alarms=0.01")).lines()
     assert line == (
         "At most 1 % of new normal items raise an alarm on average. Guaranteed if new normal items are like those of "
-        "the pool, anomalies score above normal items, and at least three quarters of what is suspected are anomalies."
+        "the pool, anomalies score above normal items, and the odds that suspected items are anomalies are at least a "
+        "fifth of what they seem."
     )
 
 

@@ -78,7 +78,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
 
         It holds where new normal rows are exchangeable with the pool's (where `drift` finds some they are not),
-        anomalies score above normal rows, and at least three quarters of what is suspected are anomalies.
+        anomalies score above normal rows, and the odds that suspected rows are anomalies are at least a fifth of what
+        they seem.
         """
         return self._fitted().p_values(self.anomaly_score(X))
 

@@ -15,7 +15,7 @@ FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
 OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
 # docs/contamination.md says how these two were chosen
-SUSPECTED = 0.75  # of the chance that a row is an anomaly: how far it does not stand for a normal row
+DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
 COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
 Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
@@ -52,7 +52,8 @@ def weigh(labels: Labels, suspected: Floats) -> Floats:
     Labelled anomalies keep a weight. Questions go to what is suspicious in the pool, and the answers teach the detector
     about just these rows: new rows score a little higher than the others, and would raise more alarms than is said.
     """
-    weights = np.where(labels == NORMAL, 1.0, 1 - SUSPECTED * suspected)
+    doubted = DOUBT * (1 - suspected)
+    weights = np.where(labels == NORMAL, 1.0, doubted / (suspected + doubted))
     return np.where(labels == ANOMALY, COUNTERWEIGHT, weights)
 
 

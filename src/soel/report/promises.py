@@ -11,8 +11,8 @@ if TYPE_CHECKING:  # words need no scipy
     from soel.metrics.threshold import ThresholdRule
 
 LIKE_THE_POOL = (
-    "new normal items are like those of the pool, anomalies score above normal items, and at least three quarters of "
-    "what is suspected are anomalies"
+    "new normal items are like those of the pool, anomalies score above normal items, and the odds that suspected "
+    "items are anomalies are at least a fifth of what they seem"
 )
 PROBABILITIES = "the probabilities are right, which they are roughly"
 DRIFTED = (
