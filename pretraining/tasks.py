@@ -17,20 +17,14 @@ from torch import Tensor
 from pretraining import anomalies, columns
 
 LOWEST_SHARE, HIGHEST_SHARE = 0.005, 0.45
-NETWORK_KINDS = ("class",) * 4 + ("shift", "shift", "break", "fault", "fault")
+THINNED, TIMES_AS_MANY = 0.3, 3  # how often a class is a common one made rare, and of how many times the rows
+N_CAUSES = (1, 2, 2, 3, 3, 4, 5, 6, 8, 12)  # few: the columns of real tables go together
+NETWORK_KINDS = ("class",) * 6 + ("push",) * 2 + ("fault",) * 2 + ("shift", "break", "crowd")
 MIXTURE_KINDS = (
-    "class",
-    "class",
-    "one class",
-    "other",
-    "other",
-    "local",
-    "global",
-    "break",
-    "fault",
-    "fault",
-    "decided",
-    "decided",
+    *("decided",) * 4,
+    *("push",) * 3,
+    *("fault",) * 2,
+    *("class", "one class", "other", "local", "global", "break", "crowd"),
 )
 
 
@@ -47,7 +41,9 @@ def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: ra
     share = draw_shares(n_tasks, device, chance)
     make = _network if chance.random() < 0.5 else _mixture
     late = chance.random() < 0.3  # decided by the columns as they are in the end
-    rows, is_anomaly = make(n_tasks, n_rows, width, share, device, chance, "none" if late else None)
+    thinned = late and chance.random() < THINNED
+    n_drawn = n_rows * (TIMES_AS_MANY if thinned else 1)
+    rows, is_anomaly = make(n_tasks, n_drawn, width, share, device, chance, "none" if late else None)
     if chance.random() < 0.35:  # outliers that nobody minds
         nuisance = torch.rand_like(is_anomaly, dtype=torch.float) < 0.06 * torch.rand(n_tasks, 1, device=device)
         rows = anomalies.fault(rows, nuisance & ~is_anomaly, chance)
@@ -55,8 +51,11 @@ def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: ra
         extra = torch.rand_like(is_anomaly, dtype=torch.float) < 0.5 * share[:, None]
         rows, is_anomaly = anomalies.fault(rows, extra & ~is_anomaly, chance), is_anomaly | extra
     rows = columns.bend(rows, chance)
-    if late:
-        is_anomaly = anomalies.decided(rows, share, chance)
+    if thinned:
+        rows, is_anomaly = _thin_class(rows, rows, share, n_rows, chance)
+    elif late:
+        decide = anomalies.rare if chance.random() < 0.2 else anomalies.decided
+        is_anomaly = decide(rows, share, chance)
     if chance.random() < 0.1:
         rows, is_anomaly = _with_copies(rows, is_anomaly, chance)
     return Tasks(rows, is_anomaly)
@@ -76,9 +75,11 @@ def _network(
 ) -> tuple[Tensor, Tensor]:
     """Columns are nodes of a random network; anomalies are a class that other nodes decide, or a shift inside."""
     kind = kind or chance.choice(NETWORK_KINDS)
+    thinned, n_wanted = kind == "class" and chance.random() < THINNED, n_rows
+    n_rows = n_rows * TIMES_AS_MANY if thinned else n_rows
     n_layers = chance.randint(1, 4)
     flags = torch.rand(n_tasks, n_rows, device=device) < share[:, None]
-    hidden = _causes(n_tasks, n_rows, chance.randint(2, 12), device, chance)
+    hidden = _causes(n_tasks, n_rows, chance.choice(N_CAUSES), device, chance)
     shifted_at = chance.randint(0, n_layers - 1) if kind == "shift" else -1
     nodes = [hidden]
     size = chance.randint(max(6, width // 2), width + 12)
@@ -94,12 +95,12 @@ def _network(
     every = _take(every, torch.rand(n_tasks, every.shape[-1], device=device).argsort(1))
     rows = every[..., :width]
     if kind == "class":
-        seen = chance.random() < 0.85  # decided by what is seen, or by what is not
-        flags = anomalies.decided(rows if seen else every, share, chance)
-    elif kind == "break":
-        rows = anomalies.break_dependence(rows, flags, chance)
-    elif kind == "fault":
-        rows = anomalies.fault(rows, flags, chance)
+        by = rows if chance.random() < 0.85 else every  # decided by what is seen, or by what is not
+        if thinned:
+            return _thin_class(rows, by, share, n_wanted, chance)
+        flags = anomalies.decided(by, share, chance)
+    elif kind in anomalies.CHANGES:
+        rows = anomalies.CHANGES[kind](rows, flags, chance)
     return rows, flags
 
 
@@ -177,6 +178,8 @@ def _mixture(
 ) -> tuple[Tensor, Tensor]:
     """Groups of rows; anomalies are rare groups of the same or another make, or rows that leave their group."""
     kind = kind or chance.choice(MIXTURE_KINDS)
+    thinned, n_wanted = kind == "decided" and chance.random() < THINNED, n_rows
+    n_rows = n_rows * TIMES_AS_MANY if thinned else n_rows
     n_normal = chance.randint(1, 2) if kind == "one class" else chance.randint(1, 10)
     n_odd = chance.randint(4, 12) if kind == "one class" else chance.randint(1, 4)
     flags = torch.rand(n_tasks, n_rows, device=device) < share[:, None]
@@ -189,9 +192,10 @@ def _mixture(
     if by_group:
         group = torch.where(flags, torch.multinomial(odd, n_rows, replacement=True), group)
     centres = torch.randn(n_tasks, n_groups, width, device=device) * chance.uniform(0.3, 2.5)
+    centres[:, n_normal:] *= chance.uniform(1.0, 1.8)  # odd groups lie further out than others, if anything
     matters = torch.rand(n_tasks, 1, width, device=device) < torch.rand(n_tasks, 1, 1, device=device).clamp_min(0.15)
     centres = torch.where(matters, centres, centres[:, :1])  # the others do not tell groups apart
-    rank = max(1, round(width * chance.uniform(0.1, 1)))
+    rank = max(1, round(width * chance.uniform(0.05, 0.7)))
     factors = torch.randn(n_tasks, n_rows, rank, device=device)
     noise = torch.randn(n_tasks, n_rows, width, device=device)
     if kind == "local":
@@ -209,17 +213,25 @@ def _mixture(
         sizes[:, n_normal:] *= chance.uniform(0.1, 3)
     at = group[..., None]
     rows = centres.gather(1, at.expand(-1, -1, width)) + sizes.gather(1, at) * (
-        spread + chance.uniform(0.05, 0.6) * noise
+        spread + chance.uniform(0.03, 0.5) * noise
     )
-    if kind == "global":
-        rows = anomalies.scatter(rows, flags, chance)
-    elif kind == "break":
-        rows = anomalies.break_dependence(rows, flags, chance)
-    elif kind == "fault":
-        rows = anomalies.fault(rows, flags, chance)
+    if kind in anomalies.CHANGES:
+        rows = anomalies.CHANGES[kind](rows, flags, chance)
+    elif thinned:
+        return _thin_class(rows, rows, share, n_wanted, chance)
     elif kind == "decided":
         flags = anomalies.decided(rows, share, chance)
     return rows, flags
+
+
+def _thin_class(rows: Tensor, by: Tensor, share: Tensor, n_rows: int, chance: random.Random) -> tuple[Tensor, Tensor]:
+    """A class that is common among rows (B, m, d), decided by other columns or the same, of which few are left."""
+    if chance.random() < 0.5:
+        is_odd = anomalies.one_class(by, chance)
+    else:
+        natural = share + (0.5 - share).clamp_min(0) * torch.rand_like(share)
+        is_odd = anomalies.decided(by, natural, chance)
+    return anomalies.thin(rows, is_odd, share, n_rows)
 
 
 def _with_copies(rows: Tensor, is_anomaly: Tensor, chance: random.Random) -> tuple[Tensor, Tensor]:

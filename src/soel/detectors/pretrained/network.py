@@ -63,6 +63,11 @@ class Outputs:
     states: Array  # (B, n, w)
     shares: Array | None = None  # (B, N_SHARE_BINS) logits of the pool's share of anomalies, where a pool was read
 
+    @property
+    def scores(self) -> Array:
+        """What rows (B, n) are ranked by: the first head ranks all rows well, the second those on top."""
+        return 0.5 * (self.logits + self.chances)
+
     @classmethod
     def joined(cls, parts: Sequence[Outputs]) -> Outputs:
         """Of rows that were looked at in parts."""

@@ -33,7 +33,7 @@ class PretrainedOptions(Options):
     """
 
     context_rows: int = 1000
-    neighbours_weight: float = 0.25
+    neighbours_weight: float = 0.125
 
 
 @dataclass(frozen=True)

@@ -79,12 +79,12 @@ class View:
 
     @cached_property
     def unit(self) -> tuple[float, float]:
-        """Mean and spread of the logits over the rows without a label, where these are enough."""
+        """Mean and spread of the scores over the rows without a label, where these are enough."""
         return self._unit_over(self.labels[0] == UNLABELLED)
 
     def _unit_over(self, rows: Booleans) -> tuple[float, float]:
-        logits = self.outputs.logits[0]
-        usual = logits[rows] if rows.sum() >= FEWEST_FREE else logits
+        scores = self.outputs.scores[0]
+        usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
         return float(usual.mean()), float(max(usual.std(), 1e-2))
 
     def read(
@@ -129,12 +129,12 @@ class View:
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
         middle, spread = self.unit
-        return np.asarray((outputs.logits[0] - middle) / spread)
+        return np.asarray((outputs.scores[0] - middle) / spread)
 
     def logits_beside(self, usual: Booleans) -> Floats:
         """Scores (m,) of the context's own rows, in units of their spread over some of them (m,)."""
         middle, spread = self._unit_over(usual)
-        return np.asarray((self.outputs.logits[0] - middle) / spread)
+        return np.asarray((self.outputs.scores[0] - middle) / spread)
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""

@@ -16,6 +16,7 @@ DROPPED_SHARE = 0.1  # the most isolated rows are no reference for what is norma
 RIDGES = (0.1, 0.003)  # added to the covariance, as shares of the mean variance
 FAR, TINY = 1e9, 1e-3
 LARGEST_SCORE = 5.0
+LEAST_SPREAD = 0.02  # of a score over the pool: where all but a few rows agree, those few are not infinitely far
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,10 @@ class Reference:
         each = kit.in_blocks(lambda rows: whole._scores(said[rows.start]), raw.shape[1])
         scores = kit.concat(each, 1)
         beside = scores - scores[:, :1]  # or rounding would give one that is the same for all rows a spread
-        fields["middle"], fields["spread"] = scores[:, :1] + beside.mean(1, keepdims=True), kit.std(beside, 1) + 1e-6
+        fields["middle"], fields["spread"] = (
+            scores[:, :1] + beside.mean(1, keepdims=True),
+            kit.std(beside, 1).clip(LEAST_SPREAD),
+        )
         whole = Reference(**fields)
         described = (whole._described(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
         return whole, Described.joined(list(described))
