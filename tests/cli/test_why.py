@@ -80,6 +80,11 @@ def test_all_rows_are_explained_where_that_is_asked(place: Path) -> None:
     assert all(row["why"].startswith("with ") or row["why"] == NO_REASON for row in rows)
     assert all(row["why"].startswith("with ") for row in rows[:10])
     for row in rows:
+        shares = [float(row[f"why_{n}_share"]) for n in (1, 2, 3) if row[f"why_{n}_share"]]
+        assert (not shares and not row["why_rest_share"]) or sum(shares) + float(
+            row["why_rest_share"]
+        ) == pytest.approx(1)
+    for row in rows:
         assert bool(row["why_like"]) == (not row["label"])  # what is labelled is not said to be like another
 
 

@@ -94,7 +94,8 @@ def run_score(args: argparse.Namespace) -> Reply:
     lines += _say_explained(document, is_new=args.data is not None)
     if document.get("real_alarms") and document["n_alarms"]:
         low, high = document["real_alarms"]
-        lines.append(f"Roughly {low} to {high} of the alarms are real; `soel ask --spot-check` tells more surely.")
+        how_many = f"{low} to {high}" if low < high else f"{low}"
+        lines.append(f"Roughly {how_many} of the alarms are real; `soel ask --spot-check` tells more surely.")
     lines += document["promise"]["lines"]
     drift = document["drift"]
     lines += [] if drift is None else map(show, drift["lines"])

@@ -27,8 +27,9 @@ NO_REASON = "nothing raises it above a similar ordinary row"
 REASON_COLUMNS = (
     "why",
     *(f"why_{n}{part}" for n in range(1, MOST_REASONS + 1) for part in ("", "_value", "_usual", "_share", "_rank")),
+    "why_rest_share",
     "why_rank_together",
-)  # of a file of scores: a sentence, then of each of three reasons what it is
+)  # of a file of scores: a sentence, of each of three reasons what it is, and what these leave unsaid
 LIKENESS_COLUMNS = ("why_like", "why_like_label")  # and the labelled item that a row resembles most
 
 
@@ -90,6 +91,7 @@ def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, l
     for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
         texts = [reason_texts(reason) for reason in reasons]
         columns["why"][row] = "; ".join(say_reasons(texts)) or NO_REASON
+        columns["why_rest_share"][row] = max(0.0, 1 - sum(each["share"] for each in texts)) if texts else None
         for number, each in enumerate(texts, 1):
             columns[f"why_{number}"][row] = " + ".join(each["columns"])
             columns[f"why_{number}_value"][row] = " + ".join(each["values"])
