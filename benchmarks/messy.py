@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.messy_files import Messy, careless, make_files
+from benchmarks.messy_files import careless, make_files
+from benchmarks.messy_items import Messy
 from soel import SOEL
 from soel.data.encoder import Encoder
 from soel.data.frame import read_frame

@@ -10,91 +10,39 @@ import gzip
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-N_ROWS, N_ODD = 600, 36
+from benchmarks.messy_items import (
+    COMMAS,
+    N_ROWS,
+    Items,
+    Messy,
+    Write,
+    around,
+    circle,
+    core,
+    grouped,
+    make_items,
+    moments,
+    plain,
+)
+from benchmarks.messy_more import make_more_files
+
 NARROW = "\u202f"
-Write = Callable[[float], str]
 
-
-@dataclass(frozen=True)
-class Messy:
-    """A file and its truth. clean: numbers (N, d) as a person would make them. truth: which rows are anomalies.
-
-    kinds: how its special columns have to be read.
-    """
-
-    path: Path
-    clean: np.ndarray
-    truth: np.ndarray
-    kinds: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Items:
-    """What is to be written. numbers (N, 4): amount, share, weight, count. night: hours of the day."""
-
-    numbers: np.ndarray
-    truth: np.ndarray
-    hours: np.ndarray
-    lengths: np.ndarray
-    rng: np.random.Generator
-
-
-def make_items(seed: int = 0, by: str = "numbers") -> Items:
-    """Items whose anomalies show in the numbers, and half of them in the hour or the length of a note as well."""
-    rng = np.random.default_rng(seed)
-    truth = np.zeros(N_ROWS, bool)
-    truth[rng.choice(N_ROWS, N_ODD, replace=False)] = True
-    hidden = rng.normal(size=(N_ROWS, 2))
-    mixed = hidden @ rng.normal(size=(2, 4)) + 0.3 * rng.normal(size=(N_ROWS, 4))
-    strength = 1.3 if by == "numbers" else 0.7
-    mixed[truth] += strength * rng.choice([-1.0, 1.0], (N_ODD, 4))
-    amount = np.exp(5 + 0.8 * mixed[:, 0]).round(2)
-    share = (100 / (1 + np.exp(-mixed[:, 1]))).round(1)
-    weight = (70 + 9 * mixed[:, 2]).round(2)
-    count = np.round(9000 * np.exp(0.5 * mixed[:, 3]))
-    hours = np.where(truth, rng.normal(3, 1, N_ROWS) % 24, rng.normal(14, 2, N_ROWS) % 24)
-    lengths = np.where(truth, rng.integers(12, 20, N_ROWS), rng.integers(4, 9, N_ROWS))
-    return Items(np.column_stack([amount, share, weight, count]), truth, hours, lengths, rng)
-
-
-def core(items: Items, writers: Mapping[str, Write] | None = None) -> dict[str, list[str]]:
-    """The four numbers as text; every one in its style."""
-    plain: dict[str, Write] = {"amount": _plain(2), "share": _plain(1), "weight": _plain(2), "count": _plain(0)}
-    chosen = plain | dict(writers or {})
-    return {name: [chosen[name](x) for x in items.numbers[:, at]] for at, name in enumerate(plain)}
-
-
-def _plain(digits: int) -> Write:
-    return lambda x: f"{x:.{digits}f}"
-
-
-def grouped(digits: int, thousands: str, decimal: str) -> Write:
-    """Numbers with thousands parted and a decimal sign."""
-    table = str.maketrans({",": thousands, ".": decimal})
-    return lambda x: f"{x:,.{digits}f}".translate(table)
-
-
-def around(before: str, write: Write, after: str) -> Write:
-    return lambda x: f"{before}{write(x)}{after}"
-
-
-COMMAS = {name: grouped(digits, "", ",") for name, digits in (("amount", 2), ("share", 1), ("weight", 2), ("count", 0))}
 STYLES: dict[str, tuple[Mapping[str, Write], str]] = {
     "plain": ({}, ","),
     "decimal_commas": (COMMAS, ";"),
     "dollars": ({"amount": around("$", grouped(2, ",", "."), ""), "count": grouped(0, ",", ".")}, ","),
     "euros": (COMMAS | {"amount": around("", grouped(2, ".", ","), " €"), "count": grouped(0, ".", ",")}, ";"),
-    "percent": ({"share": around("", _plain(1), " %"), "count": grouped(0, ",", ".")}, ","),
+    "percent": ({"share": around("", plain(1), " %"), "count": grouped(0, ",", ".")}, ","),
     "swiss": ({"amount": around("CHF ", grouped(2, "'", "."), ""), "count": grouped(0, "'", ".")}, ","),
     "french": (COMMAS | {"amount": grouped(2, NARROW, ","), "count": grouped(0, NARROW, ",")}, "\t"),
-    "kilograms": ({"weight": around("", _plain(2), " kg"), "amount": around("", _plain(2), " EUR")}, ","),
+    "kilograms": ({"weight": around("", plain(2), " kg"), "amount": around("", plain(2), " EUR")}, ","),
     "mixed_units": ({"weight": lambda x: f"{x:.2f} kg" if x > 70 else f"{1000 * x:.0f} g"}, ","),
     "thousands_and_millions": ({"count": lambda x: f"{x / 1000:.3f}k" if x > 9000 else f"{x:.0f}"}, ","),
     "accounts": ({"weight": lambda x: f"{x - 70:.2f}" if x >= 70 else f"({70 - x:.2f})"}, ","),
@@ -107,17 +55,6 @@ def _frame(items: Items, extra: Mapping[str, Any] | None = None) -> pd.DataFrame
     return pd.DataFrame(core(items) | dict(extra or {}), dtype=object)
 
 
-def _moments(items: Items) -> list[pd.Timestamp]:
-    days = items.rng.integers(0, 10, N_ROWS)
-    start = pd.Timestamp("2024-05-01")
-    return [start + pd.Timedelta(days=int(d), seconds=int(3600 * h)) for d, h in zip(days, items.hours, strict=True)]
-
-
-def _circle(items: Items) -> np.ndarray:
-    turn = 2 * np.pi * np.floor(3600 * items.hours) / 86400
-    return np.column_stack([np.sin(turn), np.cos(turn)])
-
-
 WORDS = ("order", "parcel", "arrived", "late", "again", "please", "call", "back", "customer", "about", "invoice")
 
 
@@ -127,7 +64,8 @@ def _note(items: Items, row: int) -> str:
 
 def make_files(folder: Path) -> list[Messy]:
     """All files, written into the folder."""
-    return [*_styled(folder), *_timed(folder), *_worded(folder), *_packed(folder), *_framed(folder)]
+    first = [*_styled(folder), *_timed(folder), *_worded(folder), *_packed(folder), *_framed(folder)]
+    return [*first, *make_more_files(folder)]
 
 
 def _styled(folder: Path) -> list[Messy]:
@@ -163,8 +101,8 @@ def _timed(folder: Path) -> list[Messy]:
     for name, write in TIMES.items():
         items = make_items(by="hours")
         column = "created_at"
-        _frame(items, {column: [write(t) for t in _moments(items)]}).to_csv(folder / f"{name}.csv", index=False)
-        clean = np.column_stack([items.numbers, _circle(items)])
+        _frame(items, {column: [write(t) for t in moments(items)]}).to_csv(folder / f"{name}.csv", index=False)
+        clean = np.column_stack([items.numbers, circle(items)])
         made.append(Messy(folder / f"{name}.csv", clean, items.truth, {column: "time"}))
     items = make_items(by="hours")
     seconds = np.round(60 * items.lengths + 13.0)
@@ -174,15 +112,15 @@ def _timed(folder: Path) -> list[Messy]:
         made.append(Messy(folder / f"{name}.csv", clean, items.truth, {"took": "duration"}))
     items = make_items(by="hours")
     year = [
-        t + pd.Timedelta(days=int(d)) for t, d in zip(_moments(items), items.rng.integers(0, 350, N_ROWS), strict=True)
+        t + pd.Timedelta(days=int(d)) for t, d in zip(moments(items), items.rng.integers(0, 350, N_ROWS), strict=True)
     ]
     _frame(items, {"when": [TIMES["german_times"](t) for t in year]}).to_csv(
         folder / "a_year_of_times.csv", index=False
     )
-    clean = np.column_stack([items.numbers, _circle(items)])
+    clean = np.column_stack([items.numbers, circle(items)])
     made.append(Messy(folder / "a_year_of_times.csv", clean, items.truth, {"when": "time"}))
     items = make_items()
-    dates = [int(t.strftime("%Y%m%d")) for t in _moments(items)]
+    dates = [int(t.strftime("%Y%m%d")) for t in moments(items)]
     _frame(items, {"day": dates}).to_csv(folder / "compact_days.csv", index=False)
     clean = np.column_stack([items.numbers, np.array(dates) % 100])
     made.append(Messy(folder / "compact_days.csv", clean, items.truth, {"day": "time"}))

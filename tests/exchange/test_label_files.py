@@ -67,6 +67,17 @@ def test_items_are_called_as_people_call_them(make: Make, tmp_path: Path, form: 
     assert import_labels(target, path).n_stored == len(rows) == 7
 
 
+def test_a_file_called_json_held_csv(make: Make, tmp_path: Path) -> None:
+    """The suffix says the form where nobody else does."""
+    session = make()
+    fill(session)
+    assert json.loads(export_labels(session, out=tmp_path / "a.json")[0].read_text())["labels"]
+    for name in ("a.xlsx", "a.parquet", "a.csv", "a"):
+        assert len(read_labels(export_labels(session, out=tmp_path / name)[0])) == 7, name
+    with pytest.raises(ConfigError, match=r"call it a\.xlsx"):
+        export_labels(session, "xlsx", tmp_path / "a.txt")
+
+
 def test_one_name_in_place_of_all(make: Make) -> None:
     source, target = make("source"), make("target")
     source.tell({"=n1": "anomaly"}, "ann")
@@ -131,7 +142,7 @@ def test_missing_files_and_unknown_formats_are_named(make: Make, tmp_path: Path)
     for name in ("nothing.csv", "nothing.json"):
         with pytest.raises(DataError, match=name):
             read_labels(tmp_path / name)
-    with pytest.raises(ConfigError, match="csv, json, label-studio"):
+    with pytest.raises(ConfigError, match="csv, json, xlsx"):
         export_labels(make(), "xml")
 
 

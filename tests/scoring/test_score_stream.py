@@ -21,12 +21,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import soel
+from soel.data import row_files
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame
 from soel.data.streams import Stream, open_stream
 from soel.data.tables import read_table
 from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
-from soel.scoring import merging, score_files
+from soel.scoring import merging
 from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
 from soel.scoring.stream_reasons import RowExplainer
@@ -181,7 +182,7 @@ def test_the_rows_own_columns(stream: Stream, folder: Path, tmp_path: Path) -> N
 def test_more_rows_than_a_sheet_holds(
     stream: Stream, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(score_files, "EXCEL_ROWS", N_ROWS - 1)
+    monkeypatch.setattr(row_files, "EXCEL_ROWS", N_ROWS - 1)
     with pytest.raises(ConfigError, match="room for 599 rows, and there are 600"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.xlsx")
 

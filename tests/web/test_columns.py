@@ -16,7 +16,7 @@ from soel.jobs.creation import Creation, Request
 from soel.session import SessionOptions
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
-from soel.web.column_question import ask_about
+from soel.web.column_question import ColumnQuestion, ask_about
 from soel.web.preparation import Preparation
 from tests.web.conftest import SITE, signed_in
 
@@ -28,6 +28,11 @@ def write_doubtful(path: Path) -> Path:
     return path
 
 
+def look_first(table: Path) -> ColumnQuestion | None:
+    creation = Creation(table)
+    return ask_about(creation, creation.look())
+
+
 class Asking:
     """The page of a creation that is not begun: its process is only counted."""
 
@@ -36,7 +41,7 @@ class Asking:
         self.creation = Creation(write_doubtful(folder / "doubtful.csv"))
         monkeypatch.setattr(Creation, "start", lambda creation: self.starts.append(creation._request))
         self.auth = Auth(self.creation.make_place())
-        question = ask_about(self.creation)
+        question = ask_about(self.creation, self.creation.look())
         assert question is not None
         self.preparation = Preparation(self.creation, "doubtful.csv", question=question)
         self.app = create_preparing_app(self.preparation, self.auth, SITE)
@@ -105,7 +110,7 @@ def test_a_choice_that_leads_nowhere_is_asked_again(asking: Asking) -> None:
 
 def test_a_table_that_is_sure_is_not_asked_about(tmp_path: Path) -> None:
     (tmp_path / "sure.csv").write_text("\n".join(["a,b", *(f"{row}.5,{row % 3}.25" for row in range(40))]))
-    assert ask_about(Creation(tmp_path / "sure.csv")) is None
+    assert look_first(tmp_path / "sure.csv") is None
 
 
 def test_a_refused_choice_changes_nothing(tmp_path: Path) -> None:
@@ -141,12 +146,12 @@ def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monk
 
 def test_a_large_table_is_looked_at_by_its_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(creation_check, "QUICK", 100)
-    question = ask_about(Creation(write_doubtful(tmp_path / "doubtful.csv")))
+    question = look_first(write_doubtful(tmp_path / "doubtful.csv"))
     assert question is not None
     assert {each.name for each in question.reading.doubtful} == {"code", "day"}
     packed = tmp_path / "doubtful.csv.gz"
     packed.write_bytes(gzip.compress((tmp_path / "doubtful.csv").read_bytes()))
-    question = ask_about(Creation(packed))
+    question = look_first(packed)
     assert question is not None
     assert {each.name for each in question.reading.doubtful} == {"code", "day"}
 

@@ -12,6 +12,7 @@ import pytest
 from soel.data.csv_cells import read_rows
 from soel.data.frame import Frame
 from soel.errors import UnknownItemError
+from soel.exchange.label_files import read_labels
 from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.web.item_list import ItemList, Selection
@@ -105,6 +106,9 @@ def test_labels_are_downloaded(still: Page, tmp_path: Path) -> None:
     rows = read_rows(tmp_path / "labels.csv")
     assert len(rows) == BUDGET
     assert {row["who"] for row in rows} == {"expert"}
+    assert all(row["pump"] == row["item_id"] for row in rows), "under the name that people gave the column"
+    (tmp_path / "labels.xlsx").write_bytes(still.client.get("/api/labels.xlsx").content)
+    assert len(read_labels(tmp_path / "labels.xlsx")) == BUDGET
 
 
 @pytest.fixture(scope="module")

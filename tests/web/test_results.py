@@ -125,7 +125,7 @@ def test_scores_and_labels_come_in_every_form(still: Page, tmp_path: Path) -> No
     labels = still.client.get("/api/labels.json").json()["labels"]
     assert len(labels) == len(still.view_model.session.state.labels)
     assert still.client.get("/api/scores.html").status_code == 422
-    assert still.client.get("/api/labels.xlsx").status_code == 422
+    assert still.client.get("/api/labels.parquet").status_code == 422
     chosen = still.client.get("/api/items.json", params={"label": "labelled"}).json()
     assert {entry["label"] for entry in chosen} <= {"anomaly", "normal"}
     assert len(chosen) == len(labels)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from soel.data.frame import Frame
+from soel.data.tables import read_table
 from soel.web.columns import Categories, Numbers, measure
 from soel.web.table_view import TableView
 
@@ -30,6 +33,21 @@ def test_what_stands_out_comes_first_and_the_rest_keeps_its_order() -> None:
     assert card.fields[0].words.startswith("higher than 99 % of the rows, typical ")
 
 
+def test_values_are_shown_as_people_wrote_them(tmp_path: Path) -> None:
+    rows = [
+        f"{10 + row % 7},5 bar;{'ja' if row % 3 else 'nein'};{row % 5}.5k;{row % 9} {'g' if row % 2 else 'kg'}"
+        for row in range(60)
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(["druck;läuft;menge;gewicht", *rows]))
+    table = read_table(tmp_path / "a.csv")
+    card = TableView(list(table.ids), lambda: table.frame).card(table.ids[0], {})
+    shown = {field.name: (field.value, field.words) for field in card.fields}
+    assert shown["druck"][0] == "10.5 bar"
+    assert shown["läuft"] == ("nein", "in 33 % of the rows, typical ja")
+    assert "k" not in shown["menge"][0], "it is multiplied by a thousand"
+    assert shown["gewicht"][0] == "0", "brought to one unit"
+
+
 def test_a_rare_category_and_a_rare_gap_stand_out() -> None:
     rare, gap = make_view().card("r99", {}), make_view().card("r1", {})
     assert (rare.fields[0].name, rare.fields[0].value) == ("colour", "gold")
@@ -50,6 +68,8 @@ def test_known_anomalies_are_no_measure_of_what_is_usual() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(-1e7, 1e7))
+@example([1e6, 1e6 + 2e-10], 1e6)
+@example([5e-324], 0.0)
 def test_every_value_has_a_place_on_its_strip(values: list[float], value: float) -> None:
     numbers = measure(np.array(values))
     strip = numbers.strip(value)

@@ -17,6 +17,7 @@ PLACE = Path(soel.web.__file__).parent
 KEY = re.compile(r"""\bt\(\s*f?["'`]([a-z_.]+\.[a-z_]*[a-z]|saving|saved)["'`]""")
 MADE_UP = (  # keys that are put together: t(`work.${what}`) and the like
     "verdict.", "said.", "work.", "preparing.", "items.", "advice.", "agreement.", "column.", "columns.", "mark.",
+    "reading.n_", "form.",
 )  # fmt: skip
 JARGON = ("cover radius", "odds", "spearman", "contamination", "kappa", "auroc", "whole", "epoch", "embedding")
 SENTENCE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}|^[A-Z][a-z]+ [a-z]+")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from soel.data.frame import Frame, as_frame
+from soel.data.row_files import check_suffix
 from soel.data.session_streams import find_scored_stream
 from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
@@ -27,7 +28,6 @@ from soel.report.reasons import (
     tabulate_likeness,
     tabulate_reasons,
 )
-from soel.scoring.score_files import check_suffix
 from soel.scoring.score_stream import check_out, score_stream
 from soel.scoring.score_table import free_name, name_pictures, name_rows
 from soel.scoring.session_scores import Cells, ItemScores, NewItems, make_scorer, read_new_rows, score_items

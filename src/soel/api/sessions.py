@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from soel.data.encoder import Encoder
+from soel.data.look import inspect_frame
 from soel.data.reading.options import ReadOptions, as_options
 from soel.data.session_tables import read_encoder, read_items
 from soel.data.thinning import write_sample
@@ -57,6 +58,9 @@ def create_session(
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
         table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
         encoder, features = pool.encode_items(wanted.scaling_for(kind))
+        if pool.features is None:
+            labels = table.excluded.get(pool.label_column or "")
+            encoder = replace(encoder, reading=inspect_frame(table.frame, labels))
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
         chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))

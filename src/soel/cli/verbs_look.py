@@ -39,7 +39,8 @@ def show_reading(reading: TableReading, data: str) -> str:
     from soel.data.reading.describe import warnings_of
     from soel.report.text import show
 
-    head = f"{show(data)}: {reading.n_rows:,} rows, {len(reading.columns):,} columns{_file(reading)}."
+    size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
+    head = f"{show(data)}: {size}{_file(reading)}."
     doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
     unsure = ["Not sure:", *doubts] if doubts else []
     return "\n".join([head, *show_columns(reading), *unsure, f"Next: soel init DIR --data {show(data)}"])
@@ -60,9 +61,14 @@ def show_columns(reading: TableReading) -> list[str]:
     ]
     lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
     if reading.n_duplicates:
-        what = "left out" if reading.drop_duplicates else "kept; --drop-duplicates leaves them out"
-        lines.append(f"{reading.n_duplicates:,} rows repeat an earlier one ({what}).")
+        what = "left out" if reading.drop_duplicates else "kept; see --drop-duplicates"
+        rows = "1 row repeats" if reading.n_duplicates == 1 else f"{reading.n_duplicates:,} rows repeat"
+        lines.append(f"{rows} an earlier one ({what}).")
     return lines
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def _file(reading: TableReading) -> str:
@@ -74,7 +80,7 @@ def _file(reading: TableReading) -> str:
 
 
 def _row(reading: Reading, n_rows: int) -> list[object]:
-    from soel.data.reading.describe import describe_features, describe_kind, draw_bars, option_for
+    from soel.data.reading.describe import describe_features, describe_kind, draw_bars, options_for
 
     seen = reading.seen
     missing = "" if not seen.n_missing else f"{100 * seen.n_missing / n_rows:.3g} %"
@@ -89,7 +95,7 @@ def _row(reading: Reading, n_rows: int) -> list[object]:
         *ends,
         missing,
         seen.n_distinct,
-        option_for(reading),
+        ", ".join(options_for(reading)),
     ]
 
 

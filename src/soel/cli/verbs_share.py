@@ -13,14 +13,14 @@ from soel.cli.reply import Exit, Reply
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
 
-FORMATS = ("csv", "json", "label-studio", "coco")
+FORMATS = ("csv", "json", "xlsx", "parquet", "label-studio", "coco")
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     export = verbs.add_parser("export", parents=[common], help="write all labels to a file")
     add_place(export)
-    export.add_argument("--format", choices=FORMATS, default="csv")
+    export.add_argument("--format", choices=FORMATS, help="default: as the suffix of --out says, else csv")
     export.add_argument("--out", metavar="FILE", type=Path, help="default: DIR/labels.csv and the like")
     export.add_argument("--events", action="store_true", help="copy the events from the server into DIR instead")
     export.set_defaults(handler=run_export)
@@ -67,7 +67,8 @@ def run_export(args: argparse.Namespace) -> Reply:
             return Reply({"out": str(out), "n_events": n_events}, text)
         out, n_entries = export_labels(session, args.format, args.out, name_items(session))
     text = f"{n_entries} entries are in {out}.\nNext: soel import OTHER-DIR {out}"
-    return Reply({"out": str(out), "format": args.format, "n_entries": n_entries}, text)
+    form = args.format or out.suffix.lower().removeprefix(".")
+    return Reply({"out": str(out), "format": form, "n_entries": n_entries}, text)
 
 
 def run_import(args: argparse.Namespace) -> Reply:

@@ -10,6 +10,7 @@ from typing import Any
 
 from soel.data.csv_outline import TAIL_BYTES, Outline, end_of_rows, outline_csv
 from soel.data.faults import FAULTS, reason
+from soel.data.nested import flat_names
 from soel.data.outline import N_FOOT, count_foot, note_on_foot
 from soel.data.reading.kinds import Layout
 from soel.data.reading.options import DEFAULT, ReadOptions
@@ -45,7 +46,8 @@ def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, gu
         outline = outline_csv(path.name, start, encoding)
         check_header(path.name, list(outline.names))
         table, notes = _rows(path, options.max_unpacked, start, encoding, outline)
-        notes = (*outline.notes, *notes)
+        table, repeated = _without_names(table)
+        notes = (*outline.notes, *repeated, *notes)
         return table, Layout("csv", encoding, outline.separator, (*notes_on(encoding, options), *notes))
     except DataError:
         raise
@@ -87,6 +89,23 @@ def _without_sums(table: Any) -> tuple[Any, tuple[str, ...]]:
     last = [[cell or "" for cell in row.values()] for row in table.slice(max(0, len(table) - N_FOOT - 1)).to_pylist()]
     n_foot = count_foot(last, table.num_columns)
     return (table.slice(0, len(table) - n_foot), (note_on_foot(last[-n_foot:]),)) if n_foot else (table, ())
+
+
+def _without_names(table: Any) -> tuple[Any, tuple[str, ...]]:
+    """A table less the lines that repeat its names, as where files were put together."""
+    compute, names = _arrow("pyarrow.compute"), table.column_names
+    if len(names) < 2:
+        return table, ()
+    repeats = None
+    for at, name in enumerate(names):
+        same = compute.equal(compute.utf8_trim_whitespace(table.column(at)), name)
+        repeats = same if repeats is None else compute.and_kleene(repeats, same)
+        if not compute.any(repeats).as_py():
+            return table, ()
+    kept = table.filter(compute.invert(compute.fill_null(repeats, False)))
+    n = len(table) - len(kept)
+    lines = "A line that repeats" if n == 1 else f"{n:,} lines that repeat"
+    return kept, (f"{lines} the names of the columns {'is' if n == 1 else 'are'} left out.",)
 
 
 def _as_text(source: Any, start: bytes, encoding: str, outline: Outline) -> Any:
@@ -146,7 +165,7 @@ def csv_names(path: Path) -> list[str]:
 def parquet_names(path: Path) -> list[str]:
     """The column names in the footer of a Parquet file."""
     try:
-        return list(_arrow("pyarrow.parquet").ParquetFile(path).schema_arrow.names)
+        return flat_names(_arrow("pyarrow.parquet").ParquetFile(path).schema_arrow)
     except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
 

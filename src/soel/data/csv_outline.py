@@ -46,7 +46,7 @@ def outline_csv(file: str, start: bytes, encoding: str) -> Outline:
     head = find_head(rows)
     _check_not_spaced(file, shown, head.names)
     end = lines[head.n_before][0] if head.n_before < len(lines) else len(text)
-    names = tuple(map(str.strip, head.names)) if separator == "|" else head.names
+    names = tuple(map(str.strip, head.names))
     return Outline(separator, names, _n_bytes(text[:end], encoding, start), head.notes)
 
 

@@ -109,7 +109,13 @@ def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
 
 
 def frame_by(raw: Raw, reading: TableReading) -> Frame:
-    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse."""
+    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse.
+
+    Pools of before may have names with blanks around them.
+    """
+    blank = {name.strip(): name for name in reading.by_name if name != name.strip() and name not in raw.cells}
+    if blank:
+        raw = Raw({blank.get(name, name): cells for name, cells in raw.cells.items()}, raw.named, raw.layout)
     if raw.named and any(name in reading.by_name for name in raw.cells):
         by_name = reading.by_name
         columns = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.data.columns import Column
-from soel.data.frame import Raw
+from soel.data.frame import Frame, Raw
 from soel.data.places import is_address
 from soel.data.reading.cells import Cells
 from soel.data.reading.decide import decide_each
@@ -76,20 +77,42 @@ def _read_lines(file: Any) -> bytes:
 def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:
     """The reading of these columns with repeated rows and columns, and with what gives the labels away."""
     reading, columns = decide_each(raw.cells, options, raw.layout, raw.named)
-    known, rows = _known_labels(labels, raw.n_rows), np.zeros(raw.n_rows, np.uint64)
+    return _look_at_each(reading, ((each, partial(_digest, raw.cells[each.name], v), v) for each, v in columns), labels)
+
+
+def inspect_frame(frame: Frame, labels: Any = None) -> TableReading | None:
+    """The same of a table that was read already; None for an array of numbers.
+
+    Of rows that were left out because they repeat earlier ones, the number is told.
+    """
+    if frame.reading is None:
+        return None
+    columns = ((each, frame.columns.get(each.name)) for each in frame.reading.columns)
+    kept = replace(frame.reading, n_rows=frame.n_rows)
+    found = _look_at_each(kept, ((each, partial(_digest_values, v), v) for each, v in columns), labels)
+    n_left_out = frame.reading.n_rows - frame.n_rows
+    return replace(found, n_rows=frame.reading.n_rows, n_duplicates=n_left_out or found.n_duplicates)
+
+
+def _look_at_each(
+    reading: TableReading,
+    columns: Iterable[tuple[Reading, Callable[[], NDArray[np.uint64]], Column | None]],
+    labels: Any,
+) -> TableReading:
+    """The reading with what is odd about its columns, each with its digest and, where they are known, its values."""
+    known, rows = _known_labels(labels, reading.n_rows), np.zeros(reading.n_rows, np.uint64)
     first: dict[bytes, str] = {}
     found = []
-    for each, values in columns:
+    for each, digest_of, values in columns:
         if each.kind in SILENT:
             found.append(each)
             continue
-        digest = _digest(raw.cells[each.name], values)
+        digest = digest_of()
         same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), each.name)
         is_twin = same_as != each.name and bool((digest != digest[0]).any())
         found.append(_with(each, same_as if is_twin else None, _leaks(digest, values, known)))
         rows = _mix(rows, digest)
-    n_repeated = _n_repeated(rows) if first else 0
-    return replace(reading, columns=tuple(found), n_duplicates=n_repeated)
+    return replace(reading, columns=tuple(found), n_duplicates=_n_repeated(rows) if first else 0)
 
 
 def _with(reading: Reading, twin: str | None, leaks: bool) -> Reading:
@@ -108,6 +131,14 @@ def _digest(cells: Cells, values: Column | None) -> NDArray[np.uint64]:
         return _numbered(column)
     codes = column.dictionary_encode().indices.fill_null(-1)
     return _numbered(np.asarray(codes, np.int64))
+
+
+def _digest_values(values: Column | None) -> NDArray[np.uint64]:
+    """The same of values that were read; words are counted as they come."""
+    if values is None or values.dtype != object:
+        return _numbered(np.zeros(0) if values is None else values)
+    codes: dict[Any, int] = {}
+    return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
 
 
 def _numbered(column: Column) -> NDArray[np.uint64]:
@@ -149,7 +180,7 @@ def _leaks(digest: NDArray[np.uint64], numbers: Column | None, labels: NDArray[n
     known = labels >= 0
     is_anomaly = labels[known] == 1
     if numbers is None or numbers.dtype != np.float64:
-        return _ranks(_rates_elsewhere(digest[known], is_anomaly), is_anomaly)
+        return _area(_rates_elsewhere(digest[known], is_anomaly), is_anomaly) >= LEAK
     values = numbers[known]
     missing = np.isnan(values)
     return _ranks(missing.astype(np.float64), is_anomaly) or _ranks(values[~missing], is_anomaly[~missing])
@@ -164,10 +195,15 @@ def _rates_elsewhere(cells: NDArray[np.uint64], is_anomaly: NDArray[np.bool_]) -
 
 
 def _ranks(values: NDArray[np.float64], is_anomaly: NDArray[np.bool_]) -> bool:
-    """Whether values (n,) tell anomalies from the rest: their AUROC, in either direction."""
+    """Whether values (n,) tell anomalies from the rest, in either direction."""
+    area = _area(values, is_anomaly)
+    return max(area, 1 - area) >= LEAK
+
+
+def _area(values: NDArray[np.float64], is_anomaly: NDArray[np.bool_]) -> float:
+    """The AUROC of values (n,); a half where there is nothing to compare."""
     odd, normal = values[is_anomaly], np.sort(values[~is_anomaly])
     if not len(odd) or not len(normal):
-        return False
+        return 0.5
     below = np.searchsorted(normal, odd, "left") + np.searchsorted(normal, odd, "right")
-    area = float(below.mean()) / (2 * len(normal))
-    return max(area, 1 - area) >= LEAK
+    return float(below.mean()) / (2 * len(normal))

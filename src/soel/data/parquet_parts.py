@@ -9,6 +9,7 @@ from typing import Any
 
 from soel.data.arrow_files import check_distinct
 from soel.data.faults import FAULTS, reason
+from soel.data.nested import flat_names, flatten
 from soel.data.parts import BLOCK_ROWS, PART_ROWS, Part
 from soel.data.places import LocalPlace, Place
 from soel.errors import DataError, SchemaError
@@ -30,8 +31,8 @@ class ParquetParts:
         groups = list(range(part.start, part.stop))
         try:
             with _open_file(self.place, part.file) as file:
-                for batch in file.iter_batches(BLOCK_ROWS, row_groups=groups, columns=list(self.columns)):
-                    yield table.from_batches([batch])
+                for batch in file.iter_batches(BLOCK_ROWS, row_groups=groups):
+                    yield flatten(table.from_batches([batch])).select(list(self.columns))
         except FAULTS as error:
             raise _unreadable(part.file, error) from error
 
@@ -55,7 +56,7 @@ def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
     try:
         with _open_file(place, name) as file:
             groups = range(file.metadata.num_row_groups)
-            return tuple(file.schema_arrow.names), [file.metadata.row_group(group).num_rows for group in groups]
+            return tuple(flat_names(file.schema_arrow)), [file.metadata.row_group(group).num_rows for group in groups]
     except FAULTS as error:
         raise _unreadable(name, error) from error
 

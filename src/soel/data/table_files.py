@@ -1,10 +1,11 @@
-"""Tables in files of other kinds: JSON lines, Excel, Feather, databases, a Hugging Face dataset on disk.
+"""Tables in files of other kinds: JSON, Excel, Feather, databases, a Hugging Face dataset on disk.
 
 Each reader gives an Arrow table with the cells as they are. Packages that not everybody has are named when missing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -30,20 +31,37 @@ DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """One JSON object a line."""
     import pyarrow as pa
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
     try:
         content = pa.py_buffer(unpack(path, options.max_unpacked)) if is_packed(path) else _map_file(path)
         if found := _NO_OBJECT.search(memoryview(content)):
             raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
         source = pa.BufferReader(content)
-        table = json.read_json(source)
+        table = arrow_json.read_json(source)
         table.validate(full=True)  # the reader does not look whether text is UTF-8
         return table.rename_columns([str(name) for name in table.column_names]), Layout("json lines", "utf-8")
     except FAULTS as error:
         raise not_a_table(
             path.name, error, "Write one JSON object a line, with the same types in all of them"
         ) from error
+
+
+def read_json(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A JSON file that is one list of objects."""
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    try:
+        rows = json.loads(path.read_bytes())
+        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+            raise ValueError("it holds no list of objects")
+        lines = "\n".join(json.dumps(row) for row in rows).encode()
+        del rows
+        table = arrow_json.read_json(pa.BufferReader(lines))
+        return table, Layout("json", "utf-8")
+    except (RecursionError, *FAULTS) as error:
+        raise not_a_table(path.name, error, "Write a list of objects, [{...}, {...}], or one object a line") from error
 
 
 def _map_file(path: Path) -> Any:
@@ -228,6 +246,7 @@ def _package(name: str, what: str, extra: str) -> Any:
 
 
 READERS: dict[str, Reader] = {
+    ".json": read_json,
     ".jsonl": read_json_lines,
     ".ndjson": read_json_lines,
     ".xlsx": read_excel,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from soel.data.array_files import beside_names, read_npy, read_npz
 from soel.data.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet
 from soel.data.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
+from soel.data.nested import flatten
 from soel.data.places import is_address
 from soel.data.reading.cells import give_back
 from soel.data.reading.kinds import Layout, TableReading
@@ -112,8 +113,10 @@ def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[
 def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A file of columns with names as an Arrow table, its cells as they are."""
     if is_dataset_folder(path):
-        return read_dataset_folder(path, options)
-    table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+        table, layout = read_dataset_folder(path, options)
+    else:
+        table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+    table = flatten(table)
     if layout.format != "csv":
         check_header(path.name, list(table.column_names))
     return table, layout

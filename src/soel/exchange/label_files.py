@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from soel.data.columns import cell_text
 from soel.data.csv_cells import read_rows, write_rows
+from soel.data.reading.options import DEFAULT
+from soel.data.row_files import write_table
+from soel.data.tables import open_arrow
 from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError, naming
 from soel.exchange.coco import as_coco, read_coco
@@ -16,30 +21,42 @@ from soel.exchange.label_studio import as_tasks, read_tasks
 from soel.session import Session, TellResult, read_verdict
 from soel.session.marks import Mark, read_mark
 
-FORMATS = {"csv": "labels.csv", "json": "labels.json", "label-studio": "label-studio.json", "coco": "coco.json"}
+FORMATS = {
+    "csv": "labels.csv",
+    "json": "labels.json",
+    "xlsx": "labels.xlsx",
+    "parquet": "labels.parquet",
+    "label-studio": "label-studio.json",
+    "coco": "coco.json",
+}
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
 MARK, VERSION = "soel-labels", 1
 
 
 def export_labels(
-    session: Session, form: str = "csv", out: Path | None = None, names: Mapping[str, Sequence[Any]] | None = None
+    session: Session,
+    form: str | None = None,
+    out: Path | None = None,
+    names: Mapping[str, Sequence[Any]] | None = None,
 ) -> tuple[Path, int]:
     """Write everything that stands; returns the file and the number of entries.
 
-    names: columns that say what each item of the session is called, in row order; a file of labels has them for people,
-    and whoever reads it in goes by the ids.
+    form: as the file's suffix says where it is None; CSV without one. names: columns that say what each item of the
+    session is called, in row order; a file of labels has them for people, and whoever reads it in goes by the ids.
     """
+    form = form or _form_of(out)
     if form not in FORMATS:
         raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
     path = Path(out) if out is not None else session.folder.path / FORMATS[form]
     entries = list_entries(session.state)
     called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
-    if form == "csv":
+    if form in ("csv", "xlsx", "parquet"):
         drawn = ["mark"] if any(entry.mark is not None for entry in entries) else []
         rows = [
             [*_as_mapping(e).values(), *(_mark_text(e) for _ in drawn), *called.of(e.item).values()] for e in entries
         ]
-        write_rows(path, [*COLUMNS, *drawn, *called.columns], rows)
+        write = write_rows if form == "csv" else partial(write_table, what="labels")
+        write(_as(path, form), [*COLUMNS, *drawn, *called.columns], rows)
     elif form == "json":
         labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
         _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
@@ -51,6 +68,19 @@ def export_labels(
     return path, len(entries)
 
 
+def _form_of(out: Path | None) -> str:
+    """The form that a file's name asks for, else CSV; .json is ours, whatever other programs call so."""
+    asked = "" if out is None else Path(out).suffix.lower().removeprefix(".")
+    return asked if asked in FORMATS else "csv"
+
+
+def _as(path: Path, form: str) -> Path:
+    """The path, if its suffix is that of the form: a sheet that is called otherwise could not be opened."""
+    if form != "csv" and path.suffix.lower() != f".{form}":
+        raise ConfigError(f"Labels as {form} need a file called so, got {path.name!r}; call it {path.stem}.{form}.")
+    return path
+
+
 def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
     """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
     path = Path(path)
@@ -60,8 +90,13 @@ def import_labels(session: Session, path: Path, who: str | None = None) -> TellR
 
 def read_labels(path: Path) -> list[Entry]:
     """The entries of a file; its form is told by the suffix and the content."""
+    if path.suffix.lower() in (".xlsx", ".parquet"):
+        rows = open_arrow(path, DEFAULT)[0].to_pylist()
+        return _from_rows(
+            path, [{name: "" if cell is None else cell_text(cell) for name, cell in row.items()} for row in rows]
+        )
     if path.suffix.lower() != ".json":
-        return _read_csv(path)
+        return _from_rows(path, read_rows(path))
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -75,13 +110,12 @@ def read_labels(path: Path) -> list[Entry]:
     return _read_own(path, content)
 
 
-def _read_csv(path: Path) -> list[Entry]:
-    rows = read_rows(path)
+def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
     missing = [name for name in ("item_id", "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
     filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
-    return [_from_mapping(row | {"item": row["item_id"]}) for row in filled]
+    return [_from_mapping({**row, "item": row["item_id"]}) for row in filled]
 
 
 def _read_own(path: Path, content: Any) -> list[Entry]:
@@ -138,7 +172,8 @@ class _NamesByItem:
         self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
 
     def of(self, item: str) -> dict[str, Any]:
-        return {name: self._names[name][self._row_of[item]] for name in self.columns}
+        row = self._row_of.get(item)  # one that was removed is called by its id alone
+        return {name: None if row is None else self._names[name][row] for name in self.columns}
 
 
 def _as_mapping(entry: Entry) -> dict[str, str]:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import replacing
-from soel.errors import DataError
+from soel.data.row_files import check_length, check_suffix, write_parquet, write_table
 from soel.features.items import MediaItem
 from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
 from soel.quality import UnsureBand
-from soel.scoring.score_files import check_length, check_suffix, write_table
 from soel.session import ScoreResult, SessionState
 from soel.types import Floats
 
@@ -49,7 +47,7 @@ class ScoreTable:
         """Write it in the form that the suffix says."""
         check_length(out, len(self))
         if check_suffix(out) == ".parquet":
-            _write_parquet(out, self.columns)
+            write_parquet(out, self.columns)
         else:
             write_table(out, list(self.columns), zip(*self.columns.values(), strict=True))
 
@@ -129,13 +127,3 @@ def _is_file(item: MediaItem) -> bool:
 def free_name(name: str, taken: Collection[str]) -> str:
     """The name of a data's column, told apart from those of the scores."""
     return f"data {name}" if name in taken else name
-
-
-def _write_parquet(out: Path, columns: Mapping[str, list[Any]]) -> None:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
-    with replacing(out) as file:
-        parquet.write_table(pyarrow.table(dict(columns)), file)

@@ -98,7 +98,7 @@ def _templates() -> Jinja2Templates:
 
 def _texts(request: Request) -> dict[str, Any]:
     texts = texts_for(request)
-    return {"t": texts.markup, "language": texts.language, "languages": LANGUAGES}
+    return {"t": texts.markup, "percent": texts.percent, "language": texts.language, "languages": LANGUAGES}
 
 
 def _here() -> Path:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
-from soel.data.reading.describe import describe_kind, draw_bars
-from soel.data.reading.kinds import Reading, TableReading
+from soel.data.reading.kinds import TableReading
 from soel.data.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.errors import ConfigError
+from soel.web.reading_view import describe_columns
 from soel.web.reading_words import reading_words
+from soel.web.schemas_data import ColumnOut
 from soel.web.texts import Texts
 
 Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
@@ -38,10 +39,9 @@ class ColumnQuestion:
     def __init__(self, chooser: Chooser, reading: TableReading) -> None:
         self._chooser, self.reading, self.is_open = chooser, reading, True
 
-    def describe(self, texts: Texts) -> list[dict[str, object]]:
+    def describe(self, texts: Texts) -> list[ColumnOut]:
         """One entry a column, those that could be meant otherwise first."""
-        ordered = sorted(self.reading.columns, key=lambda each: each.is_sure)
-        return [describe_column(each, self.reading.n_rows, texts) for each in ordered]
+        return describe_columns(self.reading, texts)
 
     def notes(self, texts: Texts) -> list[str]:
         """What was found out about the file, and left out of it."""
@@ -83,11 +83,11 @@ class ColumnQuestion:
         self.is_open = True
 
 
-def ask_about(chooser: Chooser) -> ColumnQuestion | None:
+def ask_about(chooser: Chooser, reading: TableReading | None) -> ColumnQuestion | None:
     """The question about a table in which something could be meant otherwise; None where all is sure."""
-    reading = chooser.look()
-    is_sure = reading is None or (not reading.doubtful and not reading.layout.notes)
-    return None if reading is None or is_sure else ColumnQuestion(chooser, reading)
+    if reading is None or not (reading.doubtful or reading.layout.notes):
+        return None
+    return ColumnQuestion(chooser, reading)
 
 
 def _only(choices: Mapping[str, str], what: str) -> str | None:
@@ -95,18 +95,3 @@ def _only(choices: Mapping[str, str], what: str) -> str | None:
     if len(names) > 1:
         raise ConfigError(f"One column can be the {what}, got {', '.join(map(repr, names))}; choose one of them.")
     return names[0] if names else None
-
-
-def describe_column(reading: Reading, n_rows: int, texts: Texts) -> dict[str, object]:
-    """How a column is read, for a page."""
-    seen = reading.seen
-    return {
-        "name": reading.name,
-        "kind": reading.kind,
-        "read_as": describe_kind(reading),
-        "picture": draw_bars(seen.bars),
-        "examples": list(seen.examples),
-        "missing": seen.n_missing / n_rows if n_rows else 0.0,
-        "odd": [reading_words(odd, texts) for odd in seen.oddities],
-        "doubt": reading_words(reading.doubt, texts),
-    }

@@ -43,21 +43,22 @@ class Measure(Protocol):
         """Where it sits."""
 
 
-def measure(column: Column) -> Measure:
-    """The measure of a column's reference values (n,)."""
+def measure(column: Column, unit: str = "") -> Measure:
+    """The measure of a column's reference values (n,). unit: that of numbers, where all have the same."""
     if column.dtype.kind == "M":
         return Times(measure(_seconds(column)))
     if column.dtype == object:
         return Categories(Counter(column.tolist()), len(column))
-    return Numbers(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()))
+    return Numbers(np.sort(column[~np.isnan(column)]), float(np.isnan(column).mean()), unit)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers, sorted, and the share of rows that lack one."""
+    """Numbers, sorted, and the share of rows that lack one. unit: what people write behind them."""
 
     values: Floats
     missing: float
+    unit: str = ""
 
     @cached_property
     def _usual(self) -> tuple[float, float]:
@@ -104,8 +105,8 @@ class Numbers:
         return Categories(dict(zip(values.tolist(), counts.tolist(), strict=True)), len(self.values))
 
     def text(self, value: Any, t: Texts = ENGLISH) -> str:
-        """Five figures."""
-        return t("column.missing") if np.isnan(value) else t.number(float(value))
+        """Five figures, with the unit."""
+        return t("column.missing") if np.isnan(value) else f"{t.number(float(value))} {self.unit}".strip()
 
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """What is typical; of a value that stands out, the share of rows below or above it."""
@@ -129,7 +130,7 @@ class Numbers:
         low, high = (float(v) for v in np.quantile(self.values, (0.005, 0.995)))
         if not np.isnan(value):
             low, high = min(low, float(value)), max(high, float(value))
-        if low == high:
+        if (high - low) / N_BARS <= np.spacing(max(abs(low), abs(high))):  # bars could not be told apart
             low, high = low - 0.5, high + 0.5
         heights = np.histogram(np.clip(self.values, low, high), N_BARS, (low, high))[0]
         bars = np.sqrt(heights / heights.max())  # the root keeps thin tails visible

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from soel.errors import ConfigError, DataError, SessionError, SoelError, StorageError, UnknownItemError
 from soel.web.dependencies import OwnerOnlyError
+from soel.web.error_words import error_words
 from soel.web.pages import error_page, wants_page
 from soel.web.texts import texts_for
 
@@ -28,7 +29,7 @@ def add_handlers(app: FastAPI) -> None:
 
 def _soel(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS if isinstance(error, kind)), 409)
-    return _answer(request, status, str(error))
+    return _answer(request, status, error_words(str(error), texts_for(request)))
 
 
 def _invalid(request: Request, error: Exception) -> Response:

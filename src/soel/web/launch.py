@@ -66,10 +66,11 @@ def launch(
         auth = Auth(creation.make_place())
 
         def prepare(site: Site) -> ASGIApp:
-            question = ask_about(creation) if asks else None
+            reading = creation.look()
+            question = ask_about(creation, reading) if asks else None
             if question is None:
                 creation.start()  # only now: there is a port to be served on
-            preparation = Preparation(creation, creation.data.name, question=question)
+            preparation = Preparation(creation, creation.data.name, question=question, reading=reading)
             first = create_preparing_app(preparation, auth, site)
             switching = SwitchingApp(
                 first, preparation, lambda: _change(creation, auth, site, store, leaving), listeners.on_progress

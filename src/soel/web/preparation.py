@@ -10,6 +10,7 @@ from typing import Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from soel.data.reading.kinds import TableReading
 from soel.errors import SessionError, SoelError
 from soel.jobs.background import JobStatus
 from soel.web.column_question import ColumnQuestion
@@ -41,7 +42,10 @@ class PreparationStatus:
 
 
 class Preparation:
-    """What all users see of a creation. source: what the data are called. question: to be answered before it begins."""
+    """What all users see of a creation. source: what the data are called. question: to be answered before it begins.
+
+    reading: how the table will be read, where that was looked at.
+    """
 
     def __init__(
         self,
@@ -49,8 +53,10 @@ class Preparation:
         source: str,
         clock: Callable[[], float] = time.monotonic,
         question: ColumnQuestion | None = None,
+        reading: TableReading | None = None,
     ) -> None:
         self.source, self._making, self._clock, self.question = source, making, clock, question
+        self._reading = reading
         self._first: tuple[str, float, int] | None = None
         self._failure, self._lock = "", threading.Lock()
 
@@ -75,6 +81,11 @@ class Preparation:
     def is_asking(self) -> bool:
         """Whether the owner is asked how columns are read, and nothing has begun."""
         return self.question is not None and self.question.is_open
+
+    @property
+    def reading(self) -> TableReading | None:
+        """How the table is read, as far as it is known before."""
+        return self._reading if self.question is None else self.question.reading
 
     def retry(self) -> None:
         """Begin anew after a failure; what was chosen before is asked again."""

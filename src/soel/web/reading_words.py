@@ -29,6 +29,10 @@ _SENTENCES = {
         "reading.bound": "a number after '(?P<sign>.+)' is taken as it is written",
         "reading.sign_thousands": "'(?P<sign>.)' could also be a thousands separator",
         "reading.sign_decimal": "'(?P<sign>.)' could also be a decimal sign",
+        "reading.several_forms": "dates are written in several forms",
+        "reading.tolerance": "what follows '±' is left out",
+        "reading.serial": "its numbers are read as the days of a spreadsheet",
+        "reading.repeated_names": r".+ that repeats? the names of the columns (?:is|are) left out\.",
         "reading.empty": "empty",
         "reading.mostly_empty": r"mostly empty: (?P<share>[\d.]+) % of the cells are missing",
         "reading.constant": "constant",
@@ -51,5 +55,6 @@ def reading_words(sentence: str, texts: Texts) -> str:
     bare = _OPTIONS.sub("", sentence)
     for key, pattern in _SENTENCES.items():
         if found := pattern.fullmatch(bare):
-            return texts(key, **found.groupdict())
+            values = found.groupdict()
+            return texts(key, **values | ({"share": float(values["share"])} if "share" in values else {}))
     return bare

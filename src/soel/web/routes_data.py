@@ -6,13 +6,16 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
+from soel.data.reading.kinds import TableReading
 from soel.data.session_tables import read_encoder
 from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
-from soel.web.column_question import describe_column
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
+from soel.web.error_words import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
+from soel.web.reading_view import describe_columns, describe_reading
 from soel.web.schemas import WorkOut
-from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, TakenOut, UploadOut
+from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut
+from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
@@ -27,9 +30,9 @@ Piece = Annotated[bytes, Body(media_type="application/octet-stream")]
 
 
 @router.get("/data")
-def read_data(view_model: ViewModelDep, _user: UserDep) -> DataOut:
+def read_data(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> DataOut:
     """What the session is called, what it holds and how it came in."""
-    return _data_out(view_model)
+    return _data_out(view_model, texts)
 
 
 @router.post("/uploads")
@@ -41,26 +44,31 @@ def send_piece(
 
 
 @router.post("/data")
-def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep, texts: TextsDep) -> DataOut:
     """Take what was sent into the session, in the background."""
     view_model.add(owner, message.upload, message.replace)
-    return _data_out(view_model)
+    return _data_out(view_model, texts)
+
+
+@router.get("/reading")
+def read_reading(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> ReadingOut:
+    """How the table was read, in a line; unfolded while the owner could still mean something otherwise."""
+    state = view_model.session.state
+    return describe_reading(_reading_of(view_model), texts, may_unfold=user.is_owner and not state.answers)
 
 
 @router.get("/columns")
 def read_columns(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> list[ColumnOut]:
-    """How each column was read when the session was made; empty for pictures."""
-    reading = read_encoder(view_model.session.folder).reading
-    if reading is None:
-        return []
-    return [ColumnOut.model_validate(describe_column(each, reading.n_rows, texts)) for each in reading.columns]
+    """How each column was read when the session was made, what is not sure first; empty for pictures."""
+    reading = _reading_of(view_model)
+    return [] if reading is None else describe_columns(reading, texts)
 
 
 @router.post("/removals")
-def remove(message: RemoveIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+def remove(message: RemoveIn, view_model: ViewModelDep, owner: OwnerDep, texts: TextsDep) -> DataOut:
     """Take items out of the session; what was said of them counts no more."""
     view_model.remove(owner, message.items)
-    return _data_out(view_model)
+    return _data_out(view_model, texts)
 
 
 @router.post("/labels")
@@ -70,13 +78,17 @@ def take_labels(message: TakeIn, view_model: ViewModelDep, _owner: OwnerDep) -> 
 
 
 @router.put("/description")
-def describe(message: DescriptionIn, view_model: ViewModelDep, owner: OwnerDep) -> DataOut:
+def describe(message: DescriptionIn, view_model: ViewModelDep, owner: OwnerDep, texts: TextsDep) -> DataOut:
     """Call the session something; the owner's right."""
     view_model.session.describe(message.name, message.description, owner.name)
-    return _data_out(view_model)
+    return _data_out(view_model, texts)
 
 
-def _data_out(view_model: ViewModel) -> DataOut:
+def _reading_of(view_model: ViewModel) -> TableReading | None:
+    return read_encoder(view_model.session.folder).reading
+
+
+def _data_out(view_model: ViewModel, texts: Texts) -> DataOut:
     session, progress = view_model.session, view_model.progress()
     state, config = session.state, session.config
     place = session.folder_with(state.pools)
@@ -102,5 +114,7 @@ def _data_out(view_model: ViewModel) -> DataOut:
         n_labels=state.n_spent,
         budget=state.budget,
         changes=[first, *later],
-        work=None if progress is None else WorkOut.model_validate(vars(progress)),
+        work=None
+        if progress is None
+        else WorkOut.model_validate({**vars(progress), "error": error_words(progress.error, texts)}),
     )

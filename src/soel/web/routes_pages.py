@@ -27,7 +27,7 @@ def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep
     session, path = page.view_model.session, request.url.path
     source = session.state.name or session.config.source.removesuffix(ITEMS)
     context: dict[str, Any] = {"user": user, "here": path, "source": source}
-    if path == "/data":
+    if path in ("/", "/data"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":
         text = session.guidelines

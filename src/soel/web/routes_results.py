@@ -6,6 +6,7 @@ from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Response
 
+from soel.api.scores import name_items
 from soel.errors import UnknownItemError
 from soel.exchange.label_files import export_labels
 from soel.types import Verdict
@@ -64,7 +65,9 @@ def download_scores(results: ResultsDep, _owner: OwnerDep, form: Form | Parquet,
 
 
 @router.get("/labels.{form}", response_class=Response, responses=FILES)
-def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Literal["csv", "json"]) -> Response:
-    """Every answer that stands, with notes, names and times."""
+def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Form) -> Response:
+    """Every answer that stands, with notes, names and times, under what items are called."""
     session = view_model.session
-    return as_download(f"labels.{form}", write_to_bytes(f".{form}", lambda path: export_labels(session, form, path)))
+    names = name_items(session)
+    content = write_to_bytes(f".{form}", lambda path: export_labels(session, form, path, names))
+    return as_download(f"labels.{form}", content)

@@ -41,17 +41,43 @@ class DataOut(BaseModel):
     work: WorkOut | None
 
 
+class OptionOut(BaseModel):
+    """Another reading of a column. words: what it would be. typed: the option of the command line."""
+
+    words: str
+    typed: str
+
+
 class ColumnOut(BaseModel):
-    """How a column was read. missing: a share. odd, doubt: what looks odd, and why another reading was possible."""
+    """How a column was read. words: the same in the page's language. missing: a share.
+
+    odd, doubt: what looks odd, and why another reading was possible. options: what changes it.
+    """
 
     name: str
     kind: str
     read_as: str
+    words: str
     picture: str
     examples: list[str]
     missing: float
     odd: list[str]
     doubt: str
+    options: list[OptionOut]
+
+
+class ReadingOut(BaseModel):
+    """How a table was read, in a line; empty words where there is no table. mark: tells one reading from another.
+
+    notes: what was left out of the file, and rows that repeat others. unfolded: whether it is to be seen at once.
+    """
+
+    words: str
+    mark: str
+    n_columns: int
+    n_unsure: int
+    notes: list[str]
+    unfolded: bool
 
 
 class TakenOut(BaseModel):

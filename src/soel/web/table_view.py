@@ -12,6 +12,8 @@ import numpy as np
 
 from soel.data.columns import Column
 from soel.data.frame import Frame as TableFrame
+from soel.data.reading.kinds import Reading
+from soel.data.reading.units import BOUNDS
 from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, measure
 from soel.web.ports import Card, Field, Frame, Kind, Picture
@@ -62,7 +64,7 @@ class TableView:
 
         Known anomalies are no measure of what is usual.
         """
-        row, columns = self._row_of[item], self._frame.columns
+        row, columns = self._row_of[item], self._shown
         usual = self._usual(frozenset(other for other, label in labels.items() if label == ANOMALY))
         far = {name: d for name, c in columns.items() if (d := usual[name].measure.distance(c[row])) >= usual[name].cut}
         ordered = sorted(far, key=lambda name: -far[name])
@@ -104,6 +106,24 @@ class TableView:
         return self._read()
 
     @cached_property
+    def _shown(self) -> Mapping[str, Column]:
+        """The columns as a card shows them: yes and no in the words of the file."""
+        frame = self._frame
+        return {name: _in_words(column, self._readings.get(name)) for name, column in frame.columns.items()}
+
+    @cached_property
+    def _units(self) -> Mapping[str, str]:
+        """What people write behind the numbers of a column, where it is the same throughout."""
+        units = {name: each.form.units for name, each in self._readings.items() if each.kind in ("number", "duration")}
+        alone = {name: next(iter(each.items())) for name, each in units.items() if len(each) == 1}
+        return {name: unit for name, (unit, factor) in alone.items() if factor == 1 and unit not in BOUNDS}
+
+    @cached_property
+    def _readings(self) -> Mapping[str, Reading]:
+        reading = self._frame.reading
+        return {} if reading is None else reading.by_name
+
+    @cached_property
     def _row_of(self) -> dict[str, int]:
         return {item: row for row, item in enumerate(self._ids)}
 
@@ -118,16 +138,24 @@ class TableView:
         if held is None:
             known = [self._row_of[item] for item in anomalies if item in self._row_of]
             rows = np.setdiff1d(self._reference, known)
-            columns, rows = self._frame.columns, rows if len(rows) else self._reference
-            held = {name: _usual_of(column[rows], len(columns)) for name, column in columns.items()}
+            columns, rows = self._shown, rows if len(rows) else self._reference
+            units = self._units
+            held = {name: _usual_of(each[rows], len(columns), units.get(name, "")) for name, each in columns.items()}
             self._kept[anomalies] = held
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return held
 
 
-def _usual_of(column: Column, n_columns: int) -> _Usual:
-    usual = measure(column)
+def _in_words(column: Column, reading: Reading | None) -> Column:
+    if reading is None or reading.kind != "flag" or not reading.form.words:
+        return column
+    words = {code: word for word, code in reading.form.words.items()}
+    return np.array([None if np.isnan(value) else words[int(value)] for value in column.tolist()], object)
+
+
+def _usual_of(column: Column, n_columns: int, unit: str) -> _Usual:
+    usual = measure(column, unit)
     return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
 
 

@@ -1,7 +1,8 @@
 """The texts of the page, in one place and in several languages: `languages/LANGUAGE.json`, one entry a text.
 
 An entry is a text with {places}, or forms for one and for more, chosen by the place {n}. Numbers are written as the
-language does. What the rooms below say in errors stays in English.
+language does. Of what the rooms below say in errors, `error_words`
+knows the most frequent; the rest stays in English.
 """
 
 from __future__ import annotations

@@ -165,8 +165,8 @@ def test_options_win() -> None:
 @pytest.mark.parametrize(
     ("cells", "options", "message"),
     [
-        (["1", "2", "huge"], {}, "mostly numbers, but 1 cells are not, such as 'huge' in row 2"),
-        (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cells are not, such as 'soon' in row 2"),
+        (["1", "2", "huge"], {}, "mostly numbers, but 1 cell is not, such as 'huge' in row 2"),
+        (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cell is not, such as 'soon' in row 2"),
         (["a", "b"], {"time": ("a",)}, "asked for as a time"),
         (["x"], {"ignore": ("b",)}, "no column 'b'. Choose among: a, z"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from soel.data.reading.numbers import (
     tidy,
 )  # fmt: skip
 from soel.data.reading.options import DEFAULT, ReadOptions
-from soel.data.reading.parse import WORDS, from_number, parse_column
+from soel.data.reading.parse import SERIAL, WORDS, from_number, parse_column
 from soel.data.reading.seen import find_oddities, see_numbers, see_times, see_words
 from soel.data.reading.stray_words import check_not_mostly_numbers
 from soel.data.reading.times import find_duration, find_times, parse_duration
@@ -33,6 +34,8 @@ from soel.types import Floats
 FEW_ROWS = 20
 _TIME_NAMES = ("time", "date", "stamp", "epoch", "created", "updated", "modified", "_at", "when", "zeit", "datum")
 _SECONDS = (946_684_800, 4_102_444_800)  # 2000 to 2100
+_DATE_NAME = re.compile(r"(?i:(?:^|[\W_])(?:date|datum|fecha)(?:$|[\W_])|\wdatum$)|[a-z](?:Date|Datum)(?:$|[\W_A-Z])")
+_SERIAL_DAYS = (36526, 55153)  # what spreadsheets have for 2000 to 2051
 _CODE = r"^0\d"
 N_SPELLINGS = 6  # of yes and no, in small and capital letters
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
@@ -270,7 +273,7 @@ def _number(name: str, values: Floats, whole: bool, lost: bool, file: _File, num
 
 
 def _numbers_as_times(name: str, values: Floats, asked: bool) -> _Found | None:
-    """Days such as 20241231, and seconds since 1970 in a column that is called a time."""
+    """Days such as 20241231; in a column that is called so, seconds since 1970 and the days of spreadsheets."""
     present = values[~np.isnan(values)]
     if not asked and len(present) < 3:
         return None
@@ -283,10 +286,13 @@ def _numbers_as_times(name: str, values: Floats, asked: bool) -> _Found | None:
         layout = "epoch seconds"
     elif named and _SECONDS[0] * 1000 <= low and high <= _SECONDS[1] * 1000:
         layout = "epoch milliseconds"
+    elif _SERIAL_DAYS[0] <= low and high <= _SERIAL_DAYS[1] and _DATE_NAME.search(name):
+        layout = SERIAL
     times = from_number(values, Form(layout=layout)) if layout else None
     if times is None:
         return None
-    return _Found("time", Form(layout=layout), "", see_times(times), times)
+    doubt = "its numbers are read as the days of a spreadsheet; --numeric takes them as numbers"
+    return _Found("time", Form(layout=layout), doubt if layout == SERIAL else "", see_times(times), times)
 
 
 def _as_time(name: str, draft: _Draft, file: _File) -> _Found:

@@ -11,16 +11,16 @@ from soel.data.reading.words import MAX_CATEGORIES
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
-_OTHER = {
-    "number": "--categorical, --ignore",
-    "flag": "--categorical, --ignore",
-    "category": "--text, --ignore",
-    "time": "--categorical, --ignore",
-    "duration": "--categorical, --ignore",
-    "text": "--categorical, --ignore",
-    "id": "--id-column, --numeric, --categorical",
-    "constant": "--ignore",
-    "ignored": "",
+_OTHER: dict[str, tuple[str, ...]] = {
+    "number": ("--categorical", "--ignore"),
+    "flag": ("--categorical", "--ignore"),
+    "category": ("--text", "--ignore"),
+    "time": ("--categorical", "--ignore"),
+    "duration": ("--categorical", "--ignore"),
+    "text": ("--categorical", "--ignore"),
+    "id": ("--id-column", "--numeric", "--categorical"),
+    "constant": ("--ignore",),
+    "ignored": (),
 }
 
 
@@ -51,7 +51,9 @@ def describe_features(reading: Reading) -> str:
     kind = reading.kind
     if kind == "category":
         many = reading.seen.n_distinct > MAX_CATEGORIES
-        return "its frequency" if many else f"{reading.seen.n_distinct} categories"
+        if many:
+            return "its frequency"
+        return "1 category" if reading.seen.n_distinct == 1 else f"{reading.seen.n_distinct} categories"
     return {
         "number": "a number",
         "flag": "0 or 1",
@@ -64,7 +66,7 @@ def describe_features(reading: Reading) -> str:
     }[kind]
 
 
-def option_for(reading: Reading) -> str:
+def options_for(reading: Reading) -> tuple[str, ...]:
     """The options that change how the column is read."""
     return _OTHER[reading.kind]
 
@@ -91,7 +93,7 @@ def document_of(reading: TableReading) -> dict[str, Any]:
             "read_as": describe_kind(each),
             "becomes": describe_features(each),
             "sure": each.is_sure,
-            "changed_by": option_for(each),
+            "changed_by": ", ".join(options_for(each)),
         }
         for each in reading.columns
     ]

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soel.data.reading.kinds import Form
 from soel.data.reading.units import BOUNDS, CURRENCIES, UNITS, doubt_units, find_units
 from soel.types import Floats
 
 N_SAMPLE, N_TRIES = 200, 6
+TOLERANCE = "what follows '±' is left out"
 MISSING = (
     "", "-", "--", "---", ".", "..", "...", "?", "*", "/", "n/a", "na", "n.a.", "n.a", "n. a.", "#n/a", "#na",
     "#n/a n/a", "nan", "-nan", "null", "nil", "none", "missing", "unknown", "not available", "no data", "nd",
@@ -29,7 +31,7 @@ SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _GENERAL = re.compile(
     r"(?P<open>\()?[-+]?\s*(?P<prefix>[^\W\d_]{1,4}\$?|[$€£¥₹₽₩฿]|[<>]=?|[≤≥~])?\s*[-+]?\s*(?P<body>[\d.,' _]*\d[.,]?)"
-    r"(?:[eE][-+]?\d+)?\s*(?P<suffix>[^\d\s()+.,'_-][^\d()+]{0,14}?)?\s*-?(?(open)\))"
+    r"(?:[eE][-+]?\d+)?\s*(?P<suffix>[^\d\s()+.,'_-][^\d()+]{0,14}?)?\s*-{0,2}(?(open)\))"
 )
 
 
@@ -74,15 +76,21 @@ def blank_missing(texts: Any) -> Any:
 
 def find_numbers(texts: Any) -> Numbers | None:
     """What tidy Arrow strings without missing words allow; None where they are not numbers throughout."""
-    sample = set(texts.slice(0, N_SAMPLE).drop_null().to_pylist())
+    sample, has_tolerance = set(texts.slice(0, N_SAMPLE).drop_null().to_pylist()), False
     for _ in range(N_TRIES):
+        if any("±" in text for text in sample):
+            texts, has_tolerance = _drop_tolerance(texts), True
+            sample = set(texts.slice(0, N_SAMPLE).drop_null().to_pylist())
         found = _find_allowed(sample)
         if found is None:
             return None
         misfits = _misfits(texts, found)
         if not misfits:
             seen = "".join(sign for sign in ".," if _has(texts, sign))
-            return replace(found, seen=seen, doubt=doubt_units(found.units, bool(found.units) and _has_bare(texts)))
+            bare = _are_bare(texts) if found.units else np.zeros(len(texts), bool)
+            found = _with_shares(texts, found, bare)
+            doubt = TOLERANCE if has_tolerance else doubt_units(found.units, bool(bare.any()))
+            return replace(found, seen=seen, doubt=doubt)
         sample.update(misfits)
     return None
 
@@ -106,9 +114,12 @@ def parse_numbers(texts: Any, form: Form) -> Floats | None:
     plain = as_floats(texts) if form.is_plain else None
     if plain is not None:
         return plain
-    if not pc.all(_fits(texts, ((form.decimal, form.thousands),), form.units)).as_py():
-        return None
-    negative = pc.match_substring_regex(texts, r"^[^\d]*-|^\(|-$")
+    signs = ((form.decimal, form.thousands),)
+    if not pc.all(_fits(texts, signs, form.units)).as_py():
+        texts = _drop_tolerance(texts)
+        if not pc.all(_fits(texts, signs, form.units)).as_py():
+            return None
+    negative = pc.match_substring_regex(texts, r"^[^\d]*-|^\(|[^.,-]-$")  # '5,-' is a price
     factor = _factors(texts, form.units)
     letters = "".join(sorted({letter for unit in form.units for letter in unit}))
     bare = pc.utf8_rtrim(texts, characters=f"{letters} )-")
@@ -128,7 +139,7 @@ def misfit(texts: Any, form: Form) -> int | None:
     """The row of the first tidy text that does not fit the form."""
     import pyarrow.compute as pc
 
-    fits = _fits(texts, ((form.decimal, form.thousands),), form.units)
+    fits = _fits(_drop_tolerance(texts), ((form.decimal, form.thousands),), form.units)
     row = pc.index(fits, False).as_py()
     return None if row < 0 else int(row)
 
@@ -196,10 +207,30 @@ def _has(texts: Any, sign: str) -> bool:
     return bool(pc.any(pc.match_substring(texts, sign)).as_py())
 
 
-def _has_bare(texts: Any) -> bool:
+def _are_bare(texts: Any) -> NDArray[np.bool_]:
+    """Which numbers (N,) have no unit."""
     import pyarrow.compute as pc
 
-    return bool(pc.any(pc.match_substring_regex(texts, r"^[-+(]?[\d.,' _]+(?:[eE][-+]?\d+)?[-)]?$")).as_py())
+    bare = pc.match_substring_regex(texts, r"^[-+(]?[\d.,' _]+(?:[eE][-+]?\d+)?[-)]?$")
+    return np.asarray(pc.fill_null(bare, False).to_numpy(zero_copy_only=False), bool)
+
+
+def _with_shares(texts: Any, found: Numbers, bare: NDArray[np.bool_]) -> Numbers:
+    """The same with a percent sign for a hundredth, where the numbers without one are plainly shares of 1."""
+    if [*found.units] != ["%"] or not bare.any() or bare.all():
+        return found
+    values = parse_numbers(texts, Form(*found.signs[0], units=found.units))
+    assert values is not None
+    plain, signed = np.abs(values[bare]), np.abs(values[~bare & ~np.isnan(values)])
+    are_shares = plain.max() <= 1 and 10 * np.median(plain) < np.median(signed)
+    return replace(found, units={"%": 0.01}) if are_shares else found
+
+
+def _drop_tolerance(texts: Any) -> Any:
+    """Tidy Arrow strings less what follows '±'."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(texts, r"^([^±]*\d)\s*±\s*[\d.,]+", r"\1")
 
 
 def _as_mask(fits: Any) -> np.ndarray:
@@ -213,7 +244,7 @@ def _fits(texts: Any, signs: Sequence[tuple[str, str]], units: Mapping[str, floa
 
     bodies = "|".join(_body(*each) for each in signs)
     before, after = _either(unit for unit in units if unit in (*CURRENCIES, *BOUNDS)), _either(units)
-    pattern = rf"[-+]?\s*{before}\s*[-+]?\s*(?:{bodies})(?:[eE][-+]?\d+)?\s*{after}\s*-?"
+    pattern = rf"[-+]?\s*{before}\s*[-+]?\s*(?:{bodies})(?:[eE][-+]?\d+)?\s*{after}\s*-{{0,2}}"
     return pc.match_substring_regex(texts, rf"^(?:{pattern}|\({pattern}\))$")
 
 

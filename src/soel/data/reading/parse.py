@@ -86,7 +86,8 @@ def _text_times(texts: Any, form: Form) -> Any:
     return parse_times(texts, form)
 
 
-NUMBER_LAYOUTS: Mapping[str, float] = {"compact": 0.0, "epoch seconds": 1e6, "epoch milliseconds": 1e3}
+SERIAL, SERIAL_START = "spreadsheet days", 25569  # the number that spreadsheets have for 1 January 1970
+NUMBER_LAYOUTS: Mapping[str, float] = {"compact": 0.0, "epoch seconds": 1e6, "epoch milliseconds": 1e3, SERIAL: 864e8}
 
 
 def from_number(values: Floats, form: Form) -> Any:
@@ -96,7 +97,8 @@ def from_number(values: Floats, form: Form) -> Any:
     if form.layout not in NUMBER_LAYOUTS:
         return None
     missing = np.isnan(values)
-    micros = np.where(missing, 0, values * NUMBER_LAYOUTS[form.layout])
+    start = SERIAL_START if form.layout == SERIAL else 0
+    micros = np.where(missing, 0, (values - start) * NUMBER_LAYOUTS[form.layout])
     if (np.abs(micros) > 2**62).any():
         return None
     found = micros.round().astype(np.int64).astype("datetime64[us]")

@@ -25,7 +25,7 @@ _ID_NAME = re.compile(
     r"|^(?:unnamed: ?\d+|#)$",
     re.IGNORECASE,
 )
-_ID_END = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$")
+_ID_END = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$|(?i:beleg|auftrags?|kunden|rechnungs|bestell|vorgangs|konto)nr\.?$")
 _LABEL_NAME = re.compile(
     r"^(?:is[ _]?)?(?:label|target|(?:ground[ _]?)?truth|class|outcome|fraud(?:ulent)?|anomal(?:y|ous)|outlier|y)s?$",
     re.IGNORECASE,
@@ -93,6 +93,8 @@ def kind_of_words(name: str, words: Words, n_words_a_cell: float) -> tuple[Kind,
         return "id", ""
     if n_distinct <= MAX_CATEGORIES:
         return "category", ""
+    if share >= NEARLY_ALL and all(map(_is_code, words.top)):  # accounts, telephones: groups of digits are no words
+        return "id", ""
     if n_words_a_cell >= LONG and share >= MANY:
         return "text", ""
     if share < NEARLY_ALL:
@@ -102,6 +104,11 @@ def kind_of_words(name: str, words: Words, n_words_a_cell: float) -> tuple[Kind,
     if any(letter.isdigit() for text in words.top for letter in text) or len(set(map(len, words.top))) == 1:
         return "id", ""
     return "id", "nearly all values differ, so it is taken for a name of the row; --categorical takes it as it is"
+
+
+def _is_code(text: str) -> bool:
+    """Whether a text is mostly digits."""
+    return 2 * sum(map(str.isdigit, text)) > len(text.replace(" ", ""))
 
 
 def is_id_name(name: str) -> bool:

@@ -21,6 +21,7 @@ export function listen(onBegun) {
     try {
       const now = await post("/api/preparation/columns", choicesOf(form));
       find("columns").hidden = true;
+      sessionStorage.setItem("asked", "yes"); // so that the next page does not show it all again
       onBegun(now);
     } catch (error) {
       problem.textContent = error.message;

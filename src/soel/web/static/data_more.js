@@ -1,26 +1,10 @@
 // The data page's quieter parts: how columns were read, labels of another session, items that leave.
 
-import { get, post } from "./api.js";
-import { apart, find, make, tell } from "./dom.js";
+import { post } from "./api.js";
+import { find, tell } from "./dom.js";
+import { showReading } from "./reading.js";
 import { newUpload, sendFile } from "./upload.js";
-import { percent, t } from "./text.js";
-
-function column({ name, kind, picture, examples, missing, odd, doubt }) {
-  const notes = [doubt, ...odd].filter(Boolean).map((words) => make("p", { class: "muted small" }, words));
-  const empty = missing > 0 ? [make("p", { class: "muted small" }, t("columns.missing", { share: percent(missing) }))] : [];
-  const cells = examples.flatMap((cell, at) => [...(at ? [", "] : []), apart(cell, { class: "cell" })]);
-  const values = [make("span", { class: "bars", "aria-hidden": "true" }, picture), " ", ...cells, ...empty];
-  return make("tr", {}, make("th", { scope: "row" }, apart(name)), make("td", {}, t(`columns.kind_${kind}`), ...notes), make("td", {}, ...values));
-}
-
-find("columns-seen")?.addEventListener("toggle", async () => {
-  if (find("columns-body").childElementCount > 0) return;
-  try {
-    find("columns-body").replaceChildren(...(await get("/api/columns")).map(column));
-  } catch (error) {
-    tell(error);
-  }
-});
+import { t } from "./text.js";
 
 // Sends a form; says below it what came of it. onDone: hears of it, too
 function act(form, place, task, onDone) {
@@ -57,4 +41,5 @@ async function remove() {
 export function listenToForms(onDone) {
   act("take", "taken", take, onDone);
   act("remove", "removed", remove, onDone);
+  showReading();
 }

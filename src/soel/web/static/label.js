@@ -3,6 +3,7 @@
 import { get, persist, post, tab, wait } from "./api.js";
 import { body, pictureKey, summary } from "./card.js";
 import { apart, draw, find, make, retrying, say, status, tell } from "./dom.js";
+import { showReading } from "./reading.js";
 import { showReasons } from "./reasons.js";
 import { t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
@@ -259,5 +260,6 @@ const wanted = new URLSearchParams(location.search).get("item");
 chosen = wanted;
 if (!(await act(() => post("/api/turn", { tab }), { quietly: true })) && wanted !== null) {
   chosen = null; // there is no such item: go on with the open ones
-  act(() => post("/api/turn", { tab }), { quietly: true });
+  await act(() => post("/api/turn", { tab }), { quietly: true });
 }
+showReading();

@@ -3,6 +3,7 @@
 import { listen } from "./columns.js";
 import { get, persist, post, wait } from "./api.js";
 import { find, say } from "./dom.js";
+import { showReading } from "./reading.js";
 import { t } from "./text.js";
 import { setButtons, showBar } from "./waiting.js";
 
@@ -73,4 +74,5 @@ async function watch() {
 }
 
 listen(show);
+showReading();
 watch().catch(() => location.reload()); // signed out meanwhile: the server says what to do

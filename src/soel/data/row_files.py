@@ -1,17 +1,17 @@
-"""Scores as files: CSV, JSON and Excel row by row, whatever their number; each is there whole or not at all."""
+"""Rows as files: CSV, JSON and Excel row by row, whatever their number; each is there whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from soel.data.csv_cells import write_rows
 from soel.durable import replacing
-from soel.errors import ConfigError
+from soel.errors import ConfigError, DataError
 
 SUFFIXES = (".csv", ".parquet", ".json", ".xlsx")
 EXCEL_ROWS = 1_048_575  # below the header
@@ -38,15 +38,28 @@ def check_length(out: Path, n_rows: int) -> None:
         )
 
 
-def write_table(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows as the suffix says: .csv, .json or .xlsx."""
+def write_table(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], what: str = "scores") -> None:
+    """Write rows as the suffix says: .csv, .json, .parquet or .xlsx. what: the name of the sheet."""
     suffix = out.suffix.lower()
     if suffix == ".csv":
         write_rows(out, names, rows)
     elif suffix == ".json":
         _write_json(out, names, rows)
+    elif suffix == ".parquet":
+        kept = list(rows)
+        write_parquet(out, {name: [row[at] for row in kept] for at, name in enumerate(names)})
     else:
-        _write_excel(out, names, rows)
+        _write_excel(out, names, rows, what)
+
+
+def write_parquet(out: Path, columns: Mapping[str, list[Any]]) -> None:
+    """Write columns as Parquet."""
+    try:
+        pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
+    with replacing(out) as file:
+        parquet.write_table(pyarrow.table(dict(columns)), file)
 
 
 def _write_json(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -60,10 +73,10 @@ def _write_json(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) 
         file.write(b"\n]\n" if start == b",\n" else b"[]\n")
 
 
-def _write_excel(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_excel(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], what: str) -> None:
     """One sheet, whose cells are values: no text is taken for a formula."""
     book = _openpyxl().Workbook(write_only=True)
-    sheet = book.create_sheet("scores")
+    sheet = book.create_sheet(what)
     make = import_module("openpyxl.cell").WriteOnlyCell
     sheet.freeze_panes = "A2"
     sheet.append([_excel_cell(make, sheet, name) for name in names])

@@ -1,0 +1,90 @@
+"""How a table was read, for a page: one line over all columns, and an entry for each of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import sha256
+
+from soel.data.reading.describe import describe_kind, draw_bars, options_for
+from soel.data.reading.kinds import KINDS, Reading, TableReading
+from soel.web.form_words import form_words
+from soel.web.reading_words import reading_words
+from soel.web.schemas_data import ColumnOut, OptionOut, ReadingOut
+from soel.web.texts import Texts
+
+_CHOICES = {"--id-column": "id", "--label-column": "label"}
+
+
+def describe_reading(reading: TableReading | None, texts: Texts, may_unfold: bool = False) -> ReadingOut:
+    """The line over all columns, empty where there are none. may_unfold: whether a doubt is to be seen at once."""
+    if reading is None or not reading.columns:
+        return ReadingOut(words="", mark="", n_columns=0, n_unsure=0, notes=[], unfolded=False)
+    n_unsure, notes = len(reading.doubtful), describe_notes(reading, texts)
+    return ReadingOut(
+        words=_summary(reading, texts),
+        mark=_mark(reading),
+        n_columns=len(reading.columns),
+        n_unsure=n_unsure,
+        notes=notes,
+        unfolded=may_unfold and bool(n_unsure or notes),
+    )
+
+
+def describe_notes(reading: TableReading, texts: Texts) -> list[str]:
+    """What was found out about the file, and left out of it; rows that repeat others."""
+    notes = [reading_words(note, texts) for note in reading.layout.notes]
+    if reading.n_duplicates:
+        key = "reading.repeated_out" if reading.drop_duplicates else "reading.repeated"
+        notes.append(texts(key, n=reading.n_duplicates))
+    return notes
+
+
+def describe_columns(reading: TableReading, texts: Texts) -> list[ColumnOut]:
+    """One entry a column: what could be meant otherwise first, then what is odd, then gaps, else in their order."""
+    ordered = sorted(reading.columns, key=lambda each: (each.is_sure, not each.seen.oddities, not each.seen.n_missing))
+    return [describe_column(each, reading.n_rows, texts) for each in ordered]
+
+
+def describe_column(reading: Reading, n_rows: int, texts: Texts) -> ColumnOut:
+    """How a column is read, and what would change it."""
+    seen = reading.seen
+    return ColumnOut(
+        name=reading.name,
+        kind=reading.kind,
+        read_as=describe_kind(reading),
+        words=", ".join([texts(f"columns.kind_{reading.kind}"), *form_words(reading.form, texts)]),
+        picture=draw_bars(seen.bars),
+        examples=list(seen.examples),
+        missing=seen.n_missing / n_rows if n_rows else 0.0,
+        odd=[reading_words(odd, texts) for odd in seen.oddities],
+        doubt=reading_words(reading.doubt, texts),
+        options=[_option(option, reading.name, texts) for option in options_for(reading)],
+    )
+
+
+def _option(option: str, name: str, texts: Texts) -> OptionOut:
+    choice = _CHOICES.get(option, option.removeprefix("--"))
+    return OptionOut(words=texts(f"columns.choice_{choice}"), typed=f"{option} {shlex.quote(name)}")
+
+
+def _summary(reading: TableReading, texts: Texts) -> str:
+    """Such as '12 columns: 9 numbers, 2 categories, 1 date. 1 not sure.'"""
+    counts = Counter(each.kind for each in reading.columns)
+    kinds = ", ".join(texts(f"reading.n_{kind}", n=counts[kind]) for kind in KINDS if counts[kind])
+    odd = sum(bool(each.seen.oddities) and each.is_sure for each in reading.columns)
+    gaps = sum(0 < each.seen.n_missing < reading.n_rows for each in reading.columns)
+    more = (("reading.n_unsure", len(reading.doubtful)), ("reading.n_odd", odd), ("reading.n_gaps", gaps))
+    said = [texts(key, n=n) for key, n in more if n]
+    return " ".join([texts("reading.summary", n=len(reading.columns), kinds=kinds), *_sentence(said)])
+
+
+def _sentence(parts: Sequence[str]) -> list[str]:
+    return [f"{', '.join(parts)}."] if parts else []
+
+
+def _mark(reading: TableReading) -> str:
+    """Tells one reading from another, so that a browser knows which it has shown."""
+    said = "\n".join(f"{each.name} {describe_kind(each)} {each.doubt}" for each in reading.columns)
+    return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
