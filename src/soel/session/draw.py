@@ -62,7 +62,10 @@ def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
     if n is None:
         return min(USUAL_SIZE, state.n_left, n_candidates)
     if n > state.n_left:
-        raise SessionError(f"{n} items were asked for but the budget leaves {state.n_left} labels; ask for fewer.")
+        raise SessionError(
+            f"{n} items were asked for but the budget leaves {state.n_left} labels; ask for "
+            "fewer, or allow more with `soel extend`."
+        )
     if n > n_candidates:
         raise SessionError(f"{n} items were asked for but only {n_candidates} can still be asked; ask for fewer.")
     return n
