@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.patches.pixels import pixel_figures
 from benchmarks.patches.sets import SETS, split
-from soel.detectors.patches import Patches
+from soel.detectors.base import PlaceDetector
 from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
@@ -103,7 +103,7 @@ class _Task:
         precision = float(average_precision_score(truth, scores, sample_weight=weights))
         pixels: tuple[float | None, float | None] = (None, None)
         if part is not None and way == "patches" and self.pictures.masks is not None:
-            assert isinstance(part.detector, Patches)
+            assert isinstance(part.detector, PlaceDetector)
             pixels = pixel_figures(part.detector.maps(self._given(rows)), self.pictures.masks[rows])
         trust = None if part is None else part.detector.trust
         return Cell(self.name, draw, way, n, auroc(truth, scores), precision, found, trust, *pixels, round(seconds, 2))

@@ -16,8 +16,12 @@ from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS, Mask
 from benchmarks.patches.textures import FAMILIES, SIDE
 from soel.durable import replacing
 from soel.errors import ConfigError, DataError
+from soel.features.source import Reading, open_source
+from soel.media.known_labels import known_labels
+from soel.types import ANOMALY
 
 N_NORMAL, N_DEFECTIVE = 740, 200  # of a generated family
+EVERY_FRAME = 10  # of ten a second
 N_WHOLE = 740  # of each kind, in sets where the whole picture is what matters
 
 
@@ -116,6 +120,15 @@ def fashion(data: Path, normal: int) -> Pictures:
     return _one_against_others(pixels, classes, normal)
 
 
+def walkway(data: Path) -> Pictures:
+    """UCSD Peds1: a second apart, frames of a camera that stands still; who does not walk is an anomaly."""
+    folder = _found(data, "labels.json").parent
+    source = open_source(folder, Reading(every=EVERY_FRAME))
+    truth = np.array(known_labels(source.items, file=folder / "labels.json"))
+    frames = [frame for frame in source.read(range(len(source.items))) if not isinstance(frame, DataError)]
+    return Pictures(np.stack(frames), truth == ANOMALY)
+
+
 def _one_against_others(pixels: NDArray[np.uint8], classes: NDArray[np.uint8], normal: int) -> Pictures:
     rng, is_other = np.random.default_rng(0), classes != normal
     rows = np.concatenate([rng.permutation(np.flatnonzero(is_other == kind))[:N_WHOLE] for kind in (False, True)])
@@ -136,4 +149,5 @@ SETS: Mapping[str, Read] = {
     **{f"pneumonia-{normal}": partial(pneumonia, normal=normal) for normal in ("healthy", "sick")},
     **{f"cifar10-{normal}": partial(cifar10, normal=normal) for normal in (0, 4, 6)},
     **{f"fashion-{normal}": partial(fashion, normal=normal) for normal in (0, 3, 6)},
+    "walkway": walkway,
 }

@@ -200,7 +200,7 @@ DISTANCES = Profile(
         pseudo_labels="batch",
         detector="angular",
         deep_weight=8.0,
-        patch_detector="patches",
+        patch_detector="scales",
         backbone="ntl-features",
         strategy="medoids",
     ),

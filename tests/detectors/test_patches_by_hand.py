@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from soel.detectors import patches
+from soel.detectors.foresight import judge_foresight
 from soel.detectors.patches import (
     EXAMPLES,
     QUIET_ALIKE,
@@ -15,7 +16,6 @@ from soel.detectors.patches import (
     _Examples,
     _examples,
     _fitted_rows,
-    _foresight,
     _spread_below,
     _unsuspected,
     _Usual,
@@ -84,9 +84,9 @@ def test_the_chance_of_the_right_order_is_drawn_towards_what_is_assumed() -> Non
     labels = np.array([ANOMALY, ANOMALY, NORMAL, NORMAL, NORMAL, -1], np.int8)
     scores = np.array([5.0, 1.0, 0.0, 1.0, 9.0, 100.0])
     # 5 lies above 0 and 1; 1 above 0 and level with 1: 3.5 of six pairs. Two of a kind stand beside two assumed ones.
-    assert _foresight(scores, labels) == pytest.approx((2 * 3.5 / 6 + 2 * 0.875) / 4)
+    assert judge_foresight(scores, labels) == pytest.approx((2 * 3.5 / 6 + 2 * 0.875) / 4)
     for kind in (ANOMALY, NORMAL):
-        assert _foresight(scores, np.where(labels == kind, kind, -1)) == 0.875
+        assert judge_foresight(scores, np.where(labels == kind, kind, -1)) == 0.875
 
 
 def test_what_examples_make_of_a_patch() -> None:

@@ -13,7 +13,7 @@ from soel.features.extract import extract
 from soel.features.extractors import OwnExtractor, Pictures
 from soel.features.onnx_extractor import OnnxExtractor
 from soel.features.onnx_file import middle_outputs
-from soel.features.patches import DEPTH, Patches, has_patches, make_patches
+from soel.features.patches import DEPTH, FINE_DEPTH, Patches, has_patches, look_as_before, make_patches
 from soel.features.source import open_source
 from soel.types import Floats
 from tests.features.makers import ColourExtractor, make_folder, residual_network
@@ -28,6 +28,16 @@ class PlaceExtractor(ColourExtractor):
         padded = np.zeros((len(pictures), 4, DEPTH), np.float16)
         padded[..., :3] = quarters
         return self.features(pictures), padded
+
+
+class DeepExtractor(PlaceExtractor):
+    """One that looks at finer layers too."""
+
+    patch_depth = DEPTH + FINE_DEPTH
+
+    def look(self, pictures: Pictures) -> tuple[Floats, Patches]:
+        vectors, patches = super().look(pictures)
+        return vectors, np.concatenate([patches, patches[..., :FINE_DEPTH]], axis=2)[..., : self.patch_depth]
 
 
 @pytest.fixture
@@ -83,10 +93,61 @@ def test_layers_of_several_sizes_come_to_the_coarsest_grid() -> None:
     assert not patches[..., 2:].any()
 
 
+def test_finer_layers_follow_each_as_a_unit_vector_on_the_same_grid() -> None:
+    coarse, middle = np.ones((1, 3, 2, 2), np.float32), np.ones((1, 2, 4, 4), np.float32)
+    fine = np.ones((1, 4, 8, 8), np.float32)
+    fine[0, :, 4:, 4:] *= 100  # how strong a layer is plays no part: each is of length 1
+    patches = make_patches([middle, coarse], [fine, middle]).astype(np.float32)
+    assert patches.shape == (1, 4, DEPTH + FINE_DEPTH)
+    np.testing.assert_array_equal(patches[..., :DEPTH], make_patches([middle, coarse]).astype(np.float32))
+    np.testing.assert_allclose(patches[0, :, DEPTH : DEPTH + 4], 0.5, atol=2e-3)
+    np.testing.assert_allclose(patches[0, :, DEPTH + 4 : DEPTH + 6], np.sqrt(0.5), atol=2e-3)
+    assert not patches[..., DEPTH + 6 :].any()
+
+
+@pytest.mark.usefixtures("fine_layers")
+def test_a_network_with_finer_layers_has_deeper_patches_and_can_look_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = residual_network(tmp_path / "net.onnx")
+    middle = middle_outputs(path.read_bytes(), 16)
+    assert onnx_file.fine_outputs(path.read_bytes(), 16) == (), "none of them is finer than the middle ones"
+    shallow = OnnxExtractor(path)
+    assert (shallow.patch_depth, look_as_before(shallow, None)) == (DEPTH, shallow)
+    monkeypatch.setattr(onnx_extractor, "fine_outputs", lambda model, size: middle)
+    deep = OnnxExtractor(path)
+    pictures = np.random.default_rng(0).integers(0, 256, (5, 16, 16, 3), dtype=np.uint8)
+    patches = deep.look(pictures)[1]
+    assert patches.shape == (5, 64, DEPTH + FINE_DEPTH)
+    before = look_as_before(deep, DEPTH)
+    np.testing.assert_array_equal(before.look(pictures)[1], patches[..., :DEPTH])  # type: ignore[attr-defined]
+    assert deep.patch_depth == DEPTH + FINE_DEPTH, "the extractor itself is as it was"
+
+
+def test_finer_layers_are_those_beside_the_middle_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = residual_network(tmp_path / "net.onnx").read_bytes()  # its sum is at two pixels a place
+    monkeypatch.setattr(onnx_file, "FINE", (1, 3))
+    (fine,) = onnx_file.fine_outputs(model, 16)
+    monkeypatch.setattr(onnx_file, "FINEST", 1)
+    assert middle_outputs(model, 16) == (fine,)
+
+
+def test_patches_of_two_depths_are_stored_apart(tmp_path: Path) -> None:
+    source, cache = open_source(make_folder(tmp_path / "data", 20)), tmp_path / "cache"
+    deep = extract(source, DeepExtractor(), cache, with_patches=True).patches
+    before = extract(source, look_as_before(DeepExtractor(), DEPTH), cache, with_patches=True).patches
+    again = extract(source, DeepExtractor(), cache, with_patches=True).patches
+    assert deep is not None
+    assert before is not None
+    assert deep.shape == (20, 4, DEPTH + FINE_DEPTH)
+    np.testing.assert_array_equal(before, deep[..., :DEPTH])
+    np.testing.assert_array_equal(again, deep)
+
+
 def test_wide_layers_are_projected_and_keep_their_distances() -> None:
     layer = np.random.default_rng(0).normal(size=(1, 600, 5, 5)).astype(np.float32)
     patches = make_patches([layer])[0].astype(np.float64)
-    whole = make_patches.__globals__["_on_grid"](layer, 5)[0].T
+    whole = make_patches.__globals__["_on_grid"](layer, 5)[0]
     whole /= np.linalg.norm(whole, axis=1, keepdims=True)
     apart, kept = (np.linalg.norm(x[:, None] - x, axis=2)[np.triu_indices(25, 1)] for x in (whole, patches))
     assert 0.9 < np.mean(kept / apart) < 1.1

@@ -89,6 +89,21 @@ def test_tiles_overlap_and_each_place_comes_from_the_tile_in_whose_middle_it_lie
     assert sum(map(len, kept)) == grid.across  # each from one of them
 
 
+def test_a_defect_on_a_seam_is_whole_in_one_tile() -> None:
+    inner, defect = PlaceExtractor(), 2  # pixels: an eighth of a tile
+    down, across, *overlap = count_tiles(2 * inner.size, 3 * inner.size, inner.size, 2 * inner.size)
+    for tiled in (Tiled(inner, int(down), int(across), *overlap), Tiled(inner, int(down), int(across))):
+        height, width = tiled.shape
+        n_cut = 0
+        for top in range(0, height - defect + 1):
+            for left in range(0, width - defect + 1):
+                picture = np.zeros((1, height, width, 3), np.uint8)
+                picture[:, top : top + defect, left : left + defect] = 255
+                seen = (tiled._cut(picture)[..., 0] > 0).sum(axis=(1, 2))
+                n_cut += int(seen.max() < defect**2)
+        assert (n_cut == 0) is bool(tiled.overlap)
+
+
 def test_tiles_of_older_sessions_do_not_overlap() -> None:
     inner = PlaceExtractor()
     old = open_tiles(inner, [2, 3])

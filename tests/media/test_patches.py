@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,10 @@ from PIL import Image
 from soel import SOEL
 from soel.api import scores, sessions
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
+from soel.features.patches import DEPTH
 from soel.media import image_rows, picture_pool
 from soel.media.picture_pool import MediaOptions, media_summary
-from soel.media.session_maps import write_maps
+from soel.media.session_maps import SessionMaps, write_maps
 from soel.numeric.grids import Grid
 from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
@@ -22,7 +25,7 @@ from soel.session.marks import Mark, Region
 from soel.session.replay import replay
 from soel.stores.checks import check_session
 from tests.features.makers import ColourExtractor
-from tests.features.test_patches import PlaceExtractor
+from tests.features.test_patches import DeepExtractor, PlaceExtractor
 
 
 @pytest.fixture(autouse=True)
@@ -125,10 +128,50 @@ def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
 
 def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
-        session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+        asked = session.ask(2).items
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
         session.fit()
         add_data(session, make_pictures(tmp_path / "more", 5, first=900))
         assert scores.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
+        maps = SessionMaps(session)
+        bright, plain = maps.of(session.ids[40]), maps.of(session.ids[44])
+        assert bright is not None
+        assert plain is not None
+        assert bright.shape == (4,)
+        assert bright.argmax() == 3
+        assert bright.max() > 1 > plain.max()
+
+
+def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its patches have fewer values; what is added or scored later has as many, whatever the extractor can do."""
+    make_note = picture_pool._note
+
+    def make_older_note(*given: Any) -> bytes:
+        note = json.loads(make_note(*given))
+        assert note.pop("patch_depth") == DEPTH
+        return json.dumps(note).encode()
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(picture_pool, "_note", make_older_note)
+        with closing(make_session(tmp_path)) as session:
+            session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+            session.fit()
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: DeepExtractor())
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: DeepExtractor())
+    with closing(sessions.open_session(tmp_path / "s")) as again:
+        new = make_pictures(tmp_path / "new", 5, first=900)
+        assert scores.score_file(again, new, tmp_path / "new.csv")["n_items"] == 5
+        add_data(again, new)
+        assert again.folder.patches is not None
+        assert again.folder.patches.shape == (45, 4, DEPTH)
+    detector = SOEL.load(tmp_path / "s")
+    assert detector.anomaly_score(np.zeros((2, 80, 80, 3), np.uint8)).shape == (2,)
+    with closing(sessions.create_session(tmp_path / "t", new, SessionOptions(budget=2))) as fresh:
+        assert fresh.folder.patches is not None
+        assert fresh.folder.patches.shape == (5, 4, DeepExtractor.patch_depth)
+        assert fresh.folder.media_note["patch_depth"] == DeepExtractor.patch_depth
 
 
 def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> None:
@@ -142,7 +185,7 @@ def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> Non
         assert not session.state.fit_is_current
         session.fit()
         marked = session.load_fit(session.state).blend.patches.detector
-        assert len(marked.anomalous) < len(plain.anomalous)  # one place instead of the worst ones
+        assert len(marked.parts[0].anomalous) < len(plain.parts[0].anomalous)  # one place instead of the worst ones
         assert [step.difference for step in replay(session)] == [""] * len(replay(session))
 
 

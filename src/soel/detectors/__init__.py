@@ -8,6 +8,7 @@ DETECTORS = Registry(
         "neighbours": "soel.detectors.neighbours:Neighbours",
         "angular": "soel.detectors.angular:Angular",
         "patches": "soel.detectors.patches:Patches",
+        "scales": "soel.detectors.scales:Scales",
         "pretrained": "soel.detectors.pretrained.pretrained:Pretrained",
     },
     former={"surroundings": "neighbours", "angles": "angular"},

@@ -110,7 +110,17 @@ class Detector(ABC):
 
 
 class PlaceDetector(Detector):
-    """A detector of patches: its rows are pictures (N, P, D), D values at each of P places, and it points at them."""
+    """A detector of patches: its rows are pictures (N, P, D), D values at each of P places, and it points at them.
+
+    limit: (1,) how unusual no place of most unsuspected pictures is.
+    """
+
+    limit: Floats
+
+    @property
+    @abstractmethod
+    def n_pool(self) -> int:
+        """Of how many pictures the pool consists that it was fitted on."""
 
     @classmethod
     @abstractmethod
@@ -128,3 +138,7 @@ class PlaceDetector(Detector):
     @abstractmethod
     def maps(self, x: Floats) -> Floats:
         """How unusual each place is: (n, P) of patches (n, P, D)."""
+
+    @abstractmethod
+    def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
+        """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""

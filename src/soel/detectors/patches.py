@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from soel.detectors.base import NOTHING, Options, PlaceDetector
+from soel.detectors.foresight import judge_foresight, trust_in
 from soel.numeric.places import (
     BLOCK,
     Gaussians,
@@ -33,8 +34,6 @@ MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of 
 ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
 SAME = 0.5  # the cosine from which a patch is like one of a normal picture,
 QUIET_ALIKE = 3.0  # and how much less it then counts
-HIGHEST_TRUST = 8.0
-ASSUMED, PSEUDO_LABELS = 0.875, 2.0  # the foresight taken for granted, and how many labels it takes to doubt it
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,20 @@ class Patches(PlaceDetector):
 
         marked: (N, P), which places somebody pointed at in labelled anomalies.
         """
-        most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), _folded(pool)
+        return cls.fit_and_withhold(pool, labels, seed, share, options, marked)[0]
+
+    @classmethod
+    def fit_and_withhold(
+        cls,
+        pool: Floats,
+        labels: Labels,
+        seed: int,
+        share: float | None = None,
+        options: Mapping[str, Any] = NOTHING,
+        marked: Booleans | None = None,
+    ) -> tuple[Patches, Floats]:
+        """The same, and scores (N,) of labelled pictures as if each one's own label were not known."""
+        most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), fold(pool)
         rows = _fitted_rows(labels, most, rng)
         own = choose_own_share(x[rows])
         first = _Usual.fit(x, rows, own)
@@ -102,7 +114,8 @@ class Patches(PlaceDetector):
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         members = np.zeros(len(x))
         members[rows] = 1
-        return cls.from_arrays(
+        withheld = _withheld(usual, x, anomalous, harmless, reach)
+        fitted = cls.from_arrays(
             {
                 "means": normal.means,
                 "whitenings": normal.whitenings,
@@ -111,7 +124,7 @@ class Patches(PlaceDetector):
                 "leverage": np.array([normal.leverage]),
                 "members": members,
                 "limit": np.array([np.quantile(weighed[rows].max(axis=1), QUIET)]),
-                "foresight": np.array([_foresight(_withheld(usual, x, anomalous, harmless, reach), labels)]),
+                "foresight": np.array([judge_foresight(withheld, labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
                 "anomalous": anomalous.arms,
@@ -119,37 +132,47 @@ class Patches(PlaceDetector):
                 "reach": np.array([reach]),
             }
         )
+        return fitted, fitted._in_units(withheld)
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of patches (n, P, D)."""
-        return self._in_units(_worst(self.maps(x)))
+        return self.score_maps(self.maps(x))
+
+    def score_maps(self, maps: Floats) -> Floats:
+        """Anomaly scores (n,) of pictures by their maps (n, P)."""
+        return self._in_units(_worst(maps))
 
     def score_pool(self, pool: Floats) -> Floats:
         """Scores (N,) of the pool, each picture measured by the others; a labelled one knows its label."""
-        return self._in_units(_worst(self.pool_maps(pool)))
+        return self.score_maps(self.pool_maps(pool))
 
     def maps(self, x: Floats) -> Floats:
         """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it."""
-        return self._scaled(distances(_folded(x), self.means, self.whitenings)) * self._weights(x)
+        return self._scaled(distances(fold(x), self.means, self.whitenings)) * self._weights(x)
 
     def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
         """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
         x = pool if rows is None else pool[rows]  # a whole pool stays in its file
         members = self.members if rows is None else self.members[rows]
-        found, n_fitted = distances(_folded(x), self.means, self.whitenings), int(self.members.sum())
+        found, n_fitted = distances(fold(x), self.means, self.whitenings), int(self.members.sum())
         found[members > 0] = without_itself(found[members > 0], n_fitted, float(self.leverage[0]))
         return self._scaled(found) * self._weights(x)
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
-        x = _folded(x)
+        x = fold(x)
         at = np.argpartition(-self.maps(x), min(WORST, x.shape[1]) - 1, axis=1)[:, :WORST]  # (n, WORST)
         return np.asarray(_arms_at(self.means, self.whitenings, x, at).mean(axis=1))
 
     @property
+    def n_pool(self) -> int:
+        """Of how many pictures the pool consists that it was fitted on."""
+        return len(self.members)
+
+    @property
     def trust(self) -> float:
         """From 0 where labels contradict it to 8 where it foretells every one; 3.4 where there are none."""
-        return HIGHEST_TRUST * max(2 * float(self.foresight[0]) - 1, 0.0) ** 3
+        return trust_in(float(self.foresight[0]))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
@@ -169,7 +192,7 @@ class Patches(PlaceDetector):
 
     def _weights(self, x: Floats) -> Floats:
         normal = Gaussians(self.means, self.whitenings, float(self.leverage[0]))
-        return _weigh(normal, _folded(x), self.anomalous, self.harmless, float(self.reach[0]))
+        return _weigh(normal, fold(x), self.anomalous, self.harmless, float(self.reach[0]))
 
     def _in_units(self, raw: Floats) -> Floats:
         return np.asarray((raw - self.middle) / self.spread)
@@ -263,7 +286,7 @@ def _withheld(usual: _Usual, x: Floats, anomalous: _Examples, harmless: _Example
     return raw
 
 
-def _folded(x: Floats) -> Floats:
+def fold(x: Floats) -> Floats:
     """Rows as patches (n, P, D); those that have no places are patches themselves."""
     return x[:, None] if x.ndim == 2 else x
 
@@ -295,12 +318,3 @@ def _worst(maps: Floats) -> Floats:
     """The logarithm (n,) of the mean of each picture's largest distances (n, P)."""
     n_worst = min(WORST, maps.shape[1])
     return np.asarray(np.log(-np.partition(-maps, n_worst - 1, axis=1)[:, :n_worst].mean(axis=1) + SMALLEST))
-
-
-def _foresight(scores: Floats, labels: Labels) -> float:
-    """The chance that a labelled anomaly scores above a labelled normal picture, drawn towards what is assumed."""
-    anomalies, normals = scores[labels == ANOMALY], scores[labels == NORMAL]
-    n_labels = min(len(anomalies), len(normals))
-    gaps = anomalies[:, None] - normals
-    chance = float(((gaps > 0) + 0.5 * (gaps == 0)).mean()) if n_labels else ASSUMED
-    return (n_labels * chance + PSEUDO_LABELS * ASSUMED) / (n_labels + PSEUDO_LABELS)

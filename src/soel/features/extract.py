@@ -15,7 +15,7 @@ from soel.errors import DataError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Skipped, Source, fingerprint, reason
 from soel.features.matrix import GrowingMatrix
-from soel.features.patches import VERSION, Patches, PatchExtractor, fold_patches, has_patches
+from soel.features.patches import DEPTH, VERSION, Patches, PatchExtractor, fold_patches, has_patches, patch_depth
 from soel.features.preprocess import square
 from soel.features.tiles import Tiled, stretch
 from soel.numeric.cores import in_order, n_cores
@@ -63,7 +63,8 @@ def extract(
     with _place(source, extractor, cache) as folder, _alone(folder), ExitStack() as stack:
         stores = [stack.enter_context(GrowingMatrix(folder, n_rows))]
         if looks:
-            stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}", n_rows, "<f2")))
+            deeper = f"-{patch_depth(extractor)}" if patch_depth(extractor) != DEPTH else ""
+            stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}{deeper}", n_rows, "<f2")))
         done = min(store.done for store in stores)
         for found, faults in _compute_batches(_batches(source, extractor, done), extractor, looks):
             done += len(found[0])
@@ -72,7 +73,8 @@ def extract(
                     store.append(rows[store.done - done :], faults)
             if progress is not None:
                 progress(done, n_rows)
-        return _readable(source, [store.finish() for store in stores], stores[0].faults, lasting)
+        kept, faults = [store.finish() for store in stores], stores[0].faults
+        return _readable(source, kept, faults, lasting, patch_depth(extractor) if looks else DEPTH)
 
 
 def _compute_batches(
@@ -91,14 +93,14 @@ def _compute_batches(
     return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
-def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], lasting: bool) -> Features:
+def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], lasting: bool, depth: int) -> Features:
     n_rows = len(found[0])
     rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
     if not len(rows):
         raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
     kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
     faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
-    return Features(kept[0], rows, faulty, fold_patches(kept[1]) if len(kept) > 1 else None)
+    return Features(kept[0], rows, faulty, fold_patches(kept[1], depth) if len(kept) > 1 else None)
 
 
 def _batches(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:

@@ -12,8 +12,16 @@ import numpy as np
 from soel.errors import ConfigError, DataError, ModelFileError
 from soel.features.extractors import Pictures, check_pixels, file_digest
 from soel.features.items import reason
-from soel.features.onnx_file import Graph, feature_output, middle_outputs, normalises, read_graph, with_outputs
-from soel.features.patches import Patches, make_patches
+from soel.features.onnx_file import (
+    Graph,
+    feature_output,
+    fine_outputs,
+    middle_outputs,
+    normalises,
+    read_graph,
+    with_outputs,
+)
+from soel.features.patches import DEPTH, FINE_DEPTH, Patches, make_patches
 from soel.features.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.numeric.cores import n_cores
 from soel.types import Floats
@@ -68,9 +76,23 @@ class OnnxExtractor:
         return middle_outputs(self._path.read_bytes(), self.size) if self._channels_first else ()
 
     @cached_property
+    def _fine(self) -> tuple[str, ...]:
+        """Finer layers, some of which may be middle ones too."""
+        return fine_outputs(self._path.read_bytes(), self.size) if self.middle else ()
+
+    @cached_property
+    def patch_depth(self) -> int:
+        """How many values a patch has; whoever needs those of an earlier release sets fewer."""
+        return DEPTH + (FINE_DEPTH if self._fine else 0)
+
+    @cached_property
     def _looking(self) -> Any:
-        """The network with its middle layers as outputs."""
-        return _session(self._path, (self._output, *self.middle), self._known)
+        """The network with its middle and finer layers as outputs."""
+        return _session(self._path, (self._output, *self._layers), self._known)
+
+    @cached_property
+    def _layers(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.middle, *self._fine)))
 
     def features(self, pictures: Pictures) -> Floats:
         """Features (B, d); what has more axes is averaged over the picture."""
@@ -82,10 +104,11 @@ class OnnxExtractor:
     def look(self, pictures: Pictures) -> tuple[Floats, Patches]:
         """Features (B, d) and patches (B, P, D), from one pass."""
         if self._on_gpu is not None:
-            found, *layers = self._on_gpu.look(pictures, self.middle)
+            found, *layers = self._on_gpu.look(pictures, self._layers)
         else:
-            found, *layers = self._run(self._looking, [self._output, *self.middle], self.prepare(pictures))
-        return self._vectors(found), make_patches(layers)
+            found, *layers = self._run(self._looking, [self._output, *self._layers], self.prepare(pictures))
+        by_name, fine = dict(zip(self._layers, layers, strict=True)), self._fine if self.patch_depth > DEPTH else ()
+        return self._vectors(found), make_patches([by_name[name] for name in self.middle], [by_name[n] for n in fine])
 
     def prepare(self, pictures: Pictures) -> Any:
         """Pictures as the network wants them."""

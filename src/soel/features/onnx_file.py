@@ -13,6 +13,7 @@ from soel.errors import ModelFileError
 
 Array = NDArray[Any]
 FINEST, COARSEST = 6, 20  # pixels of the picture that a place of a middle layer stands for
+FINE = 3, 12  # and of a finer one; a layer may be both
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,16 @@ def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
 
     size: of the square pictures that go in.
     """
+    return _residual_sums(model, size, FINEST, COARSEST)
+
+
+def fine_outputs(model: bytes, size: int) -> tuple[str, ...]:
+    """The same where a place stands for 3 to 12 pixels; empty where none is finer than the middle layers are."""
+    found, middle = _residual_sums(model, size, *FINE), middle_outputs(model, size)
+    return found if set(found) - set(middle) else ()
+
+
+def _residual_sums(model: bytes, size: int, finest: float, coarsest: float) -> tuple[str, ...]:
     from onnx import ModelProto, shape_inference
 
     proto = ModelProto.FromString(model)
@@ -109,7 +120,7 @@ def middle_outputs(model: bytes, size: int) -> tuple[str, ...]:
     last: dict[tuple[int | None, ...], str] = {}
     for node in graph.node:
         shape = shapes.get(node.output[0], ()) if node.op_type == "Add" else ()
-        if len(shape) == 4 and shape[2] and shape[2] == shape[3] and FINEST <= size / shape[2] <= COARSEST:
+        if len(shape) == 4 and shape[2] and shape[2] == shape[3] and finest <= size / shape[2] <= coarsest:
             last[shape[1:]] = node.output[0]
     return tuple(last.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Protocol, runtime_checkable
 
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from soel.features.extractors import Extractor, Pictures
 from soel.types import Floats
 
-DEPTH = 128  # values a patch is kept with
+DEPTH = 128  # values of coarser layers that a patch is kept with
+FINE_DEPTH = 72  # and those of finer layers after them, where the network has such
 SMALLEST_SIDE = 64  # pixels: of smaller pictures a place shows so few that the whole picture says as much
 VERSION = 1  # raised whenever patches change
-Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a square grid, D values each
+Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a grid, D values each
 
 
 @runtime_checkable
@@ -31,29 +33,50 @@ def has_patches(extractor: Extractor) -> bool:
     return isinstance(extractor, PatchExtractor) and bool(getattr(extractor, "middle", True))
 
 
-def make_patches(layers: Sequence[Floats]) -> Patches:
+def patch_depth(extractor: Extractor) -> int:
+    """How many values an extractor's patches have."""
+    return int(getattr(extractor, "patch_depth", DEPTH))
+
+
+def look_as_before(extractor: Extractor, depth: int | None) -> Extractor:
+    """The extractor with patches of so many values: earlier releases looked at coarser layers alone. None: as it is."""
+    if depth is None or patch_depth(extractor) == depth:
+        return extractor
+    former = copy(extractor)
+    former.patch_depth = depth  # type: ignore[attr-defined]
+    return former
+
+
+def make_patches(layers: Sequence[Floats], fine: Sequence[Floats] = ()) -> Patches:
     """Middle layers (B, C, H, W) as patches on the coarsest of their grids.
 
     Each is averaged over 3 x 3 places and brought to the grid; their values side by side become a unit vector, of
     which a fixed random projection is kept: it changes the distances between patches little.
+    fine: finer layers, on the same grid; each becomes a unit vector of its own, and their values follow.
     """
     side = min(layer.shape[2] for layer in layers)
-    joined = np.concatenate([_on_grid(layer, side) for layer in layers], axis=1)  # (B, C, P)
-    values = np.ascontiguousarray(joined.transpose(0, 2, 1))
-    lengths = np.linalg.norm(values, axis=2, keepdims=True)
-    values /= np.where(lengths > 0, lengths, 1)
-    return (values @ _projection(values.shape[2])).astype(np.float16)
+    coarse = _unit(np.concatenate([_on_grid(layer, side) for layer in layers], axis=2))
+    values = [coarse @ _projection(coarse.shape[2], DEPTH)]
+    if fine:
+        finer = np.concatenate([_unit(_on_grid(layer, side)) for layer in fine], axis=2)
+        values.append(finer @ _projection(finer.shape[2], FINE_DEPTH))
+    return np.concatenate(values, axis=2).astype(np.float16)
 
 
-def fold_patches(rows: Floats) -> Patches:
+def fold_patches(rows: Floats, depth: int = DEPTH) -> Patches:
     """Patches (N, P, D) from the rows (N, P D) that a store keeps."""
-    return np.asarray(rows).reshape(len(rows), -1, DEPTH)
+    return np.asarray(rows).reshape(len(rows), -1, depth)
+
+
+def _unit(values: Floats) -> Floats:
+    lengths = np.linalg.norm(values, axis=2, keepdims=True)
+    return np.asarray(values / np.where(lengths > 0, lengths, 1))
 
 
 def _on_grid(layer: Floats, side: int) -> Floats:
     down, across = _resampling(layer.shape[2], side), _resampling(layer.shape[3], side)
-    brought = down @ layer @ across.T  # (B, C, side, side)
-    return np.asarray(brought.reshape(*layer.shape[:2], side * side))
+    brought = (down @ layer @ across.T).reshape(*layer.shape[:2], side * side)
+    return np.ascontiguousarray(brought.transpose(0, 2, 1))  # (B, P, C)
 
 
 @cache
@@ -68,12 +91,12 @@ def _resampling(n_from: int, n_to: int) -> Floats:
 
 
 @cache
-def _projection(width: int) -> Floats:
-    """(width, DEPTH) with orthonormal columns, scaled so that lengths stay what they are on average.
+def _projection(width: int, depth: int) -> Floats:
+    """(width, depth) with orthonormal columns, scaled so that lengths stay what they are on average.
 
-    Fewer values than DEPTH are kept as they are, and zeros after them.
+    Fewer values than depth are kept as they are, and zeros after them.
     """
-    if width <= DEPTH:
-        return np.eye(width, DEPTH, dtype=np.float32)
-    columns, upper = np.linalg.qr(np.random.default_rng(0).normal(size=(width, DEPTH)))
-    return np.asarray(columns * np.sign(np.diag(upper)) * np.sqrt(width / DEPTH), np.float32)
+    if width <= depth:
+        return np.eye(width, depth, dtype=np.float32)
+    columns, upper = np.linalg.qr(np.random.default_rng(0).normal(size=(width, depth)))
+    return np.asarray(columns * np.sign(np.diag(upper)) * np.sqrt(width / depth), np.float32)

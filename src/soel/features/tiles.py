@@ -11,7 +11,7 @@ import numpy as np
 from soel.errors import ConfigError
 from soel.features.extractors import Extractor, Pictures
 from soel.features.items import Picture
-from soel.features.patches import Patches, PatchExtractor, has_patches
+from soel.features.patches import Patches, PatchExtractor, has_patches, patch_depth
 from soel.features.pictures import image_library
 from soel.numeric.grids import count_places
 from soel.types import Floats, Rows
@@ -61,6 +61,11 @@ class Tiled:
     def middle(self) -> bool:
         """Whether it can look at places."""
         return has_patches(self.inner)
+
+    @property
+    def patch_depth(self) -> int:
+        """How many values a patch has."""
+        return patch_depth(self.inner)
 
     @property
     def n_together(self) -> int:

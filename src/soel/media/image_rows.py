@@ -14,7 +14,7 @@ from soel.errors import SchemaError
 from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
-from soel.features.patches import SMALLEST_SIDE
+from soel.features.patches import DEPTH, SMALLEST_SIDE, look_as_before
 from soel.features.tiles import Tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.profiles import PICTURE_BACKBONES, Profile
@@ -29,13 +29,15 @@ class ImageRows:
     """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
 
     shape: empty where pictures may be of any size. has_patches: whether places are looked at beside the whole picture.
-    tiles: in how many tiles, down and across; None for the square in the middle.
+    tiles: in how many tiles, down and across; None for the square in the middle. patch_depth: how many values a patch
+    has; None for all that the extractor gives.
     """
 
     shape: tuple[int, ...]
     extractor: str | None
     has_patches: bool = False
     tiles: Tiles | None = None
+    patch_depth: int | None = None
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
@@ -49,21 +51,21 @@ class ImageRows:
             raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
-        source, extractor = image_array("X", pictures), open_extractor(self.extractor)
+        source, extractor = image_array("X", pictures), look_as_before(open_extractor(self.extractor), self.patch_depth)
         extractor = extractor if self.tiles is None else open_tiles(extractor, self.tiles)
         found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
         return found.matrix, found.patches
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
-        looks = {"has_patches": self.has_patches, "tiles": self.tiles}
+        looks = {"has_patches": self.has_patches, "tiles": self.tiles, "patch_depth": self.patch_depth}
         return {"shape": list(self.shape), "extractor": self.extractor, **looks}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
-        """Back from plain JSON values."""
-        tiles = tuple(values["tiles"]) if values.get("tiles") else None
-        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles)
+        """Back from plain JSON values; those of older releases, which did not say it, had shallower patches."""
+        tiles, depth = tuple(values["tiles"]) if values.get("tiles") else None, values.get("patch_depth", DEPTH)
+        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles, depth)
 
 
 def find_session_images(folder: Path) -> ImageRows | None:
@@ -73,7 +75,8 @@ def find_session_images(folder: Path) -> ImageRows | None:
         return None
     note = place.media_note
     tiles = tuple(note["tiles"]) if note.get("tiles") else None
-    return ImageRows((), note["extractor"], True, tiles) if note.get("patches") else None
+    depth = note.get("patch_depth", DEPTH)
+    return ImageRows((), note["extractor"], True, tiles, depth) if note.get("patches") else None
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:

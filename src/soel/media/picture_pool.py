@@ -17,7 +17,7 @@ from soel.features.extract import Features, extract
 from soel.features.extractors import DEFAULT, Extractor
 from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Picture, Skipped, Source, describe
-from soel.features.patches import SMALLEST_SIDE, has_patches
+from soel.features.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.features.source import Reading, is_media, open_source
 from soel.features.tiles import Tiles, count_tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
@@ -38,7 +38,8 @@ class MediaOptions:
     scanned: told of the files that were looked at, before that (default: progress is). patches: whether places are
     looked at beside the whole picture; 'auto' does so for pictures, not frames, that are large enough for it.
     resolution: pixels along the shorter side at which pictures are looked at in tiles; None takes the square in the
-    middle. tiles: how many, down and across, and how far they overlap, where that is known.
+    middle. tiles: how many, down and across, and how far they overlap, where that is known. patch_depth: how many
+    values a patch has, where that is known; None takes all that the extractor gives.
     """
 
     extractor: str = DEFAULT
@@ -51,6 +52,7 @@ class MediaOptions:
     patches: str = "auto"
     resolution: int | None = None
     tiles: Tiles | None = None
+    patch_depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def read_picture_pool(
 ) -> PicturePool:
     """Read pictures, take their features and write the list of them into `folder`."""
     source, labels = _open_source(data, id_column, label_column, media)
-    extractor = open_extractor(media.extractor)
+    extractor = look_as_before(open_extractor(media.extractor), media.patch_depth)
     tiles = media.tiles or _count_tiles(source, extractor.size, media.resolution)
     extractor = extractor if tiles is None else open_tiles(extractor, tiles)
     looks = _looks_at_places(source, extractor, media.patches)
@@ -129,8 +131,8 @@ def reading_of(note: Mapping[str, Any]) -> Reading:
 
 
 def open_for(note: Mapping[str, Any]) -> Extractor:
-    """The extractor of a session's pictures, with its tiles."""
-    extractor = open_extractor(note["extractor"])
+    """The extractor of a session's pictures, with its tiles; it looks at places as it did when the session began."""
+    extractor = look_as_before(open_extractor(note["extractor"]), note.get("patch_depth", DEPTH))
     return open_tiles(extractor, note["tiles"]) if note.get("tiles") else extractor
 
 
@@ -170,6 +172,7 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
         progress=progress,
         patches="yes" if note.get("patches") else "no",
         tiles=tuple(note["tiles"]) if note.get("tiles") else None,
+        patch_depth=note.get("patch_depth", DEPTH),
     )
     if media.path_column is None and not is_media(data):
         raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
@@ -248,6 +251,7 @@ def _note(
         "extractor": media.extractor,
         "fingerprint": extractor.fingerprint,
         "patches": features.patches is not None,
+        "patch_depth": DEPTH if features.patches is None else features.patches.shape[2],
         "paths": places,
         "tiles": media.tiles,
         "moments": _moments([source.items[row] for row in features.rows]),
@@ -276,6 +280,8 @@ def media_summary(folder: Path) -> dict[str, str]:
         chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
     if note.get("patches"):
         chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
+    elif note.get("moments"):
+        chosen += " Places in the frames are not looked at, so no map shows where; --patches yes looks at them."
     summary = {"chosen": chosen}
     if note["skipped"]:
         skipped = [Skipped(**file) for file in note["skipped"]]

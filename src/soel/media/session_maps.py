@@ -11,7 +11,7 @@ import numpy as np
 
 from soel.data.frame import as_frame
 from soel.data.session_tables import read_encoder
-from soel.detectors.patches import Patches
+from soel.detectors.base import PlaceDetector
 from soel.errors import SessionError
 from soel.media.heat_maps import MappedPicture, write_heat_maps
 from soel.media.picture_pool import read_new_pictures
@@ -40,7 +40,7 @@ class SessionMaps:
     """Maps of a session's own pictures, by the newest model: of the last fit, or before the first label."""
 
     session: Session
-    _known: tuple[str, Patches | None] = ("", None)
+    _known: tuple[str, PlaceDetector | None] = ("", None)
 
     @property
     def has_any(self) -> bool:
@@ -53,7 +53,7 @@ class SessionMaps:
         if patches is None or detector is None:
             return None
         row = self.session.folder.ids.index(item)
-        if row >= len(detector.members):
+        if row >= detector.n_pool:
             return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)  # it came after the model was made
         return np.asarray(detector.pool_maps(patches, np.array([row]))[0] / detector.limit)
 
@@ -62,26 +62,26 @@ class SessionMaps:
         ref = state.warm_up if state.fit is None else state.fit.model
         return None if ref is None else ref.folder
 
-    def _detector(self) -> Patches | None:
+    def _detector(self) -> PlaceDetector | None:
         folder = self._folder()
         if folder is None:
             return None
         if self._known[0] != folder:
             part = self.session.engine.load(self.session.folder.path / folder).blend.patches
             found = None if part is None else part.detector
-            self._known = folder, found if isinstance(found, Patches) else None
+            self._known = folder, found if isinstance(found, PlaceDetector) else None
         return self._known[1]
 
 
-def find_patches(model: Any) -> Patches:
+def find_patches(model: Any) -> PlaceDetector:
     """The part of a fitted model that looks at places."""
     part = model.blend.patches
-    if part is None or not isinstance(part.detector, Patches):
+    if part is None or not isinstance(part.detector, PlaceDetector):
         raise SessionError("The last fit did not look at places; fit again.")
     return part.detector
 
 
-def _map_own(session: Session, model: Any, detector: Patches, n_alarms: int | None) -> Iterator[MappedPicture]:
+def _map_own(session: Session, model: Any, detector: PlaceDetector, n_alarms: int | None) -> Iterator[MappedPicture]:
     media, patches = open_media(session.folder), session.folder.patches
     assert media is not None
     assert patches is not None
@@ -92,7 +92,7 @@ def _map_own(session: Session, model: Any, detector: Patches, n_alarms: int | No
 
 
 def _new(
-    session: Session, model: Any, detector: Patches, n_alarms: int | None, data: str | Path
+    session: Session, model: Any, detector: PlaceDetector, n_alarms: int | None, data: str | Path
 ) -> Iterator[MappedPicture]:
     new = read_new_pictures(session.folder.path, Path(data))
     assert new.patches is not None  # as the session's own
