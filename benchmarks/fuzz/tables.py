@@ -245,6 +245,11 @@ READERS: Mapping[str, Build] = {
     "t.jsonl": _reader(
         "t.jsonl", lambda path: _honest().to_json(path, orient="records", lines=True), lambda _: _lines_of_json()
     ),
+    "t.json": _reader(
+        "t.json",
+        lambda path: _honest().to_json(path, orient="records"),
+        lambda _: _lines_of_json().map(lambda lines: b"[" + b",".join(lines.splitlines()) + b"]"),
+    ),
     "t.parquet": _reader(
         "t.parquet", lambda path: _honest().to_parquet(path), lambda _: _arrow_tables().map(_as_parquet)
     ),
