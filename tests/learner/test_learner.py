@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel import PROFILES, SOEL
 from soel.detectors.neighbours import Neighbours
@@ -102,6 +103,25 @@ def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
         assert first not in answered[label]
     assert answered[0] != answered[1]
     assert set(compute.calls) == {"embed", "select"}
+
+
+def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, toy: Sample
+) -> None:
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    warm, suspect, seen = learner.prepare(pool), Learner._suspect, list[set[int]]()
+
+    def count() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    def look(self: Learner, *given: Any) -> Any:
+        seen.append(count())
+        return suspect(self, *given)
+
+    monkeypatch.setattr(Learner, "_suspect", look)
+    with threadpool_limits(2, user_api="blas"):
+        learner.propose(warm, pool, toy.labels(), 1)
+        assert (seen, count()) == ([{1}], {2})
 
 
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:

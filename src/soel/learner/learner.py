@@ -21,6 +21,7 @@ from soel.learner.held_out import reference_scores
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
+from soel.numeric.cores import one_thread_each
 from soel.objectives import OBJECTIVES
 from soel.objectives.base import Objective
 from soel.profiles import Profile
@@ -110,7 +111,8 @@ class Learner:
         scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
         view = PoolView(scores, looked_at, labels, share)
         if self.hears_answers:
-            rows, suspicion = self._suspect(model, pool, labels, share, rows, scores)
+            with one_thread_each():  # blocks are shared by threads; those of the matrix library would only wait
+                rows, suspicion = self._suspect(model, pool, labels, share, rows, scores)
             view = PoolView(suspicion, looked_at[rows], labels[rows], share)
         elif rows is not None:
             view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
