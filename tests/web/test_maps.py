@@ -53,9 +53,11 @@ def test_rows_and_whole_pictures_have_no_map(tmp_path: Path, monkeypatch: pytest
         built.view_model.session.close()
 
 
-def test_the_key_m_switches_the_map(browser: Browser, page: Page) -> None:
+@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+def test_the_key_m_switches_the_map(browser: Browser, page: Page, look: str) -> None:
+    size = {"width": 390, "height": 844} if look == "phone" else {"width": 1280, "height": 900}
     with serving(page) as live:
-        opened = live.open(browser)
+        opened = live.open(browser, viewport=size, color_scheme="dark" if look == "dark" else "light")
         picture, button = opened.locator(".zoom .picture"), opened.get_by_role("button", name="Show unusual places")
         expect(picture).to_be_visible()
         assert "map" not in str(picture.get_attribute("src"))
@@ -67,7 +69,7 @@ def test_the_key_m_switches_the_map(browser: Browser, page: Page) -> None:
         expect(opened.locator(".map-words")).to_have_text("Yellow to red: unusual. No colour: nothing stands out.")
         assert violations(opened) == []
         if "SOEL_PICTURES" in os.environ:
-            opened.screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / "map.png"))
+            opened.screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / f"map-{look}.png"))
         button.click()
         expect(button).to_have_attribute("aria-pressed", "false")
         expect(opened.locator(".map-words")).to_have_text("")
