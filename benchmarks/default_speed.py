@@ -21,8 +21,12 @@ from soel import SOEL
 
 WIDTH, FIT_ROWS, POOL_ROWS, NEW_ROWS, N_LABELS, N_QUESTIONS = 30, 5000, 10_000, 50_000, 10, 5
 LIMITS = {"fit": 5.0, "question": 0.5, "one_row": 2.0}  # seconds; of all processors together for the last one
-# On a machine with ten times more work than cores 1.3 and 0.96 were reached: the second limit is not met there.
-FLOORS = {"fit_limit_over_processor_seconds": 1.0, "one_row_limit_over_processor_seconds": 0.8}
+# On two idle cores 1.5, 1.04 and 0.86 were reached; a fit and a question are timed by the clock.
+FLOORS = {
+    "fit_limit_over_seconds": 1.0,
+    "question_limit_over_seconds": 0.9,
+    "one_row_limit_over_processor_seconds": 0.8,
+}
 
 
 def measure() -> dict[str, float]:

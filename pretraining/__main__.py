@@ -1,4 +1,4 @@
-"""`python -m pretraining train|evaluate|export`: make the network of `soel.detectors.pretrained`, and measure it."""
+"""`python -m pretraining compare|train|evaluate|export`: make and measure `soel.detectors.pretrained`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from pretraining import checkpoint, tables
+from pretraining import checkpoint, compare, tables
 from pretraining.evaluate import RULES, evaluate, shown
 from pretraining.export import export
 from pretraining.train import Plan, Run, begin, keep, resume, train
@@ -20,6 +20,7 @@ def main(words: list[str] | None = None) -> int:
     """Run one of the verbs."""
     parser = argparse.ArgumentParser(prog="python -m pretraining", description=__doc__)
     verbs = parser.add_subparsers(required=True)
+    _add_compare(verbs.add_parser("compare", help="show whether the made-up tasks are like real tables"))
     _add_train(verbs.add_parser("train", help="train, or go on from a checkpoint, for a number of seconds"))
     _add_evaluate(verbs.add_parser("evaluate", help="measure a checkpoint on real tables"))
     _add_export(verbs.add_parser("export", help="write a checkpoint's running average as the package's weights"))
@@ -29,6 +30,16 @@ def main(words: list[str] | None = None) -> int:
     return int(arguments.verb(arguments) or 0)
 
 
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tables", type=Path, help="a folder of .npz files with X and y, or a packed file")
+    parser.add_argument("--batches", type=int, default=100, help="of four tasks each")
+    parser.set_defaults(verb=_compare)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    _say(compare.show(compare.of_tables(arguments.tables), compare.of_tasks(arguments.batches)))
+
+
 def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="where the run is kept; gone on from if it is there")
     parser.add_argument("--seconds", type=float, required=True)
@@ -36,6 +47,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decayed", type=Path, help="where the run is kept after the rate has fallen")
     parser.add_argument("--batches", type=int, default=Plan.batches_a_step, help="of tasks, for each step")
     parser.add_argument("--rows", type=int, default=Plan.rows_a_batch, help="in a batch of tasks, about")
+    parser.add_argument("--pace", type=float, default=1.0, help="of the rates: less to go on from trained weights")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", type=Path, help="measure on these tables at the end")
     parser.set_defaults(verb=_train)
@@ -46,6 +58,8 @@ def _train(arguments: argparse.Namespace) -> None:
     plan = Plan(
         seconds=arguments.seconds,
         decay_seconds=arguments.decay_seconds,
+        rate=arguments.pace * Plan.rate,
+        matrix_rate=arguments.pace * Plan.matrix_rate,
         batches_a_step=arguments.batches,
         rows_a_batch=arguments.rows,
         seed=arguments.seed,

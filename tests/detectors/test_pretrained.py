@@ -223,7 +223,8 @@ def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels, _ = labelled_class(10)
-    assert Pretrained.fit(x, labels, 0).trust > 0.9
+    assert 0.5 < Pretrained.fit(x, labels, 0).trust < Pretrained.fit(x, labelled_class(40)[1], 0).trust
+    assert Pretrained.fit(x, labelled_class(40)[1], 0).trust > 0.9
     assert Pretrained.fit(x, np.full(300, -1, np.int8), 0).trust == 1  # nothing to doubt
     rows = Context(x, np.zeros((0, 0, 0), np.float32), 0, weights.VERSION)
     truth = np.where(labels == 1, trust.MIDDLE + 2, trust.MIDDLE - 2)  # a score that foretells every label
@@ -240,8 +241,18 @@ def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatc
         return trust.withhold_labels(rows, labels).trust
 
     gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
+    belief = 5 * trust.BELIEF - trust.DOUBT  # five of either kind
     for sign in (1, -1):
-        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(10 * trust.BELIEF + sign * trust.SLOPE * gain))))
+        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(belief + sign * trust.SLOPE * gain))))
+
+
+def test_answers_of_one_kind_are_believed_less_than_those_of_both() -> None:
+    x, labels, is_anomaly = labelled_class(10)
+    normal = labels.copy()
+    normal[labels == 1] = -1
+    normal[np.flatnonzero(~is_anomaly & (labels < 0))[:5]] = 0
+    assert (normal >= 0).sum() == (labels >= 0).sum()
+    assert Pretrained.fit(x, normal, 0).trust < 0.6 < Pretrained.fit(x, labels, 0).trust
 
 
 def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:

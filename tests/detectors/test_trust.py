@@ -11,7 +11,7 @@ import pytest
 from soel.detectors.pretrained import trust
 from soel.detectors.pretrained.context import keys
 from soel.detectors.pretrained.reading import Context, Reading
-from soel.detectors.pretrained.trust import BELIEF, FOLDS, MIDDLE, SLOPE, withhold_labels
+from soel.detectors.pretrained.trust import BELIEF, DOUBT, FOLDS, MIDDLE, SLOPE, withhold_labels
 from soel.detectors.pretrained.weights import VERSION
 from soel.types import Floats
 
@@ -98,7 +98,9 @@ def test_what_a_label_says_of_itself_does_not_count(monkeypatch: pytest.MonkeyPa
         return np.where(labels == 1, 9.0, np.where(labels == 0, -9.0, MIDDLE))
 
     say_instead(monkeypatch, foretold)
-    assert withhold_labels(context(40), labelled(40, known)).trust == pytest.approx(1 / (1 + np.exp(-4 * BELIEF)))
+    assert withhold_labels(context(40), labelled(40, known)).trust == pytest.approx(
+        1 / (1 + np.exp(DOUBT - 2 * BELIEF))
+    )
     assert len(shown) == 5
 
 
@@ -116,7 +118,7 @@ def test_the_gain_in_log_likelihood_by_hand(monkeypatch: pytest.MonkeyPatch) -> 
         lambda numbers: [alone.get(n, 0.0) for n in numbers],
     )
     gain = sum(log_likelihood(told[n], label) - log_likelihood(alone[n], label) for n, label in known.items())
-    wanted = 1 / (1 + np.exp(-(3 * BELIEF + SLOPE * gain)))
+    wanted = 1 / (1 + np.exp(-(BELIEF - DOUBT + SLOPE * gain)))  # one label is of the rarer kind
     assert withhold_labels(context(12), labelled(12, known)).trust == pytest.approx(wanted, rel=1e-12)
 
 

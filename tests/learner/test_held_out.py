@@ -103,7 +103,7 @@ def labelled_pool() -> tuple[Learner, Pool, Labels]:
     return Learner(DEFAULT.settle(Kind.TABLE, 3), 0), Pool.of(rows, Kind.TABLE), labels
 
 
-def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
+def test_rows_labelled_normal_stand_for_new_rows_by_their_scores_without_a_label() -> None:
     """New rows have no label: those labelled normal count as they would score without one."""
     learner, pool, labels = labelled_pool()
     fitted = learner.learn(

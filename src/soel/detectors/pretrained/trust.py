@@ -12,8 +12,9 @@ from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 FOLDS = 5
 MOST_ROWS = 400  # of the context, to be read once for each fold
-# Chosen on 118 tables (docs/pretraining.md): labels are believed unless those withheld speak against them.
-BELIEF, SLOPE = 0.25, 0.5  # in log odds: for each label before any is withheld, and for each unit of log likelihood
+# In log odds, chosen on 118 tables (docs/detection.md). Labels of one kind alone teach no contrast, and mislead most.
+DOUBT, BELIEF = 2.0, 0.25  # before any label is withheld, and what each label of the rarer kind takes from that
+SLOPE = 0.5  # for each unit of log likelihood by which withheld labels are foretold better with the others than without
 MIDDLE = 1.3  # the score, in deviations, that is as likely an anomaly's as a normal row's
 
 
@@ -59,7 +60,9 @@ def withhold_labels(rows: Context, labels: Labels) -> Withheld:
         found[fold::FOLDS] = reading.context_logits_beside(free)[withheld]
     without = _standardise(Reading(rows, np.full_like(labels, UNLABELLED)).context_logits())[known]
     gain = _likelihood(by_others, labels[known]) - _likelihood(without, labels[known])
-    trust = float(1 / (1 + np.exp(-(BELIEF * len(known) + SLOPE * gain))))
+    n_anomalies = int((labels[known] == ANOMALY).sum())
+    belief = BELIEF * min(n_anomalies, len(known) - n_anomalies) - DOUBT
+    trust = float(1 / (1 + np.exp(-(belief + SLOPE * gain))))
     return Withheld(trust, keys(rows.values[known]), found)
 
 
