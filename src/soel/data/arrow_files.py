@@ -18,6 +18,7 @@ from soel.data.text_files import check_encoding, check_unpacked, guess_encoding,
 from soel.errors import DataError, SchemaError
 
 _SAMPLE_BYTES = 1 << 20
+_FEW_ROWS = 10_000  # that are looked through one by one
 
 
 def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
@@ -93,9 +94,10 @@ def _without_sums(table: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _without_names(table: Any) -> tuple[Any, tuple[str, ...]]:
     """A table less the lines that repeat its names, as where files were put together."""
-    compute, names = _arrow("pyarrow.compute"), table.column_names
-    if len(names) < 2:
+    names = table.column_names
+    if len(names) < 2 or (len(table) < _FEW_ROWS and not _holds(table.column(0), names[0])):
         return table, ()
+    compute = _arrow("pyarrow.compute")
     repeats = None
     for at, name in enumerate(names):
         same = compute.equal(compute.utf8_trim_whitespace(table.column(at)), name)
@@ -106,6 +108,11 @@ def _without_names(table: Any) -> tuple[Any, tuple[str, ...]]:
     n = len(table) - len(kept)
     lines = "A line that repeats" if n == 1 else f"{n:,} lines that repeat"
     return kept, (f"{lines} the names of the columns {'is' if n == 1 else 'are'} left out.",)
+
+
+def _holds(column: Any, text: str) -> bool:
+    """Whether a column of texts has this one; without `pyarrow.compute`, which takes a third of a second to load."""
+    return any(cell is not None and cell.strip() == text for cell in column.to_pylist())
 
 
 def _as_text(source: Any, start: bytes, encoding: str, outline: Outline) -> Any:
