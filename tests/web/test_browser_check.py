@@ -56,3 +56,15 @@ def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live
     expect(page.locator("#labelling")).to_be_visible()
     expect(page.locator("#check-notice")).to_be_hidden()
     assert trained.page.work.steps[-1] == "unsure"
+
+
+def test_what_alarms_promise_stands_below_the_line(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    with serving(build_page(tmp_path, threshold="false-alarms=0.02")) as live:
+        live.page.label_all()
+        page = live.open(browser)
+        page.goto(f"{live.address}/results")
+        expect(page.locator("#promise")).to_contain_text("at most 2 % of new normal items raise an alarm")
+        assert violations(page) == []

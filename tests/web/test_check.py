@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.web.conftest import N_ITEMS, Page
+from tests.web.conftest import N_ITEMS, MakePage, Page
 
 
 @pytest.fixture
@@ -59,3 +59,24 @@ def test_others_than_the_owner_cannot_ask_for_a_check(trained: Page) -> None:
     ann = trained.user("ann")
     assert ann.post("/api/more", json={"n": 5, "purpose": "check"}).status_code == 403
     assert trained.client.post("/api/more", json={"n": 5, "purpose": "fun"}).status_code == 422
+
+
+def test_a_count_of_alarms_promises_nothing(trained: Page) -> None:
+    assert trained.get("/api/results")["promise"] == [], "as many alarms as estimated are a count, no promise"
+
+
+@pytest.mark.parametrize(
+    ("rule", "says", "holds"),
+    [
+        ("false-alarms=0.005", "at most 0.5 % of new normal items", "That is guaranteed as long as new normal items"),
+        ("fdr=0.1", "at most 10 % of the alarms", "not guaranteed: it holds as far as the probabilities are right"),
+        ("cost=20:1", "20 times as dear", "not guaranteed: it holds as far as the probabilities are right"),
+    ],
+)
+def test_a_rule_that_promises_says_so_on_the_results(make_page: MakePage, rule: str, says: str, holds: str) -> None:
+    page = make_page(threshold=rule)
+    page.label_all()
+    (words,) = page.get("/api/results")["promise"]
+    assert says in words
+    assert holds in words
+    assert page.client.get("/results").text.count('id="promise"') == 1

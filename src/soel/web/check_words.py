@@ -1,9 +1,10 @@
-"""What a spot check proves, what one would prove, and what is not sure: in sentences a domain expert reads."""
+"""What alarms promise, what a check proves or would prove, what is not sure: in sentences a domain expert reads."""
 
 from __future__ import annotations
 
 import math
 
+from soel.metrics.threshold import parse_threshold
 from soel.quality import Quality
 from soel.types import UNLABELLED
 from soel.web.results import FitResults
@@ -15,6 +16,16 @@ PROMISED = {
     "too high": "check.promised_too_high",
     "too low": "check.promised_too_low",
 }
+
+RULES = {"false-alarms": "promise.false_alarms", "fdr": "promise.fdr", "cost": "promise.cost"}  # that promise something
+
+
+def promise_words(threshold: str, t: Texts) -> list[str]:
+    """What the rule that set the line promises of alarms, and under which assumption; nothing of a mere count."""
+    rule = parse_threshold(threshold)
+    if rule.kind not in RULES or rule.value is None:
+        return []
+    return [t(RULES[rule.kind], rate=t.number(rule.value if rule.kind == "cost" else 100 * rule.value))]
 
 
 def quality_words(quality: Quality | None, t: Texts) -> list[str]:

@@ -91,8 +91,8 @@ class ClipOut(BaseModel):
 class ResultsOut(BaseModel):
     """What the last fit says about the pool. advice: whether more labels would still change much, in words.
 
-    quality: what the newest spot check proves, in words. check_advice: how much a check would tell.
-    unsure: items whose side is open, in words.
+    promise: what the threshold's rule promises of alarms. quality: what the newest spot check proves, in words.
+    check_advice: how much a check would tell. unsure: items whose side is open, in words.
     """
 
     share: ShareOut
@@ -102,6 +102,7 @@ class ResultsOut(BaseModel):
     fit_is_current: bool
     labelled: list[LabelledOut]
     advice: list[str]
+    promise: list[str]
     quality: list[str]
     check_advice: list[str]
     unsure: list[str]

@@ -1,9 +1,9 @@
-// What a spot check proves or would prove, and what is not sure: words, and buttons that ask for more items.
+// What alarms promise, what a spot check proves or would prove, and what is not sure: words, and buttons that ask for more items.
 
 import { post } from "./api.js";
 import { find, make } from "./dom.js";
 
-const LISTS = { check: "quality", "check-advice": "check_advice", unsure: "unsure" };
+const LISTS = { promise: "promise", check: "quality", "check-advice": "check_advice", unsure: "unsure" };
 
 export function showCheck(results) {
   for (const [place, name] of Object.entries(LISTS)) {
