@@ -73,6 +73,7 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
     with serving(clips) as live:
         opened = live.open(browser, viewport=size, color_scheme="dark" if look == "dark" else "light")
         opened.goto(f"{live.address}/results")
+        expect(opened.locator("#timeline-no-maps")).to_contain_text("--patches yes")  # frames have no maps by default
         button = opened.locator(".events button").first
         button.click()
         frame = opened.locator("#timeline-frame img")

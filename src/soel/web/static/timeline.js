@@ -15,6 +15,7 @@ export async function showTimeline(threshold) {
   if (clips.length === 0) return;
   if (find("download-intervals")) find("download-intervals").href = `/api/intervals.csv?${new URLSearchParams({ threshold })}`;
   find("timeline").replaceChildren(...clips.map((clip) => line(clip, threshold)));
+  find("timeline-no-maps").hidden = (await get("/api/maps")).has_maps;
 }
 
 function line({ clip, frames, events }, threshold) {
