@@ -18,11 +18,11 @@ ROOT = Path(__file__).parents[2]
 HEAD = f"{'reader':18s} {'files':>6s} {'read':>6s} {'refused':>8s} {'defects':>8s} {'slowest':>8s}"
 Batch = tuple[str, int, int]  # reader, first seed, how many files
 NAMES = (
-    "t.csv", "t.tsv", "t.csv.gz", "t.csv.bz2", "t.csv.zst", "t.zip", "t.jsonl", "t.parquet", "t.feather", "t.xlsx",
-    "t.sqlite", "t.npy", "t.npz",
+    "t.csv", "t.tsv", "t.csv.gz", "t.csv.bz2", "t.csv.zst", "t.zip", "t.jsonl", "t.json", "t.parquet", "t.feather",
+    "t.xlsx", "t.sqlite", "t.npy", "t.npz",
     "p.png", "p.jpg", "p.tif", "p.bmp", "p.webp", "p.npz", "idx3-ubyte.gz", "c.mp4", "c.avi", "c.mkv", "n.onnx",
-    "session", "model", "labels.csv", "labels.json", "label-studio.json", "coco.json", "sheet",
-    "http bytes", "http api",
+    "session", "model", "labels.csv", "labels.json", "labels.xlsx", "labels.parquet", "label-studio.json", "coco.json",
+    "sheet", "http bytes", "http api",
 )  # fmt: skip
 
 
