@@ -21,9 +21,9 @@ from soel import SOEL
 
 WIDTH, FIT_ROWS, POOL_ROWS, NEW_ROWS, N_LABELS, N_QUESTIONS = 30, 5000, 10_000, 50_000, 10, 5
 LIMITS = {"fit": 5.0, "question": 0.5, "one_row": 2.0}  # seconds; of all processors together for the last one
-# On two idle cores 1.5, 1.04 and 0.86 were reached; a fit and a question are timed by the clock.
+# On two idle cores 1.2 (once 0.96), 1.2 and 0.95 were reached; a question is timed by the clock.
 FLOORS = {
-    "fit_limit_over_seconds": 1.0,
+    "fit_limit_over_processor_seconds": 1.0,
     "question_limit_over_seconds": 0.9,
     "one_row_limit_over_processor_seconds": 0.8,
 }
