@@ -53,7 +53,7 @@ def test_reasons_are_columns_and_sentences(place: Path, capsys: pytest.CaptureFi
     place_else = ordinal(int(rows["m7"]["why_1_rank"]))
     said = f"with pressure at {rows['m7']['why_1_usual']} instead of 10.6 it would rank {place_else} ("
     assert rows["m7"]["why"].startswith(said)
-    assert int(rows["m7"]["why_rank_together"]) > 10
+    assert int(rows["m7"]["why_rank_together"]) > 12
     assert rows["m8"]["data why"] == "Rom"  # a column of the data that is called so, too
     assert rows["m8"]["why_1"] == "why"
     explained = [row for row in rows.values() if row["why"]]
