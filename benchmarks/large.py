@@ -113,9 +113,9 @@ class Run:
     def _tell(self, sheet: Path) -> None:
         """Answer by the truth, which only this script knows."""
         rows = read_rows(sheet)
-        truth = self._truth({int(row["item_id"]) for row in rows})
+        truth = self._truth({int(row["item"]) for row in rows})
         for row in rows:
-            row["label"] = "anomaly" if truth[int(row["item_id"])] else "normal"
+            row["label"] = "anomaly" if truth[int(row["item"])] else "normal"
         write_rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
         self.figures["labelled anomalies"] = float(sum(truth.values()))
         self._command("tell", sheet)

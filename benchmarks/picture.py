@@ -24,6 +24,10 @@ WORDS = {
     "help_limit_over_seconds": "soel --help, 0.4 s over its time",
     "status_of_a_million_limit_over_seconds": "status of a million items, 1 s over its time",
     "prepared_page_limit_over_seconds": "page of a prepared session, 1 s over its time",
+    "fit_limit_over_processor_seconds": "fit of 5,000 x 30, 5 s over its processor time",
+    "question_limit_over_seconds": "next question of 10,000 rows, 0.5 s over its time",
+    "one_row_limit_over_processor_seconds": "soel score on one row, 2 s over its processor time",
+    "explain_limit_over_processor_seconds": "one row explained, 50 ms over its processor time",
 }
 HIGHEST = 20.0  # of the axis, in units of the floor
 

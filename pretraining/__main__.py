@@ -99,9 +99,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", type=Path, help="a checkpoint")
+    parser.add_argument("folders", type=Path, nargs="+", help="a checkpoint; of several, their mean")
     parser.add_argument("to", type=Path, help="the weights file to write")
-    parser.set_defaults(verb=lambda arguments: _say(export(arguments.folder, arguments.to)))
+    parser.set_defaults(verb=lambda arguments: _say(export(arguments.folders, arguments.to)))
 
 
 def _add_pack(parser: argparse.ArgumentParser) -> None:

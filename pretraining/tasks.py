@@ -47,6 +47,9 @@ def draw(n_tasks: int, n_rows: int, width: int, device: torch.device, chance: ra
     if chance.random() < 0.35:  # outliers that nobody minds
         nuisance = torch.rand_like(is_anomaly, dtype=torch.float) < 0.06 * torch.rand(n_tasks, 1, device=device)
         rows = anomalies.fault(rows, nuisance & ~is_anomaly, chance)
+    if chance.random() < 0.12:  # crowds of normal rows, at times equal ones: what is repeated is mostly usual
+        among = torch.rand_like(is_anomaly, dtype=torch.float) < 0.6 * torch.rand(n_tasks, 1, device=device)
+        rows = anomalies.crowd(rows, among & ~is_anomaly, chance)
     if not late and chance.random() < 0.12:  # faults beside the other kind
         extra = torch.rand_like(is_anomaly, dtype=torch.float) < 0.5 * share[:, None]
         rows, is_anomaly = anomalies.fault(rows, extra & ~is_anomaly, chance), is_anomaly | extra

@@ -36,6 +36,7 @@ from soel.detectors.pretrained.reference import Described, Reference
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
 ANOMALY_WEIGHT = 0.35  # of the anomalies beside the normal rows, in the loss for ranking
 CHANCE_WEIGHT, SHARE_WEIGHT = 1.0, 0.05
+KNOWN_WEIGHT = 0.1  # of rows that carry a label beside others: easy, but what is said of them must not be nonsense
 
 
 @dataclass
@@ -221,13 +222,14 @@ def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random
 def loss_of(outputs: Outputs, is_anomaly: Tensor, labels: Tensor) -> Tensor:
     """For ranking: every task alike, and in it the two kinds of row nearly so. For chances and shares: as they are."""
     truth = is_anomaly.float()
-    free = torch.cat([labels < 0, torch.ones_like(is_anomaly[:, labels.shape[1] :])], 1).float()
-    odd, usual = truth * free, (1 - truth) * free
+    weight = torch.ones_like(truth)
+    weight[:, : labels.shape[1]] = torch.where(labels < 0, 1.0, KNOWN_WEIGHT)
+    odd, usual = truth * weight, (1 - truth) * weight
     each = F.binary_cross_entropy_with_logits(outputs.logits, truth, reduction="none")
     ranking = ANOMALY_WEIGHT * (each * odd).sum(1) / odd.sum(1).clamp_min(1)
     ranking = ranking + (1 - ANOMALY_WEIGHT) * (each * usual).sum(1) / usual.sum(1).clamp_min(1)
     proper = F.binary_cross_entropy_with_logits(outputs.chances, truth, reduction="none")
-    chance = (proper * free).sum(1) / free.sum(1)
+    chance = (proper * weight).sum(1) / weight.sum(1)
     assert outputs.shares is not None
     share = F.cross_entropy(outputs.shares, share_bin(truth[:, : labels.shape[1]].mean(1)))
     return ranking.mean() + CHANCE_WEIGHT * chance.mean() + SHARE_WEIGHT * share

@@ -340,6 +340,11 @@ def test_a_spot_check_proves_what_the_model_says() -> None:
     unsure = np.flatnonzero(detector.not_sure(x) & (y == -1))
     assert len(unsure)
     assert set(detector.query(x, min(3, len(unsure)), y, not_sure=True)) <= set(unsure)
+    n = len(unsure) + 3  # more than there are: all of them, then others
+    asked = detector.query(x, n, y, not_sure=True)
+    assert set(asked[: len(unsure)]) == set(unsure)
+    assert len(set(asked)) == n
+    assert (y[asked] == -1).all()
     far = np.full((40, 3), 30.0)
     assert detector.list_anomalies(far, 0.2).tolist() == list(range(40))
     assert len(detector.list_anomalies(rng.normal(size=(40, 3)), 0.2)) <= 4

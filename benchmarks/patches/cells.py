@@ -17,10 +17,11 @@ from soel.detectors.base import PlaceDetector
 from soel.features.extract import extract
 from soel.features.extractors import DEFAULT
 from soel.features.image_arrays import image_array
-from soel.features.patches import SMALLEST_SIDE
+from soel.features.patches import SMALLEST_SIDE, map_grid
 from soel.learner import Fitted, Learner
 from soel.media.extractors import cache_folder, open_extractor
 from soel.metrics import auroc
+from soel.numeric.grids import Grid
 from soel.profiles import PROFILES
 from soel.types import UNLABELLED, Floats, Kind, Pool
 
@@ -104,7 +105,8 @@ class _Task:
         pixels: tuple[float | None, float | None] = (None, None)
         if part is not None and way == "patches" and self.pictures.masks is not None:
             assert isinstance(part.detector, PlaceDetector)
-            pixels = pixel_figures(part.detector.maps(self._given(rows)), self.pictures.masks[rows])
+            maps = part.detector.maps(self._given(rows))
+            pixels = pixel_figures(maps, self.pictures.masks[rows], map_grid(Grid.square(maps.shape[1]), DEFAULT))
         trust = None if part is None else part.detector.trust
         return Cell(self.name, draw, way, n, auroc(truth, scores), precision, found, trust, *pixels, round(seconds, 2))
 

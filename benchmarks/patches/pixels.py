@@ -14,9 +14,9 @@ SIDE = 64  # pixels of the pictures in which maps and masks are compared
 MOST_FALSE = 0.3  # of the sound pixels, up to which regions count
 
 
-def pixel_figures(maps: Floats, masks: NDArray[np.bool_]) -> tuple[float, float]:
-    """AUROC and AUPRO of maps (n, P) against masks (n, H, W)."""
-    scores = Grid.square(maps.shape[1]).enlarge(maps, SIDE, SIDE)
+def pixel_figures(maps: Floats, masks: NDArray[np.bool_], grid: Grid) -> tuple[float, float]:
+    """AUROC and AUPRO of maps (n, P) against masks (n, H, W). grid: where places lie."""
+    scores = grid.enlarge(maps, SIDE, SIDE)
     small = _shrunk(masks, SIDE)
     return auroc(small.ravel(), scores.ravel()), aupro(scores, small)
 

@@ -113,7 +113,7 @@ def _foreseen(quality: Quality, n: int, said: list[float]) -> Iterator[Kept]:
     """Whether the ranges, as they are shown, are no wider than was said beforehand."""
     for name, most, bounds in zip(("share", "alarms"), said, (quality.share, quality.precision), strict=True):
         if bounds is not None:
-            shown = bounds.rounded(0.01)
+            shown = bounds.round_outwards(0.01)
             held = 100 * (shown.high - shown.low) <= most + 1e-6
             words = f"A check of {n} items leaves a range of at most ... points ({name})"
             yield Kept(words, float(held), most, nominal="always")

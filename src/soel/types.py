@@ -153,6 +153,10 @@ class Selection:
     rows: Rows
     odds: Floats
 
+    def then(self, others: Selection) -> Selection:
+        """These rows, and others after them."""
+        return Selection(np.concatenate([self.rows, others.rows]), np.concatenate([self.odds, others.odds]))
+
 
 @dataclass(frozen=True)
 class Proposal:

@@ -1,4 +1,4 @@
-"""What work on tables loads: torch only where a network is trained on them, and never torch's compiler."""
+"""What work on tables loads: torch for a network that is trained, its compiler never, pandas not for plain numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from soel import PROFILES, SOEL, create_session
 from soel.session import SessionOptions
 from soel.types import Kind
 
-HEAVY = ("torch", "torch._dynamo", "sklearn")
+HEAVY = ("torch", "torch._dynamo", "sklearn", "pandas")
 
 
 def modules_after(code: str) -> dict[str, bool]:
@@ -35,7 +35,7 @@ def rows() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("profile", ["default", "distances"])
-def test_the_command_scores_without_torch_where_no_network_was_trained(
+def test_the_command_scores_without_torch_and_pandas_where_no_network_was_trained(
     tmp_path: Path, rows: pd.DataFrame, profile: str
 ) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)

@@ -15,6 +15,8 @@ from benchmarks.patches.pixels import aupro, pixel_figures
 from benchmarks.patches.sets import N_NORMAL, Pictures, make_picture, split
 from benchmarks.patches.textures import FAMILIES, SIDE
 
+from soel.numeric.grids import Grid
+
 
 @pytest.mark.parametrize("family", list(FAMILIES))
 def test_pictures_are_the_same_each_time_and_differ_from_one_another(family: str) -> None:
@@ -61,7 +63,7 @@ def test_maps_that_point_at_the_defects_have_full_marks() -> None:
     assert aupro(-scores, masks) < 0.1
     assert abs(aupro(np.random.default_rng(0).random(masks.shape), masks) - 0.15) < 0.05
     grid = masks.reshape(2, 16, 4, 16, 4).mean(axis=(2, 4)).reshape(2, -1)
-    area, regions = pixel_figures(grid, np.repeat(np.repeat(masks, 4, axis=1), 4, axis=2))
+    area, regions = pixel_figures(grid, np.repeat(np.repeat(masks, 4, axis=1), 4, axis=2), Grid.square(256))
     assert area > 0.98
     assert regions > 0.9
 

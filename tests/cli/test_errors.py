@@ -104,7 +104,7 @@ def test_a_sheet_with_an_unknown_item_is_refused_whole(run: Run, folder: Path) -
     sheet = Path(run("ask", folder, "-n", 2, "--json").document["out"])
     fill(sheet, ["anomaly", "normal"])
     rows = read_rows(sheet)
-    rows[1]["item_id"] = "stranger"
+    rows[1]["item"] = "stranger"
     write_rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
     said = run("tell", folder, sheet).err
     assert "'stranger'" in said
@@ -130,7 +130,7 @@ def test_a_sheet_of_another_session_is_refused_with_both_names(
 def test_a_table_that_is_no_sheet_is_refused(run: Run, folder: Path, table: Path) -> None:
     said = run("tell", folder, table)
     assert said.code == 2
-    assert "lacks the column item_id, session" in said.err
+    assert "lacks the column item, session" in said.err
 
 
 def test_scoring_before_the_first_fit(run: Run, folder: Path) -> None:

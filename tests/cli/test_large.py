@@ -91,7 +91,7 @@ def test_a_pool_is_drawn_and_everything_is_scored(run: Run, tmp_path: Path, form
     sheet = read_rows(folder / "round-0001.csv")
     assert {"a", "b", "c", "side"} <= set(sheet[0])
     assert "truth" not in sheet[0]
-    assert all(row["item_id"].startswith("k") for row in sheet)
+    assert all(row["item"].startswith("k") for row in sheet)
     fill(folder / "round-0001.csv", ["n", "a", "n", "n"])
     assert run("tell", folder, folder / "round-0001.csv").code == 0
     assert run("fit", folder).code == 0

@@ -16,7 +16,7 @@ def truth(name: str) -> str:
 
 def label_round(run: Run, folder: Path, n: int = 6) -> Path:
     sheet = Path(run("ask", folder, "-n", n, "--json").document["out"])
-    fill(sheet, [truth(row["item_id"]) for row in read_rows(sheet)])
+    fill(sheet, [truth(row["item"]) for row in read_rows(sheet)])
     assert run("tell", folder, sheet).code == 0
     return sheet
 
@@ -73,12 +73,12 @@ def test_the_sheet_shows_the_data_but_not_the_truth(run: Run, folder: Path, tabl
     sheet = folder / "round-0001.csv"
     asked = run("ask", folder, "-n", 4, "--json").document
     rows, source = read_rows(sheet), {row["name"]: row for row in read_rows(table)}
-    assert list(rows[0]) == ["item_id", "label", "note", "session", "width", "height", "data label"]
-    assert [row["item_id"] for row in rows] == asked["items"]
+    assert list(rows[0]) == ["item", "label", "note", "width", "height", "data label", "session"]
+    assert [row["item"] for row in rows] == asked["items"]
     for row in rows:
         assert (row["label"], row["session"]) == ("", asked["session"])
-        assert float(row["width"]) == float(source[row["item_id"]]["width"])
-        assert float(row["data label"]) == float(source[row["item_id"]]["label"])
+        assert float(row["width"]) == float(source[row["item"]]["width"])
+        assert float(row["data label"]) == float(source[row["item"]]["label"])
     assert "'=n" in sheet.read_text(), "an id that looks like a formula is neutralised"
 
 

@@ -19,7 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = ["--id-column", "name", "--label-column", "truth", "--profile", "paper"]
     assert main(["init", str(session), "--data", str(table), *options]) == 0
     assert main(["ask", str(session), "-n", "6", "--out", str(sheet)]) == 0
-    names = [row["item_id"] for row in read_rows(sheet)]
+    names = [row["item"] for row in read_rows(sheet)]
     fill(sheet, ["a" if int(name.removeprefix("=n")) < N_FAR else "n" for name in names])
     assert main(["tell", str(session), str(sheet)]) == 0
     assert main(["fit", str(session)]) == 0
@@ -40,7 +40,7 @@ def test_scores_rules_and_report(folder: Path, tmp_path: Path) -> None:
 def test_a_second_round_asks_other_items_with_the_fitted_model(folder: Path, tmp_path: Path) -> None:
     assert main(["ask", str(folder), "-n", "4", "--out", str(tmp_path / "second.csv")]) == 0
     first, second = (
-        {row["item_id"] for row in read_rows(path)} for path in (folder.parent / "sheet.csv", tmp_path / "second.csv")
+        {row["item"] for row in read_rows(path)} for path in (folder.parent / "sheet.csv", tmp_path / "second.csv")
     )
     assert len(second) == 4
     assert not first & second

@@ -18,7 +18,7 @@ def test_a_spot_check_from_draw_to_sentence(run: Run, folder: Path) -> None:
     sheet = Path(run("ask", folder, "--spot-check", 8, "--json").document["out"])
     rows = read_rows(sheet)
     assert len(rows) == 8
-    fill(sheet, [truth(row["item_id"]) for row in rows])
+    fill(sheet, [truth(row["item"]) for row in rows])
     said = run("tell", folder, sheet).out
     assert "Spot check of 8 items drawn by chance" in said
     quality = run("status", folder, "--json").document["quality"]
@@ -55,7 +55,7 @@ def test_what_is_not_sure_is_asked_next(run: Run, folder: Path) -> None:
     open_rows = {next(iter(row.values())) for row in listed}  # the id comes first
     assert open_rows
     sheet = Path(run("ask", folder, "-n", 2, "--not-sure", "--json").document["out"])
-    assert {row["item_id"] for row in read_rows(sheet)} <= open_rows
+    assert {row["item"] for row in read_rows(sheet)} <= open_rows
 
 
 def test_before_a_fit_there_is_nothing_to_check(run: Run, folder: Path) -> None:

@@ -34,7 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert main(["init", str(session), "--data", str(folder / "machines.csv"), "--budget", "5", *options]) == 0
     assert main(["ask", str(session), "-n", "5", "--out", str(folder / "sheet.csv")]) == 0
     sheet = read_rows(folder / "sheet.csv")
-    filled = [{**row, "label": "anomaly" if row["item_id"] == "m7" else "normal"} for row in sheet]
+    filled = [{**row, "label": "anomaly" if row["item"] == "m7" else "normal"} for row in sheet]
     write_rows(folder / "sheet.csv", list(filled[0]), [list(row.values()) for row in filled])
     assert main(["tell", str(session), str(folder / "sheet.csv")]) == 0
     assert main(["fit", str(session)]) == 0

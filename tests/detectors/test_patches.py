@@ -101,6 +101,18 @@ def test_what_one_anomaly_showed_is_found_in_others() -> None:
     assert auroc(truth[free], after[free]) > auroc(truth[free], before[free]) + 0.02
 
 
+def test_what_looks_like_a_labelled_anomaly_is_not_learnt_from() -> None:
+    faint, n_before, n_after = 0.3 * np.random.default_rng(4).normal(size=DEPTH), 0, 0
+    for seed in range(8):
+        x, labels = pictures(200, seed), nothing(200)
+        x[np.arange(20), np.arange(20) % 4] += faint.astype(np.float16)
+        n_before += int(Patches.fit(x[6:], labels[6:], 0).members[:14].sum())
+        labels[:6] = 1
+        n_after += int(Patches.fit(x, labels, 0).members[6:20].sum())
+    assert n_before > 40  # of 112 that are so faint that they are taken for normal while nobody labels
+    assert n_after < 0.7 * n_before
+
+
 def test_a_mark_says_which_patch_it_was() -> None:
     x, labels = pictures(200), nothing(200)
     loud, faint = (size * np.random.default_rng(seed).normal(size=DEPTH) for size, seed in ((2.5, 8), (0.3, 4)))

@@ -5,21 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detectors import patches
+from soel.detectors import examples
+from soel.detectors.examples import EXAMPLES, QUIET_ALIKE, SAME, Examples, find_examples, weigh_arms
 from soel.detectors.foresight import judge_foresight
 from soel.detectors.patches import (
-    EXAMPLES,
-    QUIET_ALIKE,
-    SAME,
     SMALLEST,
     Patches,
-    _Examples,
-    _examples,
     _fitted_rows,
     _spread_below,
+    _Taught,
     _unsuspected,
     _Usual,
-    _weights_of,
     _withheld,
     _worst,
 )
@@ -93,9 +89,9 @@ def test_what_examples_make_of_a_patch() -> None:
     east, north = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
     for arm, alike, quiet in (((0.6, 0.8), 0.6, 0.8), ((0.8, 0.6), 0.8, 0.6), ((0.0, 3.0), 0, 1), ((-2.0, 0.0), 0, 0)):
         wanted = np.exp(2 * alike - QUIET_ALIKE * max(quiet - max(alike, SAME), 0))
-        np.testing.assert_allclose(_weights_of(np.array([[arm]]), east, north, 2.0), [[wanted]], rtol=1e-6)
+        np.testing.assert_allclose(weigh_arms(np.array([[arm]]), east, north, 2.0), [[wanted]], rtol=1e-6)
     half = np.array([[[np.sqrt(1 - 0.49**2), 0.49]]])
-    assert _weights_of(half, NONE, north, 2.0) == 1, "too unlike what was called normal"
+    assert weigh_arms(half, NONE, north, 2.0) == 1, "too unlike what was called normal"
 
 
 def test_the_worst_patches_of_a_labelled_picture_are_examples() -> None:
@@ -104,32 +100,32 @@ def test_the_worst_patches_of_a_labelled_picture_are_examples() -> None:
     x[1, -1] = [0.0, 9.0]
     found = np.linalg.norm(x.astype(np.float32), axis=2)
     labels = np.array([NORMAL, ANOMALY, -1], np.int8)
-    seen = _examples(round_normal(EXAMPLES + 2), x, found, labels, ANOMALY, None, rng())
+    seen = find_examples(round_normal(EXAMPLES + 2), x, found, labels, ANOMALY, None, rng())
     np.testing.assert_allclose(seen.arms, [[0, 1], *[[1, 0]] * (EXAMPLES - 1)])
     assert seen.owners.tolist() == [1] * EXAMPLES
-    at_rest = _examples(round_normal(EXAMPLES + 2), x, found, labels, NORMAL, None, rng())
+    at_rest = find_examples(round_normal(EXAMPLES + 2), x, found, labels, NORMAL, None, rng())
     assert not at_rest.arms.any(), "what does not differ has no direction"
 
 
 def test_of_marked_patches_the_worst_are_examples_and_marks_say_nothing_of_normal_pictures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(patches, "MOST_MARKED", 2)
-    monkeypatch.setattr(patches, "EXAMPLES", 1)
+    monkeypatch.setattr(examples, "MOST_MARKED", 2)
+    monkeypatch.setattr(examples, "EXAMPLES", 1)
     x = np.array([[[9.0, 0.0], [0.0, 3.0], [1.0, 0.0], [-4.0, 0.0]]] * 2, np.float32)
     found, marked = np.linalg.norm(x, axis=2), np.array([[False, True, True, True]] * 2)
     labels = np.array([ANOMALY, NORMAL], np.int8)
-    told = [_examples(round_normal(4), x, found, labels, kind, marked, rng()).arms for kind in (ANOMALY, NORMAL)]
+    told = [find_examples(round_normal(4), x, found, labels, kind, marked, rng()).arms for kind in (ANOMALY, NORMAL)]
     assert [arms.tolist() for arms in told] == [[[-1, 0], [0, 1]], [[1, 0]]]
-    untold = _examples(round_normal(4), x, found, labels, ANOMALY, np.zeros((2, 4), bool), rng())
+    untold = find_examples(round_normal(4), x, found, labels, ANOMALY, np.zeros((2, 4), bool), rng())
     assert untold.arms.tolist() == [[1, 0]]
 
 
 def test_of_many_labelled_pictures_some_are_examples_each_with_all_its_patches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patches, "MOST_PICTURES", 3)
+    monkeypatch.setattr(examples, "MOST_PICTURES", 3)
     x = rng().normal(size=(10, 4, 2)).astype(np.float32)
     labels = np.where(np.arange(10) < 8, ANOMALY, NORMAL).astype(np.int8)
-    seen = _examples(round_normal(4), x, np.linalg.norm(x, axis=2), labels, ANOMALY, None, rng())
+    seen = find_examples(round_normal(4), x, np.linalg.norm(x, axis=2), labels, ANOMALY, None, rng())
     owners, counts = np.unique(seen.owners, return_counts=True)
     assert counts.tolist() == [4, 4, 4]
     assert owners.max() < 8
@@ -141,8 +137,9 @@ def test_of_many_labelled_pictures_some_are_examples_each_with_all_its_patches(m
 def test_a_picture_is_weighed_by_the_examples_of_others_when_its_label_is_withheld() -> None:
     x = np.array([[[2.0, 0.0]], [[3.0, 0.0]], [[0.0, 5.0]], [[7.0, 0.0]]], np.float32)
     usual = _Usual(round_normal(1), np.linalg.norm(x, axis=2), np.ones(1), np.ones(1))
-    anomalous = _Examples(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0, 1, 2]))
-    raw = _withheld(usual, x, anomalous, _Examples(NONE, np.zeros(0, np.int64)), 1.0)
+    anomalous = Examples(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0, 1, 2]))
+    taught = _Taught(usual, anomalous, Examples(NONE, np.zeros(0, np.int64)), 1.0, usual.found)
+    raw = _withheld(taught, x)
     # 0 and 1 bear each other out, 2 stands alone; 3 has no label, and stays as it is without any
     np.testing.assert_allclose(raw, np.log([2 * np.e, 3 * np.e, 5, 7]), rtol=1e-5)
 

@@ -333,10 +333,10 @@ def test_a_student_is_kept_and_rows_do_not_meet(with_student: tuple[np.ndarray, 
 
 def test_a_student_learns_a_curve_and_a_constant() -> None:
     x = np.linspace(-2, 2, 500, dtype=np.float32)[:, None]
-    student = Student.taught(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
+    student = Student.teach(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
     new = np.linspace(-1.9, 1.9, 77, dtype=np.float32)[:, None]
     assert np.abs(student.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
-    flat = Student.taught(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
+    flat = Student.teach(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
     assert flat.score(np.ones((1, 2), np.float32), np.zeros(1))[0] == pytest.approx(3, abs=0.05)
 
 

@@ -15,11 +15,12 @@ from soel.detectors.pretrained.evidence import (
     N_EVIDENCE,
     N_META,
     PRIOR,
+    LabelTables,
     _along,
-    _by_bins,
     _kernel,
+    _odds_of_nodes,
+    _ratios_of_bins,
     _to_nearest,
-    _together,
     evidence,
     meta,
 )
@@ -42,6 +43,19 @@ def answers(anomalies: list[int], normals: list[int], n_rows: int = N) -> Tensor
     labels = torch.full((1, n_rows), -1)
     labels[0, anomalies], labels[0, normals] = 1, 0
     return labels
+
+
+def say(reference: Reference, pool: Described, rows: Described, labels: Tensor) -> Tensor:
+    found: Tensor = evidence(reference, pool, rows, labels, LabelTables.count(pool, labels))
+    return found
+
+
+def share_nodes(pool: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tensor) -> list[Tensor]:
+    return LabelTables(_odds_of_nodes(pool, is_anomaly, is_normal), torch.zeros(0)).of_nodes(rows)
+
+
+def share_bins(pool: Described, rows: Described, is_anomaly: Tensor, is_normal: Tensor) -> list[Tensor]:
+    return LabelTables((), _ratios_of_bins(pool, is_anomaly, is_normal)).of_bins(rows)
 
 
 def line(*places: float) -> Tensor:
@@ -80,7 +94,7 @@ def nodes(*at: int) -> Tensor:
 
 def test_rows_that_share_a_node_with_labels_get_their_odds() -> None:
     is_anomaly, is_normal = torch.tensor([[1.0, 0.0, 0.0]]), torch.tensor([[0.0, 0.0, 1.0]])
-    said = _together(nodes(7, 7, 8), nodes(7, 8, 9), is_anomaly, is_normal)
+    said = share_nodes(nodes(7, 7, 8), nodes(7, 8, 9), is_anomaly, is_normal)
     assert len(said) == len(DEPTHS)
     for each in said:
         np.testing.assert_allclose(each[0], [math.log(11), math.log(0.9 / 1.9), 0], atol=1e-5)
@@ -90,7 +104,7 @@ def test_odds_are_the_mean_over_trees_and_looked_up_at_their_depth() -> None:
     pool = torch.cat([nodes(7, 8), nodes(9, 9)], 1).clone()
     pool[:, :, 1, DEPTHS[0]] = 3  # at the first depth the second row is elsewhere
     rows = pool[:, :, :1]
-    first, second, _ = _together(pool, rows, torch.tensor([[0.0, 1.0]]), torch.zeros(1, 2))
+    first, second, _ = share_nodes(pool, rows, torch.tensor([[0.0, 1.0]]), torch.zeros(1, 2))
     assert first.tolist() == [[0]]
     np.testing.assert_allclose(second, [[0.5 * math.log(11)]], atol=1e-5)  # together in one tree of two
 
@@ -115,7 +129,7 @@ def test_bins_of_columns_speak_as_naive_bayes(table: tuple[Reference, Described,
     labels = answers([0, 1, 2], [3, 4, 5, 6])
     own, theirs = ((((d.cells[0, ..., 2] + 1) / 2 * N_BINS).long().clamp(0, N_BINS - 1)).numpy() for d in (pool, rows))
     wanted = np.array([slow_bins(own, row, labels[0].numpy()) for row in theirs]).T
-    found = torch.stack(_by_bins(pool, rows, (labels == 1).float(), (labels == 0).float()))[:, 0]
+    found = torch.stack(share_bins(pool, rows, (labels == 1).float(), (labels == 0).float()))[:, 0]
     np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
@@ -175,9 +189,18 @@ def test_about_the_whole_by_hand(table: tuple[Reference, Described, Described]) 
     assert nothing.shape == (N_META,)
 
 
+def test_what_was_counted_once_serves_any_rows(table: tuple[Reference, Described, Described]) -> None:
+    reference, pool, rows = table
+    labels = answers([0, 1], [2, 3, 4])
+    tables = LabelTables.count(pool, labels)
+    both = evidence(reference, pool, pool.followed_by(rows), labels, tables)
+    torch.testing.assert_close(both[:, :N], evidence(reference, pool, pool, labels, tables))
+    torch.testing.assert_close(both[:, N:], evidence(reference, pool, rows, labels, tables))
+
+
 def test_nobody_labelled_is_no_evidence(table: tuple[Reference, Described, Described]) -> None:
     reference, pool, rows = table
-    said = evidence(reference, pool, rows, answers([], []))
+    said = say(reference, pool, rows, answers([], []))
     assert said.shape == (1, 6, N_EVIDENCE)
     np.testing.assert_allclose(said, 0, atol=1e-5)
 
@@ -185,14 +208,14 @@ def test_nobody_labelled_is_no_evidence(table: tuple[Reference, Described, Descr
 def test_the_parts_stand_in_their_order_and_within_bounds(table: tuple[Reference, Described, Described]) -> None:
     reference, pool, rows = table
     labels = answers([0, 1], [2, 3, 4])
-    said = evidence(reference, pool, rows, labels)[0]
+    said = say(reference, pool, rows, labels)[0]
     is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
     wanted = {
         0: _to_nearest(pool.distances[0], rows.distances[0], labels == 1),
         1: _to_nearest(pool.distances[0], rows.distances[0], labels == 0),
         2: _to_nearest(pool.distances[1], rows.distances[1], labels == 1),
         3: _to_nearest(pool.distances[1], rows.distances[1], labels == 0),
-        9: _by_bins(pool, rows, is_anomaly, is_normal)[0],
+        9: share_bins(pool, rows, is_anomaly, is_normal)[0],
         11: _along(pool.z, rows.z, is_anomaly, is_normal, reference.precisions[0]),
         12: _along(pool.g, rows.g, is_anomaly, is_normal, None),
         13: _kernel(pool.distances[0], rows.distances[0], is_anomaly, is_normal),
@@ -209,7 +232,7 @@ def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[Reference, 
     reference, pool, _ = table
     farthest = int(pool.z[0].square().sum(-1).argmax())
     nearest = int(pool.z[0].square().sum(-1).argmin())
-    said = evidence(reference, pool, pool, answers([farthest], [nearest]))[0]
+    said = say(reference, pool, pool, answers([farthest], [nearest]))[0]
     above = said[farthest] > said[nearest]
     assert not above[0]  # it lies at an anomaly, so the distance to one is small
     assert above[1]
@@ -221,7 +244,7 @@ def test_tasks_side_by_side_are_apart(table: tuple[Reference, Described, Describ
     reference, pool = Reference.fit(x, torch.Generator().manual_seed(0))
     labels = torch.cat([answers([0, 1], [2, 3]), answers([5], [6, 7, 8])])
     other = torch.cat([labels[:1], answers([9, 10], [11])])
-    before, after = (evidence(reference, pool, pool, each) for each in (labels, other))
+    before, after = (say(reference, pool, pool, each) for each in (labels, other))
     torch.testing.assert_close(before[0], after[0])
     assert not torch.allclose(before[1], after[1])
 
@@ -234,7 +257,7 @@ def test_a_lone_label_in_a_tenth_by_hand() -> None:
     pool = Described(none, none, cells, none, none, none)
     is_anomaly, is_normal = torch.zeros(1, 10), torch.zeros(1, 10)
     is_anomaly[0, 9] = 1
-    mean, ends = _by_bins(pool, pool, is_anomaly, is_normal)
+    mean, ends = share_bins(pool, pool, is_anomaly, is_normal)
     share = np.r_[1.5, [2.0] * 8, 1.5] / 19 + 1e-3
     told = np.r_[[0.0] * 8, 0.5, 1.0]
     ratio = np.log((told + 4 * share) / (1.5 + 4) / ((8 * share) / 8))
@@ -248,16 +271,16 @@ def test_every_depth_and_the_ends_of_the_columns_have_their_place(
     reference, pool, rows = table
     labels = answers([0, 1], [2, 3, 4])
     is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
-    said = evidence(reference, pool, rows, labels)[0]
-    together = _together(pool.nodes, rows.nodes, is_anomaly, is_normal)
-    for at, wanted in zip((6, 7, 8, 10), [*together, _by_bins(pool, rows, is_anomaly, is_normal)[1]], strict=True):
+    said = say(reference, pool, rows, labels)[0]
+    together = share_nodes(pool.nodes, rows.nodes, is_anomaly, is_normal)
+    for at, wanted in zip((6, 7, 8, 10), [*together, share_bins(pool, rows, is_anomaly, is_normal)[1]], strict=True):
         torch.testing.assert_close(said[:, at], wanted[0].clamp(-6, 6))
 
 
 def test_labels_that_trade_places_turn_distances_round(table: tuple[Reference, Described, Described]) -> None:
     """Of those about distances; the others have a prior or weights, and treat the two kinds differently."""
     reference, pool, rows = table
-    here, there = (evidence(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))
+    here, there = (say(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))
     torch.testing.assert_close(here[:, [0, 2]], there[:, [1, 3]])
     torch.testing.assert_close(here[:, [4, 5]], -there[:, [4, 5]])
 

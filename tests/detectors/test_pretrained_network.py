@@ -249,13 +249,28 @@ def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
     assert Pretrained.fit(x, all_known, 0, None, ALONE).suspicion(x).mean() == pytest.approx(0, abs=1e-5)
 
 
+def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
+    outputs = Outputs(np.array([[1.0, 5.0]]), np.array([[2.0, 0.0]]), np.zeros((1, 2, 1)))
+    assert outputs.rank_by(any_label=False).tolist() == [[2.0, 0.0]]
+    assert outputs.rank_by(any_label=True).tolist() == [[1.5, 2.5]]
+    x, labels = table(), free()
+    said = {}
+    for n_labels in (0, 1):
+        labels[:n_labels] = 1
+        view = Pretrained.fit(x, labels, 0, None, ALONE)._read.views[0]
+        said[n_labels] = np.argsort(view.logits(view.outputs)).tolist()
+        wanted = view.outputs.chances + (view.outputs.logits if n_labels else 0)
+        assert said[n_labels] == np.argsort(wanted[0]).tolist()
+    assert said[0] != said[1]
+
+
 def test_copies_of_a_row_have_one_score() -> None:
     x = table()
     x[7] = x[3]
     fitted = Pretrained.fit(x, free(), 0, None, ALONE)
     scores, view = fitted.score(x), fitted._read.views[0]
     assert scores[7] == scores[3]
-    of_context, (middle, spread) = view.outputs.scores[0], view.unit
+    of_context, (middle, spread) = view.outputs.rank_by(any_label=False)[0], view.unit
     at = [row for row in range(60) if (fitted.context[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
     assert scores[3] == pytest.approx((of_context[at].mean() - middle) / spread, abs=1e-5)

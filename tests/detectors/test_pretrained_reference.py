@@ -22,10 +22,10 @@ from soel.detectors.pretrained.reference import (
     Reference,
     _cells,
     _columns,
-    _distances,
     _gaussian_rank,
     _places,
     _precisions,
+    pairwise_distances,
 )
 from soel.types import Floats
 
@@ -123,7 +123,7 @@ def test_precisions_invert_the_covariance_with_a_ridge() -> None:
 def test_distances_are_per_root_of_the_number_of_columns() -> None:
     x, others = torch.tensor([[[0.0, 0.0], [3.0, 4.0]]]), torch.tensor([[[3.0, 4.0], [0.0, 1.0], [3.0, 3.0]]])
     wanted = np.array([[5, 1, math.sqrt(18)], [0, math.sqrt(18), 1]]) / math.sqrt(2)
-    np.testing.assert_allclose(_distances(x, others)[0], wanted, atol=1e-6)
+    np.testing.assert_allclose(pairwise_distances(x, others)[0], wanted, atol=1e-6)
 
 
 def test_values_are_standardised_and_clipped_and_a_constant_column_stays() -> None:

@@ -22,7 +22,7 @@ def rows(n_rows: int = 400, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 
 @pytest.fixture(scope="module")
 def taught() -> Student:
-    return Student.taught(*rows(), seed=0)
+    return Student.teach(*rows(), seed=0)
 
 
 def slow_score(student: Student, row: Floats, distance: float) -> float:
@@ -51,7 +51,7 @@ def test_inputs_are_standardised_by_the_pool_and_a_constant_one_stays(taught: St
     np.testing.assert_allclose(taught.mean, inputs.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(taught.deviation, inputs.std(axis=0), rtol=1e-5)
     x[:, 1] = 7
-    flat = Student.taught(x, distances, scores, 0)
+    flat = Student.teach(x, distances, scores, 0)
     assert (flat.mean[1], flat.deviation[1]) == (7, 1)
 
 
@@ -73,7 +73,7 @@ def test_the_teacher_is_asked_about_the_highest_share(taught: Student) -> None:
 def test_scores_come_in_the_teacher_s_own_unit(taught: Student) -> None:
     x, distances, scores = rows(seed=2)
     assert np.abs(taught.score(x, distances) - scores).mean() < 0.1 * scores.std()
-    far = Student.taught(*rows()[:2], rows()[2] * 50 + 1000, seed=0)
+    far = Student.teach(*rows()[:2], rows()[2] * 50 + 1000, seed=0)
     assert np.abs(far.score(x, distances) - (scores * 50 + 1000)).mean() < 0.1 * 50 * scores.std()
 
 
@@ -91,13 +91,13 @@ def test_errors_count_more_where_a_row_scores_high(monkeypatch: pytest.MonkeyPat
     spread = scores.std()
     weight = 1 + (1 - scores.mean()) / spread  # of a high one beside a low one, whose weight is 1
     wanted = 100 * weight / (100 * weight + 900)
-    found = Student.taught(x, np.zeros(1000), scores, 0).score(x[:1], np.zeros(1))[0]
+    found = Student.teach(x, np.zeros(1000), scores, 0).score(x[:1], np.zeros(1))[0]
     assert scores.mean() + 0.1 < found
     assert found == pytest.approx(wanted, abs=0.06)
 
 
 def test_the_seed_decides_and_nothing_else() -> None:
-    first, same, other = (Student.taught(*rows(60), seed=seed) for seed in (1, 1 + 2**31, 2))
+    first, same, other = (Student.teach(*rows(60), seed=seed) for seed in (1, 1 + 2**31, 2))
     for name, array in first.arrays().items():
         np.testing.assert_array_equal(same.arrays()[name], array)
     assert not np.array_equal(first.first, other.first)

@@ -168,7 +168,7 @@ def test_withheld_rows_are_scored_by_the_labels_of_others(monkeypatch: pytest.Mo
 
 def test_equal_rows_share_what_was_withheld() -> None:
     values = np.array([[1.0], [1.0], [2.0]], np.float32)
-    withheld = trust.Withheld(1.0, keys(values), np.array([1.0, 4.0, 7.0]))
+    withheld = trust.WithheldScores(1.0, keys(values), np.array([1.0, 4.0, 7.0]))
     np.testing.assert_array_equal(withheld.find(np.array([[2.0], [1.0]], np.float32)), [7.0, 2.5])
 
 
@@ -199,3 +199,18 @@ def test_the_unit_of_some_rows_by_hand() -> None:
     assert beside[fewer].mean() == pytest.approx(0, abs=1e-5)
     assert beside[fewer].std() == pytest.approx(1, abs=1e-5)
     assert np.corrcoef(beside, reading.context_logits())[0, 1] == pytest.approx(1)
+
+
+def test_trust_by_hand() -> None:
+    """Two anomalies that gained 1 each, and eight normal rows that gained 3 each: these count like two."""
+    is_anomaly = np.array([True] * 2 + [False] * 8)
+    trusted = trust._trust(np.array([1.0] * 2 + [3.0] * 8), is_anomaly)
+    assert trusted == pytest.approx(1 / (1 + np.exp(2.0 - 0.6 * 2 - 0.5 * (2 + 24 * 2 / 8))))
+    more_anomalies = trust._trust(np.array([1.0] * 8 + [3.0] * 2), ~is_anomaly[::-1])
+    assert more_anomalies == pytest.approx(1 / (1 + np.exp(2.0 - 0.6 * 2 - 0.5 * (8 + 6))))
+
+
+@pytest.mark.parametrize("n_labels", [2, 10, 40])
+def test_normal_answers_alone_are_never_believed_much(n_labels: int) -> None:
+    """However well they foretell one another: what was asked was suspicious, and none of it was an anomaly."""
+    assert trust._trust(np.full(n_labels, 5.0), np.zeros(n_labels, bool)) == pytest.approx(1 / (1 + np.exp(2.0)))

@@ -6,33 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
-from soel.explanations.explain import MOST_STEPS, MOST_TRIED, Score
+from soel.explanations import Explainer, find_ordinary
+from soel.explanations.explain import MOST_STEPS, MOST_TRIED
 from soel.explanations.explanation import MOST_REASONS
-from soel.types import UNLABELLED, Floats, Rows
-
-
-def explainer(pool: Floats, score: Score, column_of: Rows | None = None) -> Explainer:
-    columns = np.arange(pool.shape[1]) if column_of is None else column_of
-    scores = score(pool)
-    positions = find_ordinary(scores, np.full(len(pool), UNLABELLED, np.int8))
-    names = tuple("abcdefghij"[at] if at < 10 else f"c{at}" for at in range(columns.max() + 1))
-    ordinary = Ordinary.of(pool, positions, columns)
-    return Explainer(
-        lambda x, changed, _: (score(x), score(changed)), lambda x, _: score(x), score, ordinary, names, scores
-    )
-
-
-def know(made: Explainer, score: Score) -> Explainer:
-    """The same with another score of rows as they are: the model knows some."""
-    return replace(made, score_both=lambda x, changed, sources: (score(x), made.score_changed(changed, sources)))
-
-
-def sum_of(explanation: Explanation) -> Floats:
-    return np.asarray(explanation.baseline + explanation.contributions.sum(axis=1) + explanation.remainder)
+from soel.types import UNLABELLED, Floats
+from tests.explanations.made_up import explainer
 
 
 def test_golden_of_an_additive_score() -> None:
@@ -45,23 +24,6 @@ def test_golden_of_an_additive_score() -> None:
     assert found.ranks.tolist() == [1]
     assert found.ranks_alone.tolist() == [[1, 1, 1]]  # the pool scores 17 throughout
     assert found.first(0) == [0, 2]
-
-
-def test_golden_of_a_rank() -> None:
-    """The score is the value: 9 in place of 100 stands behind the one row of the pool that has 10."""
-    pool = np.array([[9.0]] * 9 + [[10.0]])
-    found = explainer(pool, lambda x: x[:, 0]).explain(np.array([[100.0]]))
-    assert (found.ranks.tolist(), found.ranks_alone.tolist()) == ([1], [[2]])
-    assert found.ranks_together.tolist() == [[2, 0, 0]]
-    assert find_reasons(found, {"a": [100.0]}, {"a": pool[:9, 0]}, np.arange(9))[0][0].usual == (9.0,)
-
-
-def test_golden_of_the_ranks_of_a_row_of_the_pool() -> None:
-    """The last of ten is at most the tenth: with another value it does not stand behind itself."""
-    pool = np.arange(10.0)[:, None]
-    found = explainer(pool, lambda x: x[:, 0]).explain(pool[9:])
-    usual = int(found.lenders[0, 0])
-    assert (found.ranks.tolist(), found.ranks_alone.tolist()) == ([1], [[9 - usual]])  # so many have a higher value
 
 
 def test_golden_of_a_score_that_is_a_product() -> None:
@@ -94,168 +56,11 @@ def test_golden_of_a_row_below_the_ordinary_ones() -> None:
     assert (found.first(0), found.ranks.tolist(), found.ranks_together.tolist()) == ([], [21], [[0, 0, 0]])
 
 
-def test_golden_of_what_a_label_takes_away() -> None:
-    """Known as normal, a row scores 4 instead of 8; put right by half it has lost half of that.
-
-    As new it is 8 over a baseline of 0: with a put right 4, with b put right 5, with c put right 7.
-    """
-    made = explainer(np.zeros((20, 3)), lambda x: x.sum(axis=1))
-    known = know(made, lambda x: x.sum(axis=1) - 4 * (x[:, 0] == 4))
-    found = known.explain(np.array([[4.0, 3.0, 1.0]]))
-    assert (found.scores.tolist(), found.contributions.tolist()) == ([4], [[4, 3, 1]])
-    assert found.remainder.tolist() == [-4]
-    np.testing.assert_allclose(found.alone, [[4 - 4 * 4 / 8, 5 - 4 * 5 / 8, 7 - 4 * 7 / 8]])
-
-
-@settings(max_examples=40, deadline=None)
-@given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=2, max_size=30))
-def test_law_a_rank_is_one_more_than_the_rows_above(rows: list[tuple[int, int]]) -> None:
-    """Small whole numbers: ties, equal rows and constant columns come by themselves."""
-    pool = np.array(rows, float)
-    made = explainer(pool, lambda x: x @ np.array([1.0, 2.0]))
-    found = made.explain(pool)
-    for row in range(len(pool)):
-        others = np.delete(made.pool_scores, row)
-        assert found.ranks[row] == 1 + (others > found.scores[row]).sum()
-        ranks = [0 if np.isnan(score) else 1 + (others > score).sum() for score in found.alone[row]]
-        assert found.ranks_alone[row].tolist() == ranks
-    new = made.explain(pool + 1000)  # no row of the pool: nothing is left out
-    assert new.ranks.tolist() == [1] * len(pool)
-    above = (made.pool_scores > new.alone[..., None]).sum(axis=-1)
-    np.testing.assert_array_equal(new.ranks_alone, np.where(np.isnan(new.alone), 0, 1 + above))
-
-
-@pytest.mark.parametrize("error", [-1e-7, 1e-7])
-def test_a_rank_does_not_hang_on_the_last_digits_of_the_pools_scores(error: float) -> None:
-    """The pool was scored in other blocks: the first row is the first, and stays it with a value that says nothing."""
-    pool = np.stack([np.arange(10.0), np.arange(10.0) == 9], axis=1)
-    made = explainer(pool, lambda x: x @ np.array([1.0, 5e-8]))
-    found = replace(made, pool_scores=made.pool_scores + error).explain(pool[8:])
-    assert found.ranks.tolist() == [2, 1]
-    assert found.ranks_alone[:, 1].tolist() == [2, 1]
-
-
-def test_reasons_are_put_right_together() -> None:
-    """Two wrong values, each enough for an alarm: only both together make the row ordinary."""
-    rng = np.random.default_rng(5)
-    pool = rng.uniform(-1, 1, size=(100, 4))
-    found = explainer(pool, lambda x: np.abs(x).max(axis=1)).explain(np.array([[9.0, 0, 8, 0]]))
-    assert [found.names(part) for part in found.first(0)] == [("a",), ("c",)]
-    assert found.ranks_alone[0, [0, 2]].tolist() == [1, 1]
-    together = found.ranks_together[0]
-    assert (together[0], together[2]) == (1, 0)
-    assert together[1] > 5
-
-
-def test_what_a_label_adds_is_lost_with_what_raises_the_row() -> None:
-    """A row that the model knows as an anomaly scores 10 more than others like it; put right, it is as others are."""
-    pool = np.zeros((20, 2))
-    made = explainer(pool, lambda x: x.sum(axis=1))
-    known = know(made, lambda x: x.sum(axis=1) + 10 * (x[:, 0] == 5))
-    found = known.explain(np.array([[5.0, 0.0]]))
-    assert found.scores.tolist() == [15]
-    assert found.alone.tolist() == [[0, 15]]  # with the first put right as any row, with the second as it was
-    assert found.contributions.tolist() == [[5, 0]]
-    assert found.remainder.tolist() == [10]
-
-
 def test_a_trifle_is_no_reason() -> None:
     pool = np.tile(np.array([[1.0, 1.0, 1.0]]), (20, 1))
     found = explainer(pool, lambda x: x.sum(axis=1)).explain(np.array([[100.0, 5.0, 30.0]]))
     assert found.contributions[0].tolist() == [99, 4, 29]
     assert found.first(0) == [0, 2]  # 4 of 132 is less than a twentieth
-
-
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), n_columns=st.integers(1, 60), n_rows=st.integers(1, 70))
-def test_law_contributions_add_up_to_the_score(seed: int, n_columns: int, n_rows: int) -> None:
-    rng = np.random.default_rng(seed)
-    pool = rng.normal(size=(50, n_columns)) @ rng.normal(size=(n_columns, n_columns))
-
-    def score(x: Floats) -> Floats:
-        return np.asarray(np.log1p(np.square(x).sum(axis=1)) + np.sin(3 * x[:, 0]) * x[:, -1])
-
-    x = 3 * rng.normal(size=(n_rows, n_columns))
-    found = explainer(pool, score).explain(x)
-    np.testing.assert_allclose(sum_of(found), score(x.astype(np.float32)), rtol=1e-6)
-    assert ((found.contributions != 0).sum(axis=1) <= MOST_STEPS).all()
-    named = [[column for part in np.flatnonzero(row) for column in found.parts[part]] for row in found.contributions]
-    assert all(len(columns) == len(set(columns)) for columns in named)  # a group or its columns, never both
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), n_columns=st.integers(1, 6))
-def test_law_an_additive_score_is_explained_exactly(seed: int, n_columns: int) -> None:
-    rng = np.random.default_rng(seed)
-    pool, weights = rng.normal(size=(60, n_columns)), rng.normal(size=n_columns)
-    x = 5 * rng.normal(size=(4, n_columns)).astype(np.float32)
-    made = explainer(pool, lambda rows: np.square(rows) @ weights)
-    found, ordinary = made.explain(x), made.ordinary
-    for part, columns in enumerate(found.parts):
-        lent = ordinary.lent[np.searchsorted(ordinary.positions, found.reference)][:, columns]
-        exact = (np.square(x[:, columns]) - np.square(lent)) @ weights[list(columns)]
-        named = found.contributions[:, part] != 0
-        np.testing.assert_allclose(found.contributions[named, part], exact[named], rtol=1e-4, atol=1e-4)
-
-
-def curved(x: Floats) -> Floats:
-    return np.asarray(np.log1p(np.square(x, dtype=np.float64).sum(axis=1)))
-
-
-def off_in_one(rng: np.random.Generator, n_columns: int, n_rows: int = 4) -> tuple[Floats, Floats]:
-    """A pool of columns that do not hang together, and rows with a wrong value each."""
-    pool, x = rng.normal(size=(60, n_columns)), rng.normal(size=(n_rows, n_columns))
-    x[np.arange(n_rows), rng.integers(0, n_columns, n_rows)] += 7
-    return pool, x
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), n_columns=st.integers(3, MOST_STEPS))
-def test_law_permuting_columns_permutes_the_answer(seed: int, n_columns: int) -> None:
-    rng = np.random.default_rng(seed)
-    pool, x = off_in_one(rng, n_columns)
-    weights, order = rng.uniform(0.5, 2, n_columns), rng.permutation(n_columns)
-    one = explainer(pool, lambda rows: curved(rows * weights)).explain(x)
-    other = explainer(pool[:, order], lambda rows: curved(rows * weights[order])).explain(x[:, order])
-    np.testing.assert_allclose(other.contributions, one.contributions[:, order], atol=1e-5)
-    np.testing.assert_allclose(other.alone, one.alone[:, order], atol=1e-5)
-    np.testing.assert_array_equal(other.lenders, one.lenders[:, order])
-    np.testing.assert_array_equal(other.reference, one.reference)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), n_columns=st.integers(2, 8), data=st.data())
-def test_law_a_column_that_the_score_ignores_gets_nothing(seed: int, n_columns: int, data: st.DataObject) -> None:
-    pool, x = off_in_one(np.random.default_rng(seed), n_columns)
-    ignored = data.draw(st.integers(0, n_columns - 1))
-    found = explainer(pool, lambda rows: curved(np.delete(rows, ignored, axis=1))).explain(x)
-    assert found.contributions[:, ignored].tolist() == [0] * len(x)
-    np.testing.assert_allclose(found.alone[:, ignored], found.scores, rtol=1e-12)
-    assert found.ranks_alone[:, ignored].tolist() == found.ranks.tolist()
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), shift=st.integers(-1000, 1000), power=st.integers(-6, 6))
-def test_law_contributions_are_in_units_of_the_score_whatever_its_zero(seed: int, shift: int, power: int) -> None:
-    pool, x = off_in_one(np.random.default_rng(seed), 4)
-    one = explainer(pool, curved).explain(x)
-    other = explainer(pool, lambda rows: curved(rows) * 2.0**power + shift).explain(x)
-    for name, zero in (("contributions", 0), ("remainder", 0), ("baseline", shift), ("alone", shift)):
-        np.testing.assert_allclose(getattr(other, name), getattr(one, name) * 2.0**power + zero, atol=1e-8)
-    np.testing.assert_array_equal(other.lenders, one.lenders)
-
-
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10_000), n_columns=st.integers(1, 5))
-def test_law_what_is_said_of_alone_and_of_the_baseline_is_what_the_lenders_give(seed: int, n_columns: int) -> None:
-    pool, x = off_in_one(np.random.default_rng(seed), n_columns)
-    made = explainer(pool, curved)
-    found, ordinary = made.explain(x), made.ordinary
-    np.testing.assert_allclose(found.baseline, curved(pool[found.reference].astype(np.float32)))
-    for part in range(n_columns):
-        changed = x.astype(np.float32)
-        changed[:, part] = ordinary.lent[np.searchsorted(ordinary.positions, found.lenders[:, part]), part]
-        np.testing.assert_allclose(found.alone[:, part], curved(changed))
 
 
 def test_golden_of_one_column() -> None:

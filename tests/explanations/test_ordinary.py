@@ -87,7 +87,7 @@ def test_features_of_a_column_count_as_one_column_where_rows_are_compared() -> N
     kinds = np.array([[1.0, 0]] * 5 + [[0.0, 1]] * 5)
     number = np.array([3.0, 0, 0, 0, 0, 0, 0, 0, 0, 0])[:, None]  # its variance is 0.81
     ordinary = everything(np.hstack([kinds, number]), 0, 0, 1)
-    ((_, apart),) = list(ordinary._apart(np.array([[0.0, 1.0, 0.9]])))
+    ((_, apart),) = list(ordinary._measure_by_column(np.array([[0.0, 1.0, 0.9]])))
     np.testing.assert_allclose(apart[0, 0], [2 / 0.5, 4], rtol=1e-6)  # two squares, a quarter each; 2.1² / 0.81 is more
     np.testing.assert_allclose(apart[0, 9], [0, 1], rtol=1e-6)
 

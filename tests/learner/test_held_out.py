@@ -103,7 +103,7 @@ def labelled_pool() -> tuple[Learner, Pool, Labels]:
     return Learner(DEFAULT.settle(Kind.TABLE, 3), 0), Pool.of(rows, Kind.TABLE), labels
 
 
-def test_rows_labelled_normal_stand_for_new_rows_by_their_scores_without_a_label() -> None:
+def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
     """New rows have no label: those labelled normal count as they would score without one."""
     learner, pool, labels = labelled_pool()
     fitted = learner.learn(
@@ -116,7 +116,18 @@ def test_rows_labelled_normal_stand_for_new_rows_by_their_scores_without_a_label
     np.testing.assert_array_equal(
         fitted.reference.scores[~answered[labels != ANOMALY]], fitted.pool_scores[labels == UNLABELLED]
     )
-    assert np.abs(unlabelled - fitted.pool_scores[answered]).mean() > 0.1  # their own scores are not the same thing
+    assert unlabelled.mean() > fitted.pool_scores[answered].mean() + 0.3
+
+
+def test_an_anomaly_s_label_does_not_raise_what_it_weighs_against_alarms() -> None:
+    learner, pool, labels = labelled_pool()
+    warm = learner.prepare(pool)
+    fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+    detector, found = fitted.blend.detector, labels == ANOMALY
+    assert detector is not None
+    unlabelled = detector.score_unlabelled(pool.rows[found])
+    np.testing.assert_allclose(fitted.reference.scores[found], unlabelled, atol=1e-6)
+    assert unlabelled.mean() < fitted.pool_scores[found].mean()
 
 
 def test_suspected_rows_stand_for_normal_ones_in_part() -> None:

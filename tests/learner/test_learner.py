@@ -13,6 +13,7 @@ from soel import PROFILES, SOEL
 from soel.detectors.neighbours import Neighbours
 from soel.errors import ConfigError
 from soel.learner import HERE, Blend, Fitted, Learner
+from soel.learner.learner import NO_SCORES
 from soel.learner.models import restore, state_of
 from soel.metrics import auroc
 from soel.profiles import DEFAULT, DISTANCES, PAPER, Profile
@@ -128,7 +129,7 @@ def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pyte
     monkeypatch.setattr("soel.learner.learner.LOOKED_AT", 40)
     learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), toy.labels()
-    rows, suspicion = learner._suspect(warm, pool, labels, None, None)
+    rows, suspicion = learner._suspect(warm, pool, labels, None, None, 3, NO_SCORES)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
     assert set(np.flatnonzero(labels >= 0)) <= set(rows)
     detector = learner._fit_detector(pool.rows, labels, None)
@@ -145,7 +146,7 @@ def test_a_question_also_looks_at_what_the_detector_has_read_already(
     monkeypatch.setattr("soel.learner.learner.LOOKED_AT", 40)
     monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
     learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
-    rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None)
+    rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None, 1, NO_SCORES)
     detector = learner._fit_detector(pool.rows, toy.labels(), None)
     assert detector is not None
     highest = detector.score(toy.x).argsort()[::-1][:20]
@@ -171,18 +172,6 @@ def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -
     assert recorded.seed == plain.seed == (0, 10)
     np.testing.assert_array_equal(recorded.scores, warm.blend.score(toy.x))
     np.testing.assert_array_equal(recorded.embeddings, warm.blend.embed(toy.x))
-
-
-def test_items_set_aside_are_not_asked_and_others_only_at_the_end() -> None:
-    x = make_toy(n_rows=12, n_anomalies=2).x
-    learner, pool = make_learner(DISTANCES, x)
-    warm, labels = learner.prepare(pool), np.full(12, -1, np.int8)
-    labels[0] = 0
-    aside, last = np.array([1, 2, 3]), np.array([4, 5])
-    few = learner.propose(warm, pool, labels, 6, aside=aside, last=last).rows
-    assert set(few.tolist()) == {6, 7, 8, 9, 10, 11}
-    more = learner.propose(warm, pool, labels, 8, aside=aside, last=last).rows
-    assert set(more.tolist()) == {4, 5, 6, 7, 8, 9, 10, 11}
 
 
 def test_a_seed_of_an_earlier_round_is_taken_as_it_is(toy: Sample) -> None:

@@ -11,7 +11,7 @@ from soel.contamination.base import rate_among_unlabelled
 from soel.detectors.base import Detector
 from soel.errors import ConfigError
 from soel.learner import Blend, Fitted, Learner, Network, Warm
-from soel.learner.learner import ASSUMED, _rate, _visible_rows
+from soel.learner.learner import ASSUMED, _rate
 from soel.metrics.calibration import Calibration, calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.profiles import DISTANCES, PAPER, Profile
@@ -102,26 +102,6 @@ def test_scores_above_the_threshold_are_alarms() -> None:
     fitted = Fitted(Blend(FirstColumn()), SHARE, 2.0, Calibration(1, 0), np.zeros(0))
     assert fitted.alarms(np.array([1.0, 2.0, 2.1])).tolist() == [False, False, True]
     assert fitted.score(np.array([[7.0, 1.0]])).tolist() == [7.0]
-
-
-@pytest.mark.parametrize(
-    ("labels", "n", "aside", "last", "shown"),
-    [
-        ([-1, -1, -1], 1, [], [], None),
-        ([-1, -1, -1, -1], 1, [1], [], [0, 2, 3]),
-        ([-1, -1, -1, -1], 1, [], [2], [0, 1, 3]),
-        ([-1, -1, -1, -1], 3, [], [2], [0, 1, 3]),
-        ([-1, -1, -1, -1], 4, [], [2], None),
-        ([-1, -1, -1, -1], 3, [0], [2], [1, 2, 3]),
-        ([1, -1, -1, -1], 1, [0], [2], [0, 1, 3]),  # what is labelled is always seen
-        ([1, -1, 0, -1], 1, [0], [2], None),
-    ],
-)
-def test_what_a_strategy_is_shown(
-    labels: list[int], n: int, aside: list[int], last: list[int], shown: list[int] | None
-) -> None:
-    found = _visible_rows(np.array(labels, np.int8), n, np.array(aside, np.int64), np.array(last, np.int64))
-    assert (None if found is None else found.tolist()) == shown
 
 
 def labels_of(*known: tuple[int, int], n: int = 20) -> Labels:

@@ -55,8 +55,9 @@ def test_colour_covers_unusual_places_and_no_others() -> None:
     values[0, 3] = 2.0
     drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), Grid.square(values.size)))))
     assert drawn.shape == picture.shape
-    assert drawn[2, 47, 0] > 180  # red
-    assert drawn[2, 47, 2] < 60
+    red, green, blue = drawn[2, 47].tolist()
+    assert red > 150
+    assert max(green, blue) < 70
     assert (drawn[20:] == 100).all()
     assert (drawn[:, 50:] == 100).all()  # what the extractor does not see has no colour
     boxed = np.asarray(
@@ -66,6 +67,20 @@ def test_colour_covers_unusual_places_and_no_others() -> None:
     )
     assert (boxed[6, 5:15] == 255).all()
     assert (boxed[8, 8] == 100).all()
+
+
+@pytest.mark.parametrize("shade", [0, 60, 128, 255])
+def test_a_light_and_a_dark_line_side_by_side_show_the_limit_on_any_picture(shade: int) -> None:
+    picture, values = np.full((80, 80, 3), shade, np.uint8), np.zeros((4, 4))
+    values[1, 1] = 2.0
+    drawn = np.asarray(Image.open(io.BytesIO(draw_overlay(picture, values.ravel(), Grid.square(values.size)))))
+    beyond = Grid.square(16).enlarge(values.reshape(1, -1), 80, 80)[0] > 1
+    first = int(np.flatnonzero(beyond[30])[0])
+    assert (drawn[30, first] == 255).all()
+    assert (drawn[30, first - 1] == 0).all()
+    assert (drawn[30, 30] != 255).any(), "within the lines the picture shows through"
+    shown = draw_overlay(np.full_like(picture, shade // 2), values.ravel(), Grid.square(values.size))
+    assert shade == 0 or (drawn[30, 30] != np.asarray(Image.open(io.BytesIO(shown)))[30, 30]).any()
 
 
 @pytest.fixture

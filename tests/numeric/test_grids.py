@@ -56,3 +56,11 @@ def test_enlarged_values_keep_sides_apart_and_add_nothing(down: int, across: int
     by_row = grid.enlarge(np.repeat(np.arange(float(down)), across)[None], height, width)[0]
     assert (np.diff(by_row, axis=0) >= 0).all(), "rows of places pass from the top to the bottom"
     np.testing.assert_allclose(np.diff(by_row, axis=1), 0, atol=1e-5)
+
+
+def test_places_a_step_apart_begin_at_the_rim() -> None:
+    grid = Grid(3, 3, step=0.4)
+    assert grid.middles(10, 20)[:3].tolist() == [[5, 0], [9, 0], [13, 0]]
+    assert grid.size(10, 20) == (4, 4)
+    drawn = grid.enlarge(np.arange(9.0)[None] % 3, 10, 10)[0]
+    np.testing.assert_allclose(drawn[0], np.minimum(np.arange(0.5, 10) / 4, 2), rtol=1e-6)

@@ -114,6 +114,23 @@ def test_a_push_moves_the_flagged_rows_alone_and_to_one_side() -> None:
     assert (one_sided > 0.9).all()
 
 
+def test_normal_rows_crowd_at_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or whatever is repeated would look like an anomaly."""
+    torch.manual_seed(0)
+    chance, shares = random.Random(0), list[float]()
+    crowd = anomalies.crowd
+
+    def watch(rows: torch.Tensor, flags: torch.Tensor, chance: random.Random) -> torch.Tensor:
+        shares.append(float(flags.float().mean()))
+        return crowd(rows, flags, chance)
+
+    monkeypatch.setattr(anomalies, "crowd", watch)  # crowds of anomalies are found by their name, and not watched
+    for _ in range(100):
+        tasks.draw(2, 60, 4, CPU, chance)
+    assert 5 <= len(shares) <= 20
+    assert 0.1 < sum(shares) / len(shares) < 0.5
+
+
 def test_a_crowd_is_closer_together_in_the_columns_that_it_shares() -> None:
     torch.manual_seed(0)
     rows, flags = torch.randn(2, 300, 8), torch.zeros(2, 300, dtype=torch.bool)

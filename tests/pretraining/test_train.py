@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from safetensors import safe_open
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pretraining import checkpoint, tables, train
-from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Shape
+from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Outputs, Shape
 from soel.detectors.pretrained.share import PRIOR
 
 CPU = torch.device("cpu")
@@ -71,6 +72,27 @@ def test_the_loss_falls() -> None:
     assert loss(run.module.network) < before - 0.02
 
 
+def test_rows_with_a_label_count_a_tenth_and_others_fully() -> None:
+    """By hand: eight rows of a pool, of which the first is labelled, and two that look on; odds of one to one."""
+    labels, truth = torch.full((1, 8), -1), torch.zeros(1, 10, dtype=torch.bool)
+    labels[0, 0] = 0
+
+    def loss(row: int) -> float:
+        """Of a network that is sure, and wrong, about one normal row."""
+        said = torch.zeros(1, 10)
+        said[0, row] = 4.0
+        outputs = Outputs(said, said, torch.zeros(1, 10, 1), torch.zeros(1, N_SHARE_BINS))
+        return float(train.loss_of(outputs, truth, labels))
+
+    even = math.log(2)
+    wrong = math.log1p(math.exp(4.0)) - even
+    weights = 0.65 + 1.0  # of the normal rows for ranking, and of all for chances
+    share = train.SHARE_WEIGHT * math.log(N_SHARE_BINS)
+    assert loss(0) == pytest.approx(weights * (even + 0.1 * wrong / 9.1) + share, rel=1e-5)
+    for row in (1, 9):
+        assert loss(row) == pytest.approx(weights * (even + wrong / 9.1) + share, rel=1e-5)
+
+
 def test_shares_fall_into_their_bins() -> None:
     bins = train.share_bin(torch.tensor([0.0, 0.001, 0.05, 0.1, 0.5, 0.9]))
     assert bins.tolist() == sorted(bins.tolist())
@@ -88,10 +110,24 @@ def test_orthogonal_matrices_have_singular_values_near_one() -> None:
 def test_weights_are_exported_with_their_checksum(tmp_path: Path) -> None:
     run = train.begin(SMALL, plan(), CPU)
     train.keep(run, tmp_path / "run")
-    digest = export(tmp_path / "run", tmp_path / "weights.safetensors")
+    digest = export([tmp_path / "run"], tmp_path / "weights.safetensors")
     assert digest == hashlib.sha256((tmp_path / "weights.safetensors").read_bytes()).hexdigest()
     with safe_open(tmp_path / "weights.safetensors", "pt") as file:
         assert Shape(**json.loads(file.metadata()["shape"])) == SMALL
+
+
+def test_of_several_checkpoints_the_mean_is_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    averages = []
+    for seed in (1, 2):
+        run = train.begin(SMALL, plan(seed=seed), CPU)
+        train.keep(run, tmp_path / f"run-{seed}")
+        averages.append(run.average)
+    assert main(["export", str(tmp_path / "run-1"), str(tmp_path / "run-2"), str(tmp_path / "weights")]) == 0
+    assert capsys.readouterr().out.strip() == hashlib.sha256((tmp_path / "weights").read_bytes()).hexdigest()
+    with safe_open(tmp_path / "weights", "pt") as file:
+        for name in averages[0]:
+            mean = (averages[0][name] + averages[1][name]) / 2
+            torch.testing.assert_close(file.get_tensor(name).float(), mean, atol=1e-3, rtol=1e-3)
 
 
 def test_large_weights_are_split_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

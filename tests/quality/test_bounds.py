@@ -47,9 +47,9 @@ def test_a_bound_contains_its_ends() -> None:
 
 
 def test_what_is_shown_is_rounded_outwards() -> None:
-    shown = Bounds(0.1, 0.059, 0.141).rounded(0.01)
+    shown = Bounds(0.1, 0.059, 0.141).round_outwards(0.01)
     assert (shown.low, shown.high) == pytest.approx((0.05, 0.15))
-    exact = Bounds(0.1, 0.07, 0.29).rounded(0.01)
+    exact = Bounds(0.1, 0.07, 0.29).round_outwards(0.01)
     assert (exact.low, exact.high) == pytest.approx((0.07, 0.29))
 
 

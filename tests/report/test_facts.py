@@ -7,6 +7,7 @@ import pytest
 
 from soel.errors import DataError, LabelError
 from soel.report.facts import PoolFacts, ReportFacts
+from soel.report.session_report import _names
 
 MakePool = Callable[..., PoolFacts]
 
@@ -42,3 +43,9 @@ def test_embeddings_must_be_a_matrix(make_pool: MakePool) -> None:
 
 def test_labelled_rows_are_those_with_a_label(make_pool: MakePool) -> None:
     assert make_pool(5).labelled.tolist() == [0, 4]
+
+
+def test_items_are_called_by_their_names_and_told_apart_where_two_are_called_alike() -> None:
+    known = {"a1": "part.png", "b2": "part.png", "c3": "other.png"}
+    called = {"a1": "part.png (a1)", "b2": "part.png (b2)", "c3": "other.png", "row 4": "row 4"}
+    assert _names(["a1", "b2", "c3", "row 4"], known) == called

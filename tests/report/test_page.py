@@ -71,7 +71,7 @@ def test_the_sections_come_in_order(read: Read, facts: ReportFacts) -> None:
     text = read(facts).text
     titles = [
         "Roughly 9 % of 397 items",
-        "Contamination",
+        "Share of anomalies",
         "Scores",
         "Map of the data",
         "Training",
@@ -89,17 +89,17 @@ def test_what_is_not_given_is_not_shown(read: Read, make_facts: MakeFacts) -> No
         "The most anomalous",
         "How it compares",
         "How to go on",
-        "True contamination",
+        "True share",
         "Cover",
     ):
         assert title not in text
     assert "Nothing has been asked yet" in text
 
 
-def test_optional_figures_get_a_tile(read: Read, make_facts: MakeFacts) -> None:
+def test_a_true_share_gets_a_tile_and_the_cover_radius_lies_folded_away(read: Read, make_facts: MakeFacts) -> None:
     text = read(make_facts(true_contamination=0.1, cover_radius=2.5)).text
-    assert "True contamination 10 %" in text
-    assert "Cover radius 2.5" in text
+    assert "True share 10 %" in text
+    assert text.index("Show the settings") < text.index("Cover radius: the farthest item from a query 2.5")
 
 
 def test_every_plot_and_table_has_words(read: Read, facts: ReportFacts) -> None:

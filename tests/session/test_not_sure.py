@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from soel.errors import SessionError
@@ -33,9 +34,26 @@ def test_the_round_holds_only_what_is_not_sure(session: Session) -> None:
     assert not session.state.rounds[0].options.get("not_sure")
 
 
-def test_a_round_of_it_can_be_repeated(session: Session) -> None:
+def test_all_that_is_not_sure_comes_first_where_it_is_too_little(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     learn(session)
-    session.ask(3, not_sure=True)
+    unlabelled = [item for item in session.ids if item not in session.state.labels]
+    few = set(unlabelled[-2:])
+    rows = np.array([session.ids.index(item) for item in few])
+    monkeypatch.setattr("soel.session.steps._unsure_rows", lambda *given: rows)
+    asked = session.ask(5, not_sure=True).items
+    assert set(asked[:2]) == few
+    assert len(set(asked)) == 5
+    assert set(asked) <= set(unlabelled)
+    session.tell({asked[0]: "skip"})
+    assert len(session.state.open) == 5, "an item of the reserve steps in"
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_a_round_of_it_can_be_repeated(session: Session, n: int) -> None:
+    learn(session)
+    session.ask(n, not_sure=True)
     steps = replay(session)
     assert [step.what for step in steps if step.what.startswith("round")] == ["round 1", "round 2"]
     assert not any(step.difference for step in steps)

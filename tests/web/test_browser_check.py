@@ -52,7 +52,7 @@ def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live
     expect(page.locator("input[name=unsure]")).to_be_checked()
     expect(page.locator("#top li").first).to_be_visible()
     page.goto(f"{trained.address}/results")
-    page.get_by_role("button", name="Ask about ten of them").click()
+    page.get_by_role("button", name="Ask ten questions, these first").click()
     expect(page.locator("#labelling")).to_be_visible()
     expect(page.locator("#check-notice")).to_be_hidden()
     assert trained.page.work.steps[-1] == "unsure"

@@ -44,8 +44,12 @@ def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained:
     rows = page.locator("#top > li")
     expect(rows).to_have_count(20)
     expect(rows.first.locator("[aria-pressed=true]")).to_have_count(0)
+    expect(rows.first.locator(".scored")).to_contain_text("likely an anomaly")
+    assert not re.search("roughly (over|less)", page.locator("#top").inner_text())
     rows.first.focus()
     page.keyboard.press("a")
+    expect(rows.first.locator(".scored")).to_contain_text("answered: anomaly")  # no guess beside an answer
+    expect(rows.first.locator(".scored")).not_to_contain_text("likely")
     expect(rows.first.get_by_role("button", name="Anomaly")).to_have_attribute("aria-pressed", "true")
     expect(rows.nth(1)).to_be_focused()
     page.keyboard.press("n")
@@ -227,6 +231,7 @@ def test_a_second_training_leaves_one_map(browser: Browser, trained: Live) -> No
     expect(page.locator("#map-item h3")).to_be_visible()
     assert len(rows) == 1
     page.locator("#map-item [aria-pressed=false]").first.click()
+    expect(page.locator("#map-item .scored")).to_contain_text("answered: ")
     with page.expect_response("**/api/map"):
         page.locator("#train").click()
     pick(page)

@@ -13,7 +13,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
+from soel.api.sessions import write_report
 from soel.media import picture_pool
+from soel.report.sections import MAP_KEY
 from tests.features.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
@@ -66,7 +68,7 @@ def test_the_key_m_switches_the_map(browser: Browser, page: Page, look: str) -> 
         expect(button).to_have_attribute("aria-pressed", "true")
         assert "map=true" in str(picture.get_attribute("src"))
         assert opened.evaluate("document.querySelector('.zoom .picture').decode().then(() => true)")
-        expect(opened.locator(".map-words")).to_have_text("Yellow to red: unusual. No colour: nothing stands out.")
+        expect(opened.locator(".map-words")).to_have_text(re.compile("can also lie where there is no colour"))
         assert violations(opened) == []
         if "SOEL_PICTURES" in os.environ:
             opened.screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / f"map-{look}.png"))
@@ -107,6 +109,8 @@ def test_the_choice_is_on_the_team_page_and_maps_are_in_the_gallery_of_alarms(br
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
         expect(opened.locator("#top .thumb").first).to_have_attribute("src", re.compile("map=true"))
+        words = opened.get_by_text("A defect can also lie where there is no colour.")
+        expect(words).to_be_visible()
         assert violations(opened) == []
         if "SOEL_PICTURES" in os.environ:
             opened.locator("#top").screenshot(path=str(Path(os.environ["SOEL_PICTURES"]) / "gallery.png"))
@@ -115,3 +119,18 @@ def test_the_choice_is_on_the_team_page_and_maps_are_in_the_gallery_of_alarms(br
         expect(opened.locator("#saved")).to_contain_text("stored")
         assert page.view_model.session.state.maps_wait
         assert violations(opened) == []
+
+
+def test_on_a_phone_the_report_shows_its_whole_legend_and_all_pictures(
+    browser: Browser, page: Page, tmp_path: Path
+) -> None:
+    page.label_all()
+    opened = browser.new_page(viewport={"width": 390, "height": 844})
+    opened.goto(write_report(page.view_model.session, tmp_path / "report.html").as_uri())
+    legend = opened.locator("caption span", has_text=MAP_KEY).bounding_box()
+    assert legend is not None
+    assert 0 <= legend["x"] < legend["x"] + legend["width"] <= 390
+    for name in ("top", "asked"):
+        place = opened.locator(f'[aria-labelledby="{name}-title"] .scroll')
+        assert place.evaluate("place => place.scrollHeight <= place.clientHeight + 1"), name
+    opened.close()

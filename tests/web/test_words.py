@@ -24,7 +24,7 @@ def test_why_of_an_ordinary_item_close_to_a_label() -> None:
     far, unusual, speaks = why_words(ordinary, 100, {"b": "disc 7.png"}.__getitem__)
     assert far == "It is much like an item that is labelled already: disc 7.png."
     assert "ordinary: 70 %" in unusual
-    assert "itself alone" in speaks
+    assert "stands for no other item" in speaks
     assert "rather unlike" in why_words(replace(WHY, distance_share=0.7, score_share=0.7), 100)[0]
 
 

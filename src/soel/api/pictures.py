@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from soel.media.picture_pool import ITEMS
 from soel.media.session_maps import SessionMaps
 from soel.media.session_media import open_media
 from soel.report.facts import MediaFacts
@@ -31,4 +32,5 @@ def gather_media(session: Session) -> MediaFacts | None:
     def find_events(scores: Floats, alarms: np.ndarray) -> Sequence[Interval]:
         return name_intervals(names, scores, alarms)
 
-    return MediaFacts(show, find_events)
+    source = session.config.source.removesuffix(ITEMS)
+    return MediaFacts(source, {item.id: item.name for item in media.items}, show, find_events)

@@ -10,16 +10,18 @@ from soel.data.session_tables import readable_rows
 from soel.errors import LabelError, SessionError, SoelError, naming
 from soel.session import Answer, Session, TellResult, read_verdict
 
-COLUMNS = ("item_id", "label", "note", "session")
+ITEM, OLD_ITEM = "item", "item_id"  # and as releases before called it, whose sheets may still be out
+COLUMNS = (ITEM, "label", "note", "session")
 N_SHOWN = 5
 
 
 def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
-    """Write one line per item, with the data's own columns to judge it by."""
+    """Write one line per item: the answer first, then the data's own columns to judge it by, last what is ours."""
     _check_replaceable(session, out)
     header, rows = readable_rows(session.folder, items)
-    lines = [[item, "", "", session.config.session, *row] for item, row in zip(items, rows, strict=True)]
-    write_rows(out, [*COLUMNS, *_tell_apart(header)], lines)
+    lines = [[item, "", "", *row, session.config.session] for item, row in zip(items, rows, strict=True)]
+    *first, last = COLUMNS
+    write_rows(out, [*first, *_tell_apart(header), last], lines)
 
 
 def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
@@ -31,7 +33,8 @@ def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
 def read_sheet(session: Session, path: Path) -> list[Answer]:
     """The answers of a filled sheet, all of them or an error; an empty label is no answer yet."""
     rows = read_rows(path)
-    missing = [name for name in COLUMNS if name != "note" and rows and name not in rows[0]]
+    id_column = OLD_ITEM if rows and OLD_ITEM in rows[0] else ITEM
+    missing = [name for name in (id_column, "label", "session") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; fill in the sheet that `soel ask` wrote.")
     filled = [(number, row) for number, row in enumerate(rows, start=2) if row["label"].strip()]
@@ -39,17 +42,17 @@ def read_sheet(session: Session, path: Path) -> list[Answer]:
     answers, faults = [], []
     for number, row in filled:
         try:
-            answers.append(_answer(row))
+            answers.append(_answer(row, id_column))
         except LabelError as error:
-            faults.append(f"row {number} ({row['item_id']!r}): {error}")
+            faults.append(f"row {number} ({row[id_column]!r}): {error}")
     if faults:
         more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
         raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
     return answers
 
 
-def _answer(row: Mapping[str, str]) -> Answer:
-    return Answer(row["item_id"].strip(), read_verdict(row["label"]), row.get("note", "").strip())
+def _answer(row: Mapping[str, str], id_column: str) -> Answer:
+    return Answer(row[id_column].strip(), read_verdict(row["label"]), row.get("note", "").strip())
 
 
 def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
@@ -80,7 +83,7 @@ def _tell_apart(header: Sequence[str]) -> list[str]:
     """The data's column names, told apart from the sheet's own."""
     names: list[str] = []
     for name in header:
-        while name in COLUMNS or name in names:
+        while name in (*COLUMNS, OLD_ITEM) or name in names:
             name = f"data {name}"
         names.append(name)
     return names

@@ -9,16 +9,15 @@ from typing import Any, Self
 import numpy as np
 
 from soel.detectors.base import NOTHING, Options, PlaceDetector
+from soel.detectors.examples import Examples, arms_at, find_examples, weigh, weigh_arms
 from soel.detectors.foresight import judge_foresight, trust_in
 from soel.numeric.places import (
-    BLOCK,
     Gaussians,
     bring_to_scale,
     choose_own_share,
     distances,
     fit_gaussians,
     fit_scales,
-    likeness,
     whiten,
     without_itself,
 )
@@ -28,12 +27,8 @@ WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on solar cells, boards and granite: docs/detection.md.
-EXAMPLES = 5  # patches of a labelled picture that stand for its label, where nobody marked them
-MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that are kept as examples
+# Chosen on solar cells, boards and granite (docs/detection.md):
 ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
-SAME = 0.5  # the cosine from which a patch is like one of a normal picture,
-QUIET_ALIKE = 3.0  # and how much less it then counts
 
 
 @dataclass(frozen=True)
@@ -50,14 +45,15 @@ class Patches(PlaceDetector):
     The covariance of a place is mixed with that of all places: so much that the pool's pictures, each left out in
     turn, are most likely. Where all pictures show the same object the places differ and keep their own; in a texture
     they share. The pool's most suspicious pictures are left out of a second fit, those labelled normal are not, and
-    labelled anomalies are in neither. Distances are brought to one scale at all places. That of a patch counts more
-    where it leaves the normal in the direction of a labelled anomaly's worst patches, or of those that somebody
-    marked; and less where it looks like one of a picture labelled normal. The score is the logarithm of the mean
-    distance of the worst patches, in units of its spread over the pool.
+    labelled anomalies are in neither; where there are labels, a third fit leaves out those that are suspicious by what
+    these teach. Distances are brought to one scale at all places. That of a patch counts more where it leaves the
+    normal in the direction of a labelled anomaly's worst patches, or of those that somebody marked; and less where it
+    looks like one of a picture labelled normal. The score is the logarithm of the mean distance of the worst patches,
+    in units of its spread over the pool.
     """
 
     name = "patches"
-    version = 3
+    version = 4
 
     means: Floats  # (P, D)
     whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
@@ -101,35 +97,33 @@ class Patches(PlaceDetector):
     ) -> tuple[Patches, Floats]:
         """The same, and scores (N,) of labelled pictures as if each one's own label were not known."""
         most, rng, x = PatchesOptions.read(options).fitted_rows, np.random.default_rng(seed), fold(pool)
-        rows = _fitted_rows(labels, most, rng)
-        own = choose_own_share(x[rows])
-        first = _Usual.fit(x, rows, own)
-        rows = _unsuspected(_worst(first.found), rows, labels, share)
-        usual = _Usual.fit(x, rows, own)
-        normal, found = usual.normal, usual.found
-        anomalous, harmless = (_examples(normal, x, found, labels, label, marked, rng) for label in (ANOMALY, NORMAL))
-        reach = ALIKE * _spread_below(_worst(found[rows]))
-        weighed = found * _weigh(normal, x, anomalous.arms, harmless.arms, reach)
-        raw = _worst(weighed)
+        candidates = _fitted_rows(labels, most, rng)
+        own = choose_own_share(x[candidates])
+        rows = _unsuspected(_worst(_Usual.fit(x, candidates, own).found), candidates, labels, share)
+        taught = _Taught.fit(x, rows, own, labels, marked, rng)
+        withheld = _withheld(taught, x)  # by this fit: in the next one each label has a say in who is left out
+        if (labels != UNLABELLED).any():
+            rows = _unsuspected(_worst(taught.weighed), candidates, labels, share)
+            taught = _Taught.fit(x, rows, own, labels, marked, rng)
+        usual, raw = taught.usual, _worst(taught.weighed)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         members = np.zeros(len(x))
         members[rows] = 1
-        withheld = _withheld(usual, x, anomalous, harmless, reach)
         fitted = cls.from_arrays(
             {
-                "means": normal.means,
-                "whitenings": normal.whitenings,
+                "means": usual.normal.means,
+                "whitenings": usual.normal.whitenings,
                 "factors": usual.factors,
                 "powers": usual.powers,
-                "leverage": np.array([normal.leverage]),
+                "leverage": np.array([usual.normal.leverage]),
                 "members": members,
-                "limit": np.array([np.quantile(weighed[rows].max(axis=1), QUIET)]),
+                "limit": np.array([np.quantile(taught.weighed[rows].max(axis=1), QUIET)]),
                 "foresight": np.array([judge_foresight(withheld, labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
-                "anomalous": anomalous.arms,
-                "harmless": harmless.arms,
-                "reach": np.array([reach]),
+                "anomalous": taught.anomalous.arms,
+                "harmless": taught.harmless.arms,
+                "reach": np.array([taught.reach]),
             }
         )
         return fitted, fitted._in_units(withheld)
@@ -162,7 +156,7 @@ class Patches(PlaceDetector):
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
         x = fold(x)
         at = np.argpartition(-self.maps(x), min(WORST, x.shape[1]) - 1, axis=1)[:, :WORST]  # (n, WORST)
-        return np.asarray(_arms_at(self.means, self.whitenings, x, at).mean(axis=1))
+        return np.asarray(arms_at(self.means, self.whitenings, x, at).mean(axis=1))
 
     @property
     def n_pool(self) -> int:
@@ -192,7 +186,7 @@ class Patches(PlaceDetector):
 
     def _weights(self, x: Floats) -> Floats:
         normal = Gaussians(self.means, self.whitenings, float(self.leverage[0]))
-        return _weigh(normal, fold(x), self.anomalous, self.harmless, float(self.reach[0]))
+        return weigh(normal, fold(x), self.anomalous, self.harmless, float(self.reach[0]))
 
     def _in_units(self, raw: Floats) -> Floats:
         return np.asarray((raw - self.middle) / self.spread)
@@ -220,69 +214,37 @@ class _Usual:
 
 
 @dataclass(frozen=True)
-class _Examples:
-    """Unit vectors (m, D) in which patches of labelled pictures leave the normal, and whose they are: (m,)."""
+class _Taught:
+    """What is normal, examples of each label, and the distances (N, P) of the pool's pictures as these weigh them."""
 
-    arms: Floats
-    owners: Rows
+    usual: _Usual
+    anomalous: Examples
+    harmless: Examples
+    reach: float
+    weighed: Floats
 
-
-def _examples(
-    normal: Gaussians,
-    x: Floats,
-    found: Floats,
-    labels: Labels,
-    label: int,
-    marked: Booleans | None,
-    rng: np.random.Generator,
-) -> _Examples:
-    """Of pictures with this label the marked patches, or the worst ones."""
-    owners = np.flatnonzero(labels == label)
-    owners = owners if len(owners) <= MOST_PICTURES else np.sort(rng.choice(owners, MOST_PICTURES, replace=False))
-    arms: list[Floats] = [np.zeros((0, x.shape[2]), np.float32)]
-    for row in owners:
-        places = np.argsort(-found[row], kind="stable")
-        if label == ANOMALY and marked is not None and marked[row].any():
-            places = places[marked[row][places]][:MOST_MARKED]
-        else:
-            places = places[:EXAMPLES]
-        arms.append(_arms_at(normal.means, normal.whitenings, x[[row]], places[None])[0])
-    lengths = [len(each) for each in arms[1:]]
-    joined = np.concatenate(arms)
-    units = joined / np.maximum(np.linalg.norm(joined, axis=1, keepdims=True), SMALLEST)
-    return _Examples(np.asarray(units, np.float32), np.repeat(owners, lengths))
+    @classmethod
+    def fit(
+        cls, x: Floats, rows: Rows, own: float, labels: Labels, marked: Booleans | None, rng: np.random.Generator
+    ) -> _Taught:
+        """rows: those that are taken for normal."""
+        usual = _Usual.fit(x, rows, own)
+        normal, found = usual.normal, usual.found
+        anomalous = find_examples(normal, x, found, labels, ANOMALY, marked, rng)
+        harmless = find_examples(normal, x, found, labels, NORMAL, marked, rng)
+        reach = ALIKE * _spread_below(_worst(found[rows]))
+        weighed = np.asarray(found * weigh(normal, x, anomalous.arms, harmless.arms, reach))
+        return cls(usual, anomalous, harmless, reach, weighed)
 
 
-def _arms_at(means: Floats, whitenings: Floats, x: Floats, at: Rows) -> Floats:
-    """Whitened arms (n, k, D) of the patches at these places (n, k)."""
-    arms = np.take_along_axis(x, at[..., None], axis=1).astype(np.float32) - means[at]
-    return np.asarray(np.einsum("nwij,nwj->nwi", whitenings[at], arms))
-
-
-def _weigh(normal: Gaussians, x: Floats, anomalous: Floats, harmless: Floats, reach: float) -> Floats:
-    """How much the distance of each patch counts (n, P), by the examples that it looks like."""
-    weights = np.ones(x.shape[:2], np.float32)
-    if not len(anomalous) and not len(harmless):
-        return weights
-    for start in range(0, len(x), BLOCK):
-        arms = whiten(x[start : start + BLOCK], normal.means, normal.whitenings)
-        weights[start : start + BLOCK] = _weights_of(arms, anomalous, harmless, reach)
-    return weights
-
-
-def _weights_of(arms: Floats, anomalous: Floats, harmless: Floats, reach: float) -> Floats:
-    alike, quiet = likeness(arms, anomalous), likeness(arms, harmless)
-    return np.asarray(np.exp(reach * alike - QUIET_ALIKE * np.maximum(quiet - np.maximum(alike, SAME), 0)))
-
-
-def _withheld(usual: _Usual, x: Floats, anomalous: _Examples, harmless: _Examples, reach: float) -> Floats:
+def _withheld(taught: _Taught, x: Floats) -> Floats:
     """Raw scores (N,) of labelled pictures as if each one's own label were not known; of others as they are without."""
+    usual, examples = taught.usual, (taught.anomalous, taught.harmless)
     raw = _worst(usual.found)
-    for row in np.union1d(anomalous.owners, harmless.owners):
+    for row in np.union1d(*(each.owners for each in examples)):
         arms = whiten(x[[row]], usual.normal.means, usual.normal.whitenings)
-        arms_of_anomalies, arms_of_normals = (each.arms[each.owners != row] for each in (anomalous, harmless))
-        weights = _weights_of(arms, arms_of_anomalies, arms_of_normals, reach)
-        raw[row] = _worst(usual.found[[row]] * weights)[0]
+        anomalous, harmless = (each.arms[each.owners != row] for each in examples)
+        raw[row] = _worst(usual.found[[row]] * weigh_arms(arms, anomalous, harmless, taught.reach))[0]
     return raw
 
 

@@ -30,6 +30,7 @@ class Scales(PlaceDetector):
     """
 
     name = "scales"
+    version = 2
 
     parts: tuple[Patches, ...]
     shares: Floats  # (B,) how much each counts, 1 together

@@ -126,12 +126,12 @@ class SOEL(FittedDetector):
         """Row positions worth labelling, in the order to ask. Changes nothing that was fitted.
 
         y : labels known so far; those rows are not asked again and count as covered.
-        not_sure : ask among the rows that the last fit is not sure of, while there are enough of them.
+        not_sure : ask about the rows that the last fit is not sure of first, then about others where they are too few.
         """
         task = self._read(X)
         labels = check_labels(y, len(task.pool))
-        sure = np.flatnonzero(~self.not_sure(X)) if not_sure else NO_ROWS
-        return task.learner.propose(self._prepare(task), task.pool, labels, n_queries, last=sure).rows
+        unsure = np.flatnonzero(self.not_sure(X)) if not_sure else NO_ROWS
+        return task.learner.propose(self._prepare(task), task.pool, labels, n_queries, first=unsure).rows
 
     def fit(self, X: Any, y: Any = None) -> SOEL:
         """Train on labelled and unlabelled rows.

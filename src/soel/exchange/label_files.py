@@ -111,11 +111,12 @@ def read_labels(path: Path) -> list[Entry]:
 
 
 def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
-    missing = [name for name in ("item_id", "label") if rows and name not in rows[0]]
+    item = "item" if rows and "item_id" not in rows[0] and "item" in rows[0] else "item_id"  # a sheet has the former
+    missing = [name for name in (item, "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
     filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
-    return [_from_mapping({**row, "item": row["item_id"]}) for row in filled]
+    return [_from_mapping({**row, "item": row[item]}) for row in filled]
 
 
 def _read_own(path: Path, content: Any) -> list[Entry]:

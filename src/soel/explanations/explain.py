@@ -28,7 +28,7 @@ SAME = 1e-6  # between the scores of one row, by whatever stands beside it when 
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trials:
     """What was seen of n rows where one of p parts was changed alone: every column, then groups.
 
     lenders: (n, p) ordinary rows whose values were taken, -1 for none. alone: (n, p) scores with them. rises: (n, p) by
@@ -40,11 +40,11 @@ class Tried:
     alone: Floats
     rises: Floats
 
-    def widen(self, groups: Sequence[Part]) -> Tried:
+    def widen(self, groups: Sequence[Part]) -> Trials:
         """The same with groups that nothing is known of."""
         beside = ((0, 0), (0, len(groups)))
         alone, rises = (np.pad(each, beside, constant_values=np.nan) for each in (self.alone, self.rises))
-        return Tried((*self.parts, *groups), np.pad(self.lenders, beside, constant_values=-1), alone, rises)
+        return Trials((*self.parts, *groups), np.pad(self.lenders, beside, constant_values=-1), alone, rises)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Explainer:
             positions[nearest],
         )
 
-    def _change_alone(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Floats, Tried, list[Seen]]:
+    def _change_alone(self, x: Floats, lenders: Rows, nearest: Rows) -> tuple[Floats, Floats, Trials, list[Seen]]:
         """Scores (2, n) of the rows and their baselines as they are, of the rows as if they were put together (n,),
         what is seen where one column is changed, and where groups are.
 
@@ -138,7 +138,7 @@ class Explainer:
             [{group: found[row, group] for group in family} for family in own] for row, own in enumerate(families)
         ]
         own = as_they_are.reshape(2, n_rows)
-        return own, start, Tried(tuple((each,) for each in range(lenders.shape[1])), lenders, alone, raised), seen
+        return own, start, Trials(tuple((each,) for each in range(lenders.shape[1])), lenders, alone, raised), seen
 
     def _pick(
         self, x: Floats, nearest: Rows, replaced: Floats, inserted: Floats
@@ -167,18 +167,18 @@ class Explainer:
 
     def _rank(self, scores: Floats) -> Rows:
         """The ranks that scores have among the pool's."""
-        return np.asarray(len(self._sorted) - np.searchsorted(self._sorted, scores, side="right") + 1)
+        return np.asarray(len(self._pool_in_order) - np.searchsorted(self._pool_in_order, scores, side="right") + 1)
 
     def _rank_changed(self, changed: Floats, scores: Floats) -> Rows:
         """The ranks of rows (n,) with other scores (n, q); 0 for NaN. A row of the pool does not stand above itself."""
-        near = np.searchsorted(self._sorted, scores - SAME * (1 + np.abs(scores)))
-        own = self._sorted[np.minimum(near, len(self._sorted) - 1)]
+        near = np.searchsorted(self._pool_in_order, scores - SAME * (1 + np.abs(scores)))
+        own = self._pool_in_order[np.minimum(near, len(self._pool_in_order) - 1)]
         in_pool = np.abs(own - scores) <= SAME * (1 + np.abs(scores))
         ranks = self._rank(changed) - (in_pool[:, None] & (changed < own[:, None]))
         return np.where(np.isnan(changed), 0, ranks)
 
     @cached_property
-    def _sorted(self) -> Floats:
+    def _pool_in_order(self) -> Floats:
         return np.sort(self.pool_scores)
 
 
@@ -238,7 +238,7 @@ def _worth_a_step(matters: Floats) -> list[int]:
     return [int(part) for part in order[some]]
 
 
-def _name_groups(start: Floats, tried: Tried, seen: Sequence[Seen]) -> tuple[Tried, np.ndarray]:
+def _name_groups(start: Floats, tried: Trials, seen: Sequence[Seen]) -> tuple[Trials, np.ndarray]:
     """The same with the groups that are to be named, and which parts (n, p) are: those groups, and columns in none."""
     chosen: list[tuple[int, Part, int, float]] = []
     for row, families in enumerate(seen):

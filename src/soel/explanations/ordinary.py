@@ -67,7 +67,7 @@ class Ordinary:
         """The values (m, d) as they are lent: by a hair another one where only this row has it, so that no two rows
         come to share what nobody shares.
         """
-        return _moved_where_unique(self.rows)
+        return _move_where_unique(self.rows)
 
     def compare(self, x: Floats) -> tuple[Rows, Rows]:
         """Which ordinary row (n, c) lends its value to each row (n, d) in each column, and which (n,) is most like it.
@@ -76,11 +76,11 @@ class Ordinary:
         that are most alike, it is the one in their middle.
         """
         lenders, nearest = np.empty((len(x), self.n_columns), np.int64), np.empty(len(x), np.int64)
-        for block, apart in self._apart(x):
+        for block, apart in self._measure_by_column(x):
             nearest[block] = apart.sum(axis=2).argmin(axis=1)
             near = self._nearest_few((apart @ self._weights_of_each.T).transpose(0, 2, 1))  # (b, c, k)
             places = np.empty(near.shape[:2], np.int64)
-            lone, features = self._lone
+            lone, features = self._single_features
             values = self.rows[near[:, lone], features[:, None]]  # (b, l, k)
             places[:, lone] = np.argsort(values, axis=2, kind="stable")[..., near.shape[2] // 2]
             for column in np.setdiff1d(np.arange(self.n_columns), lone):
@@ -94,14 +94,14 @@ class Ordinary:
         if not len(x):
             return chosen
         weights = np.stack([self._weights(group) for group in groups])[:, :, None]
-        for block, apart in self._apart(x):
+        for block, apart in self._measure_by_column(x):
             near = self._nearest_few((apart @ weights[block])[..., 0])  # (b, k)
             for row, few in zip(range(len(x))[block], near, strict=True):
                 chosen[row] = few[_middle(self.rows[few][:, np.isin(self.column_of, groups[row])])]
         return chosen
 
     @cached_property
-    def _lone(self) -> tuple[Rows, Rows]:
+    def _single_features(self) -> tuple[Rows, Rows]:
         """Columns of one feature, and these features."""
         counts = np.bincount(self.column_of, minlength=self.n_columns)
         features = np.flatnonzero(counts[self.column_of] == 1)
@@ -128,7 +128,7 @@ class Ordinary:
         variance = np.bincount(self.column_of, self.rows.var(axis=0, dtype=np.float64), self.n_columns)
         return (np.eye(self.n_columns)[self.column_of] / np.where(variance > 0, variance, 1.0)).astype(np.float32)
 
-    def _apart(self, x: Floats) -> Iterator[tuple[slice, Floats]]:
+    def _measure_by_column(self, x: Floats) -> Iterator[tuple[slice, Floats]]:
         """Blocks of rows, and how far (b, m, c) each lies from each ordinary row in each column: squared, bounded."""
         step = max(1, MOST_AT_ONCE // self.rows.size)
         x = np.asarray(x, np.float32)
@@ -148,7 +148,7 @@ def _middle(values: Floats) -> Rows:
     return np.asarray(np.abs(values - np.median(values, axis=-2, keepdims=True)).sum(axis=-1).argmin(axis=-1))
 
 
-def _moved_where_unique(rows: Floats) -> Floats:
+def _move_where_unique(rows: Floats) -> Floats:
     """Rows (m, d) with every value that occurs once in its column moved by a hair."""
     order = np.argsort(rows, axis=0, kind="stable")
     fresh = np.diff(np.take_along_axis(rows, order, axis=0), axis=0) != 0

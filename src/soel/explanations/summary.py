@@ -94,7 +94,7 @@ def group_alike(explanation: Explanation, most: int = MOST_GROUPS) -> tuple[Grou
             members.append([int(row)])
     named: dict[frozenset[str], Group] = {}
     for rows in sorted(members, key=len, reverse=True):
-        names = _called(profiles[rows].mean(axis=0), explanation.columns)
+        names = _name_columns(profiles[rows].mean(axis=0), explanation.columns)
         same = named.get(frozenset(names), Group(names, ()))
         named[frozenset(names)] = Group(same.columns, (*same.rows, *rows))
     found = [group for group in named.values() if group.columns and len(group.rows) >= FEWEST_ALIKE]
@@ -138,7 +138,7 @@ def _shares(explanation: Explanation) -> Floats:
     return np.asarray(raising / np.where(total > 0, total, 1)[:, None])
 
 
-def _called(profile: Floats, columns: Sequence[str]) -> tuple[str, ...]:
+def _name_columns(profile: Floats, columns: Sequence[str]) -> tuple[str, ...]:
     order, total = np.argsort(-profile, kind="stable"), profile.sum()
     if total <= 0:
         return ()

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.features.extractors import Extractor, Pictures
+from soel.features.extractors import DEFAULT, Extractor, Pictures
+from soel.numeric.grids import Grid
 from soel.types import Floats
 
 DEPTH = 128  # values of coarser layers that a patch is kept with
 FINE_DEPTH = 72  # and those of finer layers after them, where the network has such
 SMALLEST_SIDE = 64  # pixels: of smaller pictures a place shows so few that the whole picture says as much
 VERSION = 1  # raised whenever patches change
+# From the middle of a place to the next, as a share of the picture, for networks where a dot that moves through a
+# picture showed it: 17 places of 16 pixels are more than 260, so they are not spread evenly.
+STEPS = {DEFAULT: 16 / 260}
 Patches = NDArray[np.float16]  # (N, P, D): P places row by row on a grid, D values each
 
 
@@ -36,6 +41,14 @@ def has_patches(extractor: Extractor) -> bool:
 def patch_depth(extractor: Extractor) -> int:
     """How many values an extractor's patches have."""
     return int(getattr(extractor, "patch_depth", DEPTH))
+
+
+def map_grid(grid: Grid, extractor: str) -> Grid:
+    """The grid with the middles of places where this extractor's answers lie in a picture, for what is drawn on it.
+
+    Which places a person's mark covers is told by the even grid, so that what was learnt from marks stays.
+    """
+    return grid if grid.whole else replace(grid, step=STEPS.get(extractor))
 
 
 def look_as_before(extractor: Extractor, depth: int | None) -> Extractor:

@@ -9,7 +9,7 @@ import numpy as np
 from soel.detectors.base import Detector
 from soel.learner.models import Blend
 from soel.quality.conformal import Reference
-from soel.types import ANOMALY, NORMAL, Floats, Labels, Pool, Rows
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Pool, Rows
 
 FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
@@ -36,7 +36,7 @@ def reference_scores(
     scores = scores + OPTIMISM * blend.network_weight
     detector, kept = blend.detector, labels != ANOMALY
     if detector is not None and detector.leaves_out:
-        answered = np.flatnonzero(labels == NORMAL)
+        answered = np.flatnonzero(labels != UNLABELLED)
         labelled = pool.rows[answered]
         scores[answered] += detector.score_unlabelled(labelled) - detector.score(labelled)
         return Reference.of(scores[kept]) if suspected is None else Reference(scores, weigh(labels, suspected))

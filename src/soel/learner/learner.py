@@ -19,6 +19,8 @@ from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
 from soel.learner.held_out import reference_scores
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
+from soel.learner.portions import Portion, plan_draws, visible_rows
+from soel.learner.withheld import weigh_patches
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.numeric.cores import one_thread_each
@@ -88,6 +90,7 @@ class Learner:
         *,
         share: float | None = None,
         aside: Rows = NO_ROWS,
+        first: Rows = NO_ROWS,
         last: Rows = NO_ROWS,
         for_record: bool = False,
         seed: Sequence[int] | None = None,
@@ -96,8 +99,9 @@ class Learner:
         """`n` rows worth a label, by the model that knows most.
 
         share: of anomalies, for strategies that need it where the user knows none.
-        aside: rows that are not asked. last: rows that are asked only when no others are left. Neither is shown to
-        the strategy, so that its odds are those of the rows that could be drawn.
+        aside: rows that are not asked. first: rows that are asked before all others, however few they are. last: rows
+        that are asked only when too few others are left. What cannot be drawn is not shown to the strategy, so that
+        its odds are those of the rows that could be.
         for_record: with a reserve that can step in for what is skipped, and with the pool's scores and embeddings.
         seed: None for the rule: the learner's seed, and how many labels are known.
         seen: scores and embeddings of the pool by this model, where they are known: they are not computed again.
@@ -105,21 +109,15 @@ class Learner:
         seed = (self.seed, int((labels != UNLABELLED).sum())) if seed is None else tuple(seed)
         n_reserve = RESERVE * n if for_record else 0
         share = share if self.contamination is None else self.contamination
-        rows = _visible_rows(labels, n, aside, last)
+        rows = visible_rows(labels, n, aside, last)
         shown = labels if rows is None else labels[rows]
-        self.strategy.check(PoolView(np.zeros(0), np.zeros((0, 0)), shown, share), n, n_reserve)
+        self.strategy.check(PoolView(NO_SCORES, np.zeros((0, 0)), shown, share), n, n_reserve)
         scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
-        view = PoolView(scores, looked_at, labels, share)
-        if self.hears_answers:
-            with one_thread_each():  # blocks are shared by threads; those of the matrix library would only wait
-                rows, suspicion = self._suspect(model, pool, labels, share, rows, scores)
-            view = PoolView(suspicion, looked_at[rows], labels[rows], share)
-        elif rows is not None:
-            view = PoolView(scores[rows] if len(scores) else scores, looked_at[rows], shown, share)
-        chosen = self.compute.select(self.strategy, view, n, np.random.default_rng(seed), n_reserve, rows)
-        selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
-        if pool.moments is not None:
-            selection = spread_over_time(selection, pool.moments, np.flatnonzero(labels != UNLABELLED))
+        view, rng = PoolView(scores, looked_at, labels, share), np.random.default_rng(seed)
+        selection = Selection(NO_ROWS, NO_SCORES)
+        for portion in plan_draws(labels, n, n_reserve, aside, first, last):
+            chosen = self._draw(model, pool, view, portion, rng, known=np.union1d(view.labelled, selection.rows))
+            selection = selection.then(chosen)
         return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
 
     def learn(
@@ -267,6 +265,23 @@ class Learner:
         suspected = scores > np.quantile(scores, 1 - share)
         return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
 
+    def _draw(
+        self, model: Warm | Fitted, pool: Pool, view: PoolView, portion: Portion, rng: np.random.Generator, known: Rows
+    ) -> Selection:
+        """What the strategy picks of a portion of the pool. known: rows that are labelled, or chosen already."""
+        rows, labels, share = portion.rows, view.labels, view.contamination
+        if self.hears_answers:
+            with one_thread_each():  # blocks are shared by threads; those of the matrix library would only wait
+                n_wanted = portion.n + portion.n_reserve
+                rows, suspicion = self._suspect(model, pool, labels, share, rows, n_wanted, view.scores)
+            view = PoolView(suspicion, view.embeddings[rows], labels[rows], share)
+        elif rows is not None:
+            scores = view.scores[rows] if len(view.scores) else view.scores
+            view = PoolView(scores, view.embeddings[rows], labels[rows], share)
+        chosen = self.compute.select(self.strategy, view, portion.n, rng, portion.n_reserve, rows)
+        selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
+        return selection if pool.moments is None else spread_over_time(selection, pool.moments, known)
+
     def _suspect(
         self,
         model: Warm | Fitted,
@@ -274,12 +289,14 @@ class Learner:
         labels: Labels,
         share: float | None,
         rows: Rows | None,
-        scores: Floats = NO_SCORES,
+        n_wanted: int,
+        scores: Floats,
     ) -> tuple[Rows, Floats]:
         """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels.
 
         Where pictures have patches, what these say by the model is added: they are not fitted again for each answer.
-        scores: (N,) of the pool by the model, where they are known.
+        n_wanted: how many without a label there must be, if rows has so many. scores: (N,) of the pool by the model,
+        where they are known.
         """
         rows = np.arange(len(pool)) if rows is None else rows
         before = detector = model.blend.detector
@@ -292,11 +309,13 @@ class Learner:
         if len(rows) > LOOKED_AT:
             rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
             rank = rough.argsort(kind="stable")[::-1]
-            keep = labels[rows] != UNLABELLED
+            is_free = labels[rows] == UNLABELLED
+            keep = ~is_free
             keep[rank[: LOOKED_AT // 2]] = True
             known = detector.find_known(pool.rows[rows])
             # and some of every height: those that are quick to have, if there are any
             keep[known if len(known) else rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True
+            keep[rank[is_free[rank]][:n_wanted]] = True
             rows = rows[keep]
         suspicion = detector.suspicion(pool.rows[rows])
         return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
@@ -323,7 +342,8 @@ class Learner:
             return None
         part: type[PlaceDetector] = DETECTORS.get(name)
         detector = part.fit(pool.patches, labels, self.seed, share, marked=pool.marked)
-        return PatchPart(detector, unit * detector.trust)
+        refit = partial(self._fit_detector, share=share)
+        return PatchPart(detector, unit * weigh_patches(detector.trust, pool.rows, labels, refit, self.seed))
 
     def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
         """The fitted model. scores: (N,) of the pool by its rows; what patches add comes here."""
@@ -359,18 +379,6 @@ def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
     if blend.patches is None or pool.patches is None:
         return scores
     return blend.patches.add(scores, blend.patches.detector.score_pool(pool.patches))
-
-
-def _visible_rows(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None:
-    """The rows that a strategy sees: the labelled ones and those it may pick; None for all."""
-    if not len(aside) and not len(last):
-        return None
-    keep = np.ones(len(labels), bool)
-    keep[aside] = keep[last] = False
-    if int((keep & (labels == UNLABELLED)).sum()) < n:
-        keep[last] = True
-    keep |= labels != UNLABELLED
-    return None if keep.all() else np.flatnonzero(keep)
 
 
 def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:

@@ -16,12 +16,12 @@ from soel.durable import replacing, write_whole
 from soel.features.items import Picture
 from soel.features.pictures import image_library
 from soel.numeric.grids import Grid
-from soel.types import Floats
+from soel.types import Booleans, Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for
 FIRST_SEEN, FULL = 0.85, 1.6  # times the limit: where colour begins, and where it is strongest
-STRONGEST = 0.65  # of the colour's cover; the picture stays visible below it
-OUTLINE = (255, 255, 255)
+STRONGEST = 0.4  # of the colour's cover: the defect shows through, and the contour says where it is
+LIGHT, DARK = (255, 255, 255), (0, 0, 0)  # of lines, side by side: one of them is seen on any picture
 CATEGORY = {"id": 1, "name": "anomaly", "supercategory": "anomaly"}
 
 
@@ -73,14 +73,16 @@ def find_boxes(values: Floats, grid: Grid, height: int, width: int) -> list[Box]
 
 
 def draw_overlay(picture: Picture, values: Floats, grid: Grid, boxes: Sequence[Box] = ()) -> bytes:
-    """The picture as PNG, unusual places in yellow to red over it, and its boxes."""
+    """The picture as PNG, unusual places in yellow to red over it, a contour where they pass the limit, its boxes."""
     pillow = image_library()
     top, left, tall, wide = grid.seen(*picture.shape[:2])
-    heat = np.clip((grid.enlarge(values[None], tall, wide)[0] - FIRST_SEEN) / (FULL - FIRST_SEEN), 0, 1)[..., None]
+    enlarged = grid.enlarge(values[None], tall, wide)[0]
+    heat = np.clip((enlarged - FIRST_SEEN) / (FULL - FIRST_SEEN), 0, 1)[..., None]
     colour = np.concatenate([np.full_like(heat, 255), 220 * (1 - heat), np.zeros_like(heat)], axis=2)
     drawn = picture.astype(np.float32)
     seen = drawn[top : top + tall, left : left + wide]
     seen += STRONGEST * np.sqrt(heat) * (heat > 0) * (colour - seen)
+    _contour(seen, enlarged > 1, _thickness(*picture.shape[:2]))
     image = pillow.fromarray(np.clip(drawn, 0, 255).astype(np.uint8))
     _outline(image, boxes)
     buffer = io.BytesIO()
@@ -135,14 +137,27 @@ def as_coco(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"images": images, "categories": [CATEGORY], "annotations": annotations}
 
 
+def _contour(drawn: Floats, beyond: Booleans, thick: int) -> None:
+    """Draws a light line within the places (H, W) beyond the limit, and a dark one around them."""
+    from scipy.ndimage import binary_dilation, binary_erosion
+
+    drawn[beyond & ~binary_erosion(beyond, iterations=thick, border_value=1)] = LIGHT
+    drawn[binary_dilation(beyond, iterations=thick) & ~beyond] = DARK
+
+
+def _thickness(height: int, width: int) -> int:
+    """Of lines on a picture of this size, in pixels: still whole where it is shown at half its size."""
+    return max(1, round(min(height, width) / 160))
+
+
 def _outline(image: Any, boxes: Sequence[Box]) -> None:
     from PIL import ImageDraw
 
     pen = ImageDraw.Draw(image)
-    thick = max(1, min(image.size) // 200)
+    thick = _thickness(*image.size)
     for box in boxes:
         corners = (box.x, box.y, box.x + box.width - 1, box.y + box.height - 1)
-        pen.rectangle(corners, outline=OUTLINE, width=thick)
+        pen.rectangle(corners, outline=LIGHT, width=thick)
 
 
 def _plain(name: str) -> str:

@@ -13,6 +13,7 @@ from soel.data.frame import as_frame
 from soel.data.session_tables import read_encoder
 from soel.detectors.base import PlaceDetector
 from soel.errors import SessionError
+from soel.features.patches import map_grid
 from soel.media.heat_maps import MappedPicture, write_heat_maps
 from soel.media.picture_pool import read_new_pictures
 from soel.media.session_media import open_media
@@ -88,7 +89,7 @@ def _map_own(session: Session, model: Any, detector: PlaceDetector, n_alarms: in
     scores = session.pool_scores(model)
     for row in _find_alarms(scores, model, n_alarms):
         item, values = media.items[row], detector.pool_maps(patches, np.array([row]))[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, session.folder.grid)
+        yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, media.grid)
 
 
 def _new(
@@ -96,10 +97,11 @@ def _new(
 ) -> Iterator[MappedPicture]:
     new = read_new_pictures(session.folder.path, Path(data))
     assert new.patches is not None  # as the session's own
+    grid = map_grid(session.folder.grid, session.folder.media_note["extractor"])
     scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
     for row in _find_alarms(scores, model, n_alarms):
         item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
-        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, session.folder.grid)
+        yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, grid)
 
 
 def _find_alarms(scores: Floats, model: Any, n_alarms: int | None) -> Rows:

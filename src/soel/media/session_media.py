@@ -15,10 +15,12 @@ from soel.errors import DataError, SessionError
 from soel.features.image_files import ImageFiles
 from soel.features.items import MediaItem, Source
 from soel.features.neighbours import nearest
+from soel.features.patches import map_grid
 from soel.features.source import open_source
 from soel.features.thumbnails import load_thumbnail, shrink
 from soel.media.heat_maps import draw_overlay
 from soel.media.picture_pool import reading_of
+from soel.numeric.grids import Grid
 from soel.session import SessionFolder
 from soel.types import Floats
 
@@ -84,9 +86,14 @@ class SessionMedia:
         part = self._parts[number]
         return load_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
 
+    @property
+    def grid(self) -> Grid:
+        """Where the places of a map lie in a picture."""
+        return map_grid(self.folder.grid, self.folder.media_note["extractor"])
+
     def mapped(self, item: str, size: int, values: Floats) -> bytes:
         """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
-        return draw_overlay(shrink(self.picture(item), size), values, self.folder.grid)
+        return draw_overlay(shrink(self.picture(item), size), values, self.grid)
 
     def picture(self, item: str) -> np.ndarray:
         """The picture (H, W, 3) itself."""

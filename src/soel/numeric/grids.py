@@ -14,11 +14,14 @@ class Grid:
     """`down` times `across` places, row by row.
 
     whole: they cover the whole picture, whatever its shape; else the square in its middle, which is all that was seen.
+    step: how far the middles of neighbours lie apart, as a share of what is seen, the first at its rim; None spreads
+    them evenly.
     """
 
     down: int
     across: int
     whole: bool = False
+    step: float | None = None
 
     @classmethod
     def square(cls, n_places: int) -> Grid:
@@ -45,19 +48,19 @@ class Grid:
     def middles(self, height: int, width: int) -> Floats:
         """The middle (P, 2) of each place, x and y in pixels of a picture."""
         top, left, tall, wide = self.seen(height, width)
-        y = top + (np.arange(self.down) + 0.5) * tall / self.down
-        x = left + (np.arange(self.across) + 0.5) * wide / self.across
+        y, x = top + tall * _middles(self.down, self.step), left + wide * _middles(self.across, self.step)
         return np.stack([np.tile(x, self.down), np.repeat(y, self.across)], axis=1)
 
     def size(self, height: int, width: int) -> tuple[float, float]:
         """The width and height of a place, in pixels of a picture."""
         _, _, tall, wide = self.seen(height, width)
-        return wide / self.across, tall / self.down
+        return wide * (self.step or 1 / self.across), tall * (self.step or 1 / self.down)
 
     def enlarge(self, maps: Floats, height: int, width: int) -> Floats:
         """Values (n, P) as pictures (n, height, width); between the middles of places they pass evenly."""
         folded = maps.reshape(len(maps), self.down, self.across)
-        return np.asarray(_between(self.down, height) @ folded @ _between(self.across, width).T)
+        down, across = _between(self.down, height, self.step), _between(self.across, width, self.step)
+        return np.asarray(down @ folded @ across.T)
 
 
 def count_places(side: int, n_tiles: int, overlap: float) -> int:
@@ -65,7 +68,13 @@ def count_places(side: int, n_tiles: int, overlap: float) -> int:
     return round(side * (1 + (n_tiles - 1) * (1 - overlap)))
 
 
-def _between(n_places: int, n_pixels: int) -> Floats:
+def _middles(n_places: int, step: float | None) -> Floats:
+    """The middles (n_places,) of places along an axis, as shares of it."""
+    return np.arange(n_places) * step if step else (np.arange(n_places) + 0.5) / n_places
+
+
+def _between(n_places: int, n_pixels: int, step: float | None) -> Floats:
     """(n_pixels, n_places): how far each place counts at each pixel."""
-    at = np.clip((np.arange(n_pixels) + 0.5) * n_places / n_pixels - 0.5, 0, n_places - 1)
+    shares = (np.arange(n_pixels) + 0.5) / n_pixels
+    at = np.clip(shares / step if step else shares * n_places - 0.5, 0, n_places - 1)
     return np.asarray(np.clip(1 - np.abs(at[:, None] - np.arange(n_places)), 0, 1), np.float32)

@@ -18,7 +18,7 @@ class Bounds:
     low: float
     high: float
 
-    def rounded(self, unit: float) -> Bounds:
+    def round_outwards(self, unit: float) -> Bounds:
         """With ends that are multiples of a unit, rounded outwards: what is shown must not promise more."""
         low, high = np.floor(self.low / unit + 1e-9) * unit, np.ceil(self.high / unit - 1e-9) * unit
         return Bounds(self.value, float(low), float(high))

@@ -91,15 +91,15 @@ class SpotCheck:
         both = risk / 2
         found = Bounds(alarms.count, alarms.low(risk), alarms.high(risk))
         return Quality(
-            share=_scaled(alarms.count + others.count, low, high, n_rows),
+            share=_scale(alarms.count + others.count, low, high, n_rows),
             real_alarms=found,
-            precision=_scaled(found.value, found.low, found.high, n_alarms) if n_alarms else None,
+            precision=_scale(found.value, found.low, found.high, n_alarms) if n_alarms else None,
             recall=Bounds(
                 _part(alarms.count, others.count),
                 _part(alarms.low(both), others.high(both)),
                 _part(alarms.high(both), others.low(both)),
             ),
-            false_alarms=_scaled(n_alarms - found.value, n_alarms - found.high, n_alarms - found.low, n_rows / PER),
+            false_alarms=_scale(n_alarms - found.value, n_alarms - found.high, n_alarms - found.low, n_rows / PER),
             n_checked=alarms.n_checked + others.n_checked,
             n_rows=n_rows,
             n_alarms=n_alarms,
@@ -220,7 +220,7 @@ def _side(side: np.ndarray, was_known: np.ndarray, rows: Rows, labels: Labels, c
     return Stratum(int(side.sum()), int(known.sum()), n_known, len(checked), n_found, expected)
 
 
-def _scaled(value: float, low: float, high: float, by: float) -> Bounds:
+def _scale(value: float, low: float, high: float, by: float) -> Bounds:
     return Bounds(value / by, low / by, high / by)
 
 

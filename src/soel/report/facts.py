@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +100,7 @@ class TopItem:
     """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm.
 
     reasons: what raises its score, a sentence each; where they are known, they stand for the standouts.
-    picture: a small PNG or JPEG of it, its unusual places drawn over it where they are known; empty without one.
+    picture: a small JPEG of it, or a PNG where its unusual places are drawn over it; empty without one.
     """
 
     item: str
@@ -115,8 +115,13 @@ class TopItem:
 
 @dataclass(frozen=True)
 class MediaFacts:
-    """What pictures add to a report. show: a small picture of an item. find_events: of scores (N,) and alarms (N,)."""
+    """What pictures add to a report. source: what they are called together. names: what each item is called.
 
+    show: a small picture of an item. find_events: of scores (N,) and alarms (N,).
+    """
+
+    source: str
+    names: Mapping[str, str]
     show: Callable[[str], bytes]
     find_events: Callable[[Floats, np.ndarray], Sequence[Interval]]
 

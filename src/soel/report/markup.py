@@ -77,7 +77,7 @@ def table(
     body = "\n".join(f"<tr>{each}</tr>" for each in cells)
     return Markup(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{safe(caption)}">'
-        f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>\n"
+        f"<table><caption><span>{safe(caption)}</span></caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
 

@@ -39,7 +39,7 @@ def quality_lines(quality: Quality) -> list[str]:
             f"Alarms: {real.low:.0f} to {real.high:.0f} of {quality.n_alarms:,} are real "
             f"(precision {_range(quality.precision)})."
         )
-    shown = quality.false_alarms.rounded(1)
+    shown = quality.false_alarms.round_outwards(1)
     false_alarms = f"{shown.low:.0f} to {shown.high:.0f}"
     lines.append(f"The alarms hold {_range(quality.recall)} of all anomalies (recall).")
     lines.append(f"False alarms: {false_alarms} in 1,000 items.")
@@ -75,5 +75,5 @@ def rough_lines(figures: RoughFigures) -> list[str]:
 
 
 def _range(bounds: Bounds) -> str:
-    shown = bounds.rounded(0.01)
+    shown = bounds.round_outwards(0.01)
     return f"{digits(shown.low)} to {percent(shown.high)}"

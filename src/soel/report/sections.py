@@ -11,6 +11,10 @@ from soel.report.plots import Figure
 from soel.report.words import count, digits, number, percent
 
 MOST_COLUMNS, MOST_EVENTS = 100, 100
+MAP_KEY = (
+    ". The stronger the colour, the less a place looks like the other pictures; "
+    "a defect can also lie where there is none"
+)
 
 
 def tiles(facts: ReportFacts) -> Markup:
@@ -18,20 +22,19 @@ def tiles(facts: ReportFacts) -> Markup:
     estimate, threshold = facts.contamination, facts.threshold
     labels = facts.pool.labels
     n_anomalies, n_normal = int((labels == 1).sum()), int((labels == 0).sum())
+    has_pictures = any(top.picture for top in facts.top)
     parts = [
         tile(
-            "Contamination",
+            "Share of anomalies",
             percent(estimate.value),
             f"80 % interval {digits(estimate.low)} to {percent(estimate.high)}",
         ),
         tile("Alarms", f"{threshold.n_alarms:,}", f"score above {number(threshold.value)}"),
-        tile("Items", f"{facts.n_items:,}", count(facts.setup.n_columns, "column")),
+        tile("Items", f"{facts.n_items:,}", "pictures" if has_pictures else count(facts.setup.n_columns, "column")),
         tile("Labelled", f"{n_anomalies + n_normal:,}", f"{n_anomalies} anomaly, {n_normal} normal"),
     ]
     if facts.true_contamination is not None:
-        parts.insert(1, tile("True contamination", percent(facts.true_contamination), "known for these data"))
-    if facts.cover_radius is not None:
-        parts.append(tile("Cover radius", number(facts.cover_radius), "farthest item from a query"))
+        parts.insert(1, tile("True share", percent(facts.true_contamination), "known for these data"))
     return Markup(f'<dl class="tiles">\n{join(parts)}\n</dl>')
 
 
@@ -66,17 +69,19 @@ def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
     with_reasons, with_pictures = any(top.reasons for top in facts.top), any(top.picture for top in facts.top)
     with_standouts = not with_reasons and any(top.standouts for top in facts.top)
-    header = ["Rank", "Item", "Score", "Alarm", "Label", *(["What stands out"] if with_standouts else [])]
-    header += ["Where"] if with_pictures else []
+    header = ["Rank", *(["Where"] if with_pictures else []), "Item", "Score", "Alarm", "Label"]  # seen on a phone, too
+    header += ["What stands out"] if with_standouts else []
     rows = [
-        [top.rank, item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
-        + ([_standouts(top)] if with_standouts else [])
+        [top.rank]
         + ([_picture(top)] if with_pictures else [])
+        + [item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
+        + ([_standouts(top)] if with_standouts else [])
         for top in facts.top
     ]
     caption = f"The {count(len(rows), 'item')} with the highest score" + ", and what raises it" * with_reasons
+    caption += MAP_KEY * any(_has_map(top) for top in facts.top)
     below = [_reasons(top) for top in facts.top] if with_reasons else []
-    return section("top", "The most anomalous items", table(caption, header, rows, numeric=(0, 2), below=below))
+    return section("top", "The most anomalous items", table(caption, header, rows, (0, header.index("Score")), below))
 
 
 def clip_events(facts: ReportFacts) -> Markup:
@@ -111,6 +116,8 @@ def settings(facts: ReportFacts) -> Markup:
         *((f"Estimator: {name.replace('_', ' ')}", number(value)) for name, value in estimate.diagnostics.items()),
         ("Report made", facts.created),
     ]
+    if facts.cover_radius is not None:
+        rows.insert(-1, ("Cover radius: the farthest item from a query", number(facts.cover_radius)))
     inner = table("Settings and diagnostics", ["Setting", "Value"], rows, numeric=())
     if setup.columns:
         shown = setup.columns[:MOST_COLUMNS]
@@ -151,9 +158,14 @@ def _reasons(top: TopItem) -> Markup:
 def _picture(top: TopItem) -> Markup:
     if not top.picture:
         return Markup("")
-    kind = "png" if top.picture.startswith(b"\x89PNG") else "jpeg"
+    kind = "png" if _has_map(top) else "jpeg"
     content = base64.b64encode(top.picture).decode()
     return Markup(f'<img class="picture" alt="{escape(top.item)}" src="data:image/{kind};base64,{content}">')
+
+
+def _has_map(top: TopItem) -> bool:
+    """Whether its unusual places are drawn: such pictures are PNGs, all others JPEGs."""
+    return top.picture.startswith(b"\x89PNG")
 
 
 def _standouts(top: TopItem) -> Markup:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,22 +59,31 @@ def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts 
     model: Fitted = session.load_fit(state)
     scores, embeddings = session.engine.loop.look(model, session.pool_in(place))
     alarms, labels = model.alarms(scores), label_vector(state, place.ids)
+    source, known = (config.source, {}) if media is None else (media.source, media.names)
+    names = _names(place.ids, known)
     return ReportFacts(
-        title=f"Anomalies in {config.source}",
+        title=f"Anomalies in {source}",
         created=datetime.now(UTC).isoformat(timespec="minutes"),
-        setup=_setup(session, frame),
-        pool=PoolFacts(place.ids, scores, labels, embeddings),
+        setup=_setup(session, frame, source),
+        pool=PoolFacts([names[item] for item in place.ids], scores, labels, embeddings),
         contamination=model.estimate,
         threshold=Threshold(model.threshold, config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
-        queries=_queries(state),
-        top=_top(place.ids, scores, alarms, labels, frame, why, media),
+        queries=[replace(query, item=names[query.item]) for query in _queries(state)],
+        top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, why, media)],
         next_steps=_next_steps(session, state),
         promises=_promises(session),
         in_common=why.in_common,
         events=() if media is None else media.find_events(scores, alarms),
     )
+
+
+def _names(ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """What each item is called: its picture's name, with its id where two have the same; the id of a row."""
+    called = {item: known.get(item, item) for item in ids}
+    counts = Counter(called.values())
+    return {item: name if counts[name] == 1 else f"{name} ({item})" for item, name in called.items()}
 
 
 def _promises(session: Session) -> list[str]:
@@ -84,12 +94,12 @@ def _promises(session: Session) -> list[str]:
     return [*proven, *rough, *promise_of(parse_threshold(session.config.threshold)).lines()]
 
 
-def _setup(session: Session, frame: Frame) -> Setup:
+def _setup(session: Session, frame: Frame, source: str) -> Setup:
     config, n_features = session.config, session.folder.pool.shape[1]
     backbone = Profile.from_json(config.settings, n_features).backbone
     reading = () if frame.reading is None else frame.reading.columns
     columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
-    return Setup(config.source, len(frame.columns), config.profile, config.seed, backbone, columns)
+    return Setup(source, len(frame.columns), config.profile, config.seed, backbone, columns)
 
 
 def _radius(embeddings: Floats, labels: Labels) -> float | None:

@@ -86,6 +86,7 @@ class Loop(Protocol):
         *,
         share: float | None = None,
         aside: Rows = ...,
+        first: Rows = ...,
         last: Rows = ...,
         for_record: bool = False,
         seed: Sequence[int] | None = None,
@@ -93,6 +94,8 @@ class Loop(Protocol):
     ) -> Proposal:
         """`n` rows worth a label, and with `for_record` a reserve and the pool as it was seen.
 
+        aside: rows that are not asked. first: rows that are asked before all others, however few they are. last: rows
+        that are asked only when too few others are left.
         seen: scores and embeddings of the pool by this model, where they are known.
         """
 

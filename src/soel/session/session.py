@@ -69,7 +69,7 @@ class Session(Labelling):
     def ask(self, n: int | None = None, progress: Progress | None = None, not_sure: bool = False) -> AskResult:
         """The open questions; where there are none, a new round of `n` is drawn and stored first.
 
-        not_sure: among the items that the last fit is not sure of, while there are enough of them.
+        not_sure: those that the last fit is not sure of first, then others where they are too few.
         """
         check_number(n)
         state = self.state

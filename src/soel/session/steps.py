@@ -35,14 +35,11 @@ def propose(
     """The next round's rows with their reserve, and the pool as the model sees it. seed: of a repeated round.
 
     held: items that somebody is looking at, for a refine. seen: what the same model saw of the pool before.
-    not_sure: items that the model is sure of are asked only where too few others are left.
+    not_sure: items that the model is not sure of are asked first, however few they are.
     """
     candidates = find_candidates(state, place.ids)
     looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64) if held else NO_ROWS
     share = None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5))
-    last = candidates.returning
-    if not_sure:
-        last = np.concatenate([last, _sure_rows(loop, model, pool)])
     return loop.propose(
         model,
         pool,
@@ -50,17 +47,18 @@ def propose(
         n,
         share=share,
         aside=np.concatenate([candidates.aside, looked_at]),
-        last=last,
+        first=_unsure_rows(loop, model, pool) if not_sure else NO_ROWS,
+        last=candidates.returning,
         for_record=True,
         seed=seed,
         seen=None if seen is None else (seen.scores, seen.embeddings),
     )
 
 
-def _sure_rows(loop: Loop, model: Learnt, pool: Pool) -> Rows:
-    """Rows on whose side the model is sure."""
+def _unsure_rows(loop: Loop, model: Learnt, pool: Pool) -> Rows:
+    """Rows on whose side the model is not sure."""
     scores, _ = loop.look(model, pool)
-    return np.flatnonzero(~UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
+    return np.flatnonzero(UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
 
 
 def gather_evidence(

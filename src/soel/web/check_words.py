@@ -32,8 +32,8 @@ def quality_words(quality: Quality | None, t: Texts) -> list[str]:
     """What the newest spot check proves, one sentence a figure; why to make one where there is none."""
     if quality is None:
         return [t("check.none")]
-    share, recall = quality.share.rounded(0.01), quality.recall.rounded(0.01)
-    real, false = quality.real_alarms, quality.false_alarms.rounded(1)
+    share, recall = quality.share.round_outwards(0.01), quality.recall.round_outwards(0.01)
+    real, false = quality.real_alarms, quality.false_alarms.round_outwards(1)
     return [
         t("check.drawn", n=quality.n_checked),
         t("check.share", low=t.percent(share.low), high=t.percent(share.high)),

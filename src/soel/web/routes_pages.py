@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from soel.media.picture_pool import ITEMS
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
@@ -19,7 +20,6 @@ PAGES = {
     "/team": "team.html",
     "/data": "data.html",
 }
-ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 
 
 def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:

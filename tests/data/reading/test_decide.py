@@ -241,6 +241,11 @@ cells = st.sampled_from(
 )  # fmt: skip
 
 
+def test_the_example_of_equal_numbers_does_not_depend_on_which_comes_first() -> None:
+    one, other = (read(column) for column in (["$5", "$5", "5 kg"], ["5 kg", "$5", "$5"]))
+    assert one.reading == other.reading
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(cells, min_size=1, max_size=12), st.randoms(), st.booleans())
 def test_the_order_of_rows_does_not_matter_and_reading_again_gives_the_same(

@@ -23,7 +23,7 @@ from soel.data.reading.numbers import (
 )  # fmt: skip
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import SERIAL, WORDS, from_number, parse_column
-from soel.data.reading.seen import find_oddities, see_numbers, see_times, see_words
+from soel.data.reading.seen import ends_as_written, find_oddities, see_numbers, see_times, see_words
 from soel.data.reading.stray_words import check_not_mostly_numbers
 from soel.data.reading.times import find_duration, find_times, parse_duration
 from soel.data.reading.units import is_duration
@@ -198,7 +198,7 @@ def _text(name: str, draft: _Draft, file: _File) -> _Found:
         values = parse_numbers(texts, form)
         assert values is not None
         kind: Kind = "duration" if is_duration(form.units) else "number"
-        return _Found(kind, form, doubt, see_numbers(values, _ends(texts, values)), values)
+        return _Found(kind, form, doubt, see_numbers(values, ends_as_written(texts, values)), values)
     found = _flags(name, texts) or _times(texts, file) or _durations(texts)
     if found is not None and asked != "numeric":
         return found
@@ -216,7 +216,7 @@ def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
         form = Form(",", ".")
         parsed = parse_numbers(tidy(texts), form)
         if parsed is not None:
-            return _Found("number", form, "", see_numbers(parsed, _ends(texts, parsed)), parsed)
+            return _Found("number", form, "", see_numbers(parsed, ends_as_written(texts, parsed)), parsed)
     if not numeric:
         if not _has_fractions(values) and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
             doubt = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"
@@ -328,7 +328,7 @@ def _times(texts: Any, file: _File, as_clock: bool = False) -> _Found | None:
     values = found.values
     if found.form.layout == "clock" and not as_clock and not _is_time_of_day(texts, values):
         return None
-    return _Found("time", found.form, found.doubt, see_times(values, _ends(texts, values)), values)
+    return _Found("time", found.form, found.doubt, see_times(values, ends_as_written(texts, values)), values)
 
 
 def _is_time_of_day(texts: Any, values: Any) -> bool:
@@ -346,7 +346,7 @@ def _durations(texts: Any) -> _Found | None:
     values = None if form is None else parse_duration(texts, form)
     if form is None or values is None:
         return None
-    return _Found("duration", form, "", see_numbers(values, _ends(texts, values)), values)
+    return _Found("duration", form, "", see_numbers(values, ends_as_written(texts, values)), values)
 
 
 def _words(name: str, texts: Any, asked: Kind | None) -> _Found:
@@ -381,15 +381,6 @@ def _has_fractions(values: Floats) -> bool:
     present = values[~np.isnan(values)]
     with np.errstate(invalid="ignore"):  # an infinity leaves no remainder
         return bool((present % 1 != 0).any())
-
-
-def _ends(texts: Any, values: Column) -> tuple[str, ...]:
-    """The cells with the smallest and the largest of the values (N,) as they are written."""
-    present = np.flatnonzero(~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)))
-    if not len(present):
-        return ()
-    ends = present[np.argmin(values[present])], present[np.argmax(values[present])]
-    return tuple(dict.fromkeys(str(texts[int(row)].as_py()) for row in ends))
 
 
 def _arrow(column: Column) -> Any:

@@ -104,6 +104,8 @@ def as_floats(texts: Any) -> Floats | None:
         values = texts.cast(pa.float64())
     except pa.ArrowInvalid:
         return None
+    if not values.null_count:
+        return np.array(np.from_dlpack(values))  # Arrow's own way to an array would load pandas
     return np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from soel.data.columns import Column, check_finite
 from soel.data.reading.cells import Cells
 from soel.data.reading.kinds import Form, Reading
-from soel.data.reading.numbers import blank_missing, misfit, parse_numbers, tidy
+from soel.data.reading.numbers import as_floats, blank_missing, misfit, parse_numbers, tidy
 from soel.data.reading.times import parse_compact, parse_duration, parse_times
 from soel.errors import SchemaError
 from soel.types import Floats
@@ -107,16 +107,18 @@ def from_number(values: Floats, form: Form) -> Any:
 
 
 def _number(reading: Reading, cells: Cells) -> Floats:
+    form, is_bare = reading.form, reading.kind != "flag" and not reading.form.layout
+    plain = as_floats(cells.values) if is_bare and form.is_plain else None
+    if plain is not None:  # nothing to tidy: a few rows are read without pandas, which a list of words would load
+        return plain
     texts = blank_missing(tidy(cells.values))
     if reading.kind == "flag":
         return _flags(reading, texts)
-    if reading.kind == "duration" and reading.form.layout:
-        values = parse_duration(texts, reading.form)
-    else:
-        values = parse_numbers(texts, reading.form)
+    read = parse_duration if reading.kind == "duration" and form.layout else parse_numbers
+    values = read(texts, form)
     if values is not None:
         return values
-    row = 0 if reading.form.layout else misfit(texts, reading.form) or 0
+    row = 0 if form.layout else misfit(texts, form) or 0
     raise SchemaError(_differs(reading, f"text such as {texts[row].as_py()!r} in row {row}"))
 
 

@@ -6,12 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from soel.data.columns import Column
 from soel.data.reading.kinds import Seen
 from soel.data.reading.words import Words
 from soel.types import Floats
 
 N_BARS, N_EXAMPLES = 16, 3
 MOSTLY = 0.9  # a share of missing cells that is worth a word
+
+
+def ends_as_written(texts: Any, values: Column) -> tuple[str, ...]:
+    """The cells with the smallest and the largest of the values (N,) as they are written.
+
+    Of several, the first by the alphabet, so that the order of rows does not matter.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = values[~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))]
+    if not len(present):
+        return ()
+    ends = (pc.min(texts.filter(pa.array(values == end))).as_py() for end in (present.min(), present.max()))
+    return tuple(dict.fromkeys(map(str, ends)))
 
 
 def see_numbers(values: Floats, examples: tuple[str, ...] = ()) -> Seen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from soel.detectors.pretrained.kit import Array, kit_of
 from soel.detectors.pretrained.reference import FAR, TINY, Described, Reference
@@ -13,8 +14,39 @@ N_BINS = 10
 PRIOR = 0.1  # the share of anomalies that is assumed where no label speaks, with the weight of one label
 
 
-def evidence(reference: Reference, pool: Described, rows: Described, labels: Array) -> Array:
-    """(B, n, N_EVIDENCE) for described rows, from the pool's labels (B, N) of 1, 0 and -1."""
+@dataclass(frozen=True)
+class LabelTables:
+    """What a pool's labels say of any row that falls somewhere: counted once, looked up for each row.
+
+    odds: (B, R, nodes) of a forest's nodes, for each of DEPTHS. ratios: (B, d * N_BINS) of tenths of each column.
+    """
+
+    odds: tuple[Array, ...]
+    ratios: Array
+
+    @classmethod
+    def count(cls, pool: Described, labels: Array) -> LabelTables:
+        """From a pool and its labels (B, N) of 1, 0 and -1."""
+        kit = kit_of(pool.z)
+        counted = kit.floats(labels == 1), kit.floats(labels == 0)
+        return cls(_odds_of_nodes(pool.nodes, *counted), _ratios_of_bins(pool, *counted))
+
+    def of_nodes(self, nodes: Array) -> list[Array]:
+        """Mean log odds (B, n) of the labels that share a node with a row, at some depths of the forest."""
+        gather = kit_of(nodes).gather
+        return [gather(table, nodes[..., depth]).mean(1) for depth, table in zip(DEPTHS, self.odds, strict=True)]
+
+    def of_bins(self, rows: Described) -> list[Array]:
+        """Naive Bayes over tenths of each column: mean and largest log ratio (B, n) of anomalies to the pool."""
+        kit, bins = kit_of(rows.z), _bins(rows)
+        n_tasks, _, width = bins.shape
+        at = (bins + N_BINS * kit.arange(width, bins)).reshape(n_tasks, -1)
+        ratios = kit.gather(self.ratios, at).reshape(bins.shape)  # (B, n, d)
+        return [2 * ratios.mean(-1), kit.amax(ratios) + kit.amin(ratios)]
+
+
+def evidence(reference: Reference, pool: Described, rows: Described, labels: Array, tables: LabelTables) -> Array:
+    """(B, n, N_EVIDENCE) for described rows, from the pool's labels (B, N) of 1, 0, -1 and what was counted of them."""
     kit = kit_of(pool.z)
     is_anomaly, is_normal = kit.floats(labels == 1), kit.floats(labels == 0)
     parts = [
@@ -23,8 +55,8 @@ def evidence(reference: Reference, pool: Described, rows: Described, labels: Arr
         for has_label in (is_anomaly > 0, is_normal > 0)
     ]
     parts += [parts[1] - parts[0], parts[3] - parts[2]]
-    parts += _together(pool.nodes, rows.nodes, is_anomaly, is_normal)
-    parts += _by_bins(pool, rows, is_anomaly, is_normal)
+    parts += tables.of_nodes(rows.nodes)
+    parts += tables.of_bins(rows)
     parts += [
         _along(pool.z, rows.z, is_anomaly, is_normal, reference.precisions[0]),
         _along(pool.g, rows.g, is_anomaly, is_normal, None),
@@ -67,23 +99,26 @@ def _to_nearest(own: Array, distances: Array, has_label: Array) -> Array:
     return kit.where(has_label.any(1)[:, None], (of_rows - middle) / (spread + 1e-3), 0.0)
 
 
-def _together(pool: Array, rows: Array, is_anomaly: Array, is_normal: Array) -> list[Array]:
-    """Mean log odds (B, n) of the labels that share a node with a row, at some depths of the forest."""
+def _odds_of_nodes(pool: Array, is_anomaly: Array, is_normal: Array) -> tuple[Array, ...]:
+    """Log odds (B, R, nodes) of the labels of the pool's rows in each node, at some depths of the forest."""
     kit = kit_of(pool)
     to, n_nodes = kit.those((is_anomaly + is_normal) > 0), 2 ** (DEPTHS[-1] + 1)
     odds = []
     for depth in DEPTHS:
         at = pool[:, :, to, depth]
         for_it, against = (kit.tally(at, label[:, None, to], n_nodes) for label in (is_anomaly, is_normal))
-        table = kit.log((for_it + PRIOR) / (against + 1 - PRIOR)) - math.log(PRIOR / (1 - PRIOR))
-        odds.append(kit.gather(table, rows[..., depth]).mean(1))
-    return odds
+        odds.append(kit.log((for_it + PRIOR) / (against + 1 - PRIOR)) - math.log(PRIOR / (1 - PRIOR)))
+    return tuple(odds)
 
 
-def _by_bins(pool: Described, rows: Described, is_anomaly: Array, is_normal: Array) -> list[Array]:
-    """Naive Bayes over tenths of each column: mean and largest log ratio (B, n) of anomalies to the pool."""
-    kit = kit_of(is_normal)
-    own, theirs = (kit.whole((d.cells[..., 2] + 1) * (0.5 * N_BINS)).clip(0, N_BINS - 1) for d in (pool, rows))
+def _bins(rows: Described) -> Array:
+    """The tenth (B, n, d) of its column that each cell is in, by its rank."""
+    return kit_of(rows.z).whole((rows.cells[..., 2] + 1) * (0.5 * N_BINS)).clip(0, N_BINS - 1)
+
+
+def _ratios_of_bins(pool: Described, is_anomaly: Array, is_normal: Array) -> Array:
+    """The log ratio (B, d * N_BINS) of anomalies to the pool in each tenth of each column."""
+    kit, own = kit_of(is_normal), _bins(pool)
     n_tasks, n_pool, width = own.shape
     one_hot = kit.floats(own[..., None] == kit.arange(N_BINS, own)).reshape(n_tasks, n_pool, width * N_BINS)
     weights = kit.stack([is_anomaly, is_normal, 0 * is_normal + 1 / n_pool], 1)  # (B, 3, N)
@@ -95,9 +130,7 @@ def _by_bins(pool: Described, rows: Described, is_anomaly: Array, is_normal: Arr
     n_anomalies, n_normals = anomalies.sum(-1, keepdims=True), normals.sum(-1, keepdims=True)
     everyone = everyone / everyone.sum(-1, keepdims=True) + 1e-3
     ratio = kit.log((anomalies + 4 * everyone) / (n_anomalies + 4) / ((normals + 8 * everyone) / (n_normals + 8)))
-    at = (theirs + N_BINS * kit.arange(width, theirs)).reshape(n_tasks, -1)
-    ratios = kit.gather(ratio.reshape(n_tasks, -1), at).reshape(theirs.shape)  # (B, n, d)
-    return [2 * ratios.mean(-1), kit.amax(ratios) + kit.amin(ratios)]
+    return ratio.reshape(n_tasks, -1)
 
 
 def _along(own: Array, rows: Array, is_anomaly: Array, is_normal: Array, precision: Array | None) -> Array:

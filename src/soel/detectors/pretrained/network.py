@@ -63,10 +63,13 @@ class Outputs:
     states: Array  # (B, n, w)
     shares: Array | None = None  # (B, N_SHARE_BINS) logits of the pool's share of anomalies, where a pool was read
 
-    @property
-    def scores(self) -> Array:
-        """What rows (B, n) are ranked by: the first head ranks all rows well, the second those on top."""
-        return 0.5 * (self.logits + self.chances)
+    def rank_by(self, any_label: bool) -> Array:
+        """What rows (B, n) are ranked by.
+
+        With labels the first head ranks all rows well and the second those on top, so both count. Without any the
+        second is the better one on every collection of tables, for all rows and for the top (docs/pretraining.md).
+        """
+        return 0.5 * (self.logits + self.chances) if any_label else self.chances
 
     @classmethod
     def joined(cls, parts: Sequence[Outputs]) -> Outputs:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from soel.detectors.pretrained.evidence import evidence, meta
+from soel.detectors.pretrained.evidence import LabelTables, evidence, meta
 from soel.detectors.pretrained.kit import Array, kit_of
 from soel.detectors.pretrained.network import Network, Outputs, Part, Seen, attend, metric, remember, seen_places
-from soel.detectors.pretrained.reference import FAR, Described, Reference, _distances
+from soel.detectors.pretrained.reference import FAR, Described, Reference, pairwise_distances
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Memory:
     weights: Array  # (B, h, d)
     meta: Array  # (B, N_META)
     layers: list[tuple[Array, Array]]  # keys and values of each
+    tables: LabelTables
 
 
 def see(network: Network, reference: Reference, rows: Described) -> Seen:
@@ -46,7 +47,9 @@ def measure_beyond(reference: Reference, pool: Described, rows: Described, hidde
     if pool.z.shape[1] == n_known:
         return rows
     kit = kit_of(rows.z)
-    beyond = kit.stack([_distances(rows.z, pool.z[:, n_known:]), _distances(rows.g, pool.g[:, n_known:])])
+    beyond = kit.stack(
+        [pairwise_distances(rows.z, pool.z[:, n_known:]), pairwise_distances(rows.g, pool.g[:, n_known:])]
+    )
     if hidden is not None:
         beyond = kit.where(hidden[:, n_known:], FAR, beyond)
     return replace(rows, distances=kit.concat([rows.distances, beyond], -1))
@@ -64,7 +67,8 @@ def read_pool(
     own = network.places(rows.z, rows.g, weights)
     places = seen_places(own[:, :, :n_pool], labels)
     known = kit.concat([labels, kit.whole(kit.zeros(labels, len(labels), n_rows - n_pool)) - 1], 1)
-    by_labels = evidence(reference, pool, rows, labels)
+    tables = LabelTables.count(pool, labels)
+    by_labels = evidence(reference, pool, rows, labels, tables)
 
     def enter(block: slice) -> Array:
         said = (rows.scores[:, block], by_labels[:, block], about, known[:, block])
@@ -77,13 +81,15 @@ def read_pool(
         x = _hear(layer, x, own, memory)
         layers.append(memory)
     logits, chances = network.read(x)
-    return Memory(gates, weights, about, layers), Outputs(logits, chances, x, network.share_of(x[:, :n_pool], about))
+    outputs = Outputs(logits, chances, x, network.share_of(x[:, :n_pool], about))
+    return Memory(gates, weights, about, layers, tables), outputs
 
 
 def _remember(layer: Part, pool: Array, places: Array) -> tuple[Array, Array]:
     kit = kit_of(pool)
     parts = kit.in_blocks(lambda block: remember(layer, pool[:, block], places[:, :, block]), pool.shape[1])
-    return kit.concat([keys for keys, _ in parts], 2), kit.concat([values for _, values in parts], 2)
+    keys = kit.lay_out_keys(kit.concat([keys for keys, _ in parts], 2))
+    return keys, kit.concat([values for _, values in parts], 2)
 
 
 def _hear(layer: Part, x: Array, own: Array, memory: tuple[Array, Array]) -> Array:
@@ -104,7 +110,7 @@ def read_rows(
 ) -> Outputs:
     """Score other rows beside a pool that has been read. hidden: (n, N) which rows of it each does not look at."""
     own = network.places(rows.z, rows.g, memory.weights)
-    by_labels = evidence(reference, pool, rows, labels)
+    by_labels = evidence(reference, pool, rows, labels, memory.tables)
     x = network.enter_rows(seen, memory.gates, rows.scores, by_labels, memory.meta, None)
     for part, layer in zip(network.layers, memory.layers, strict=True):
         x = attend(part, x, own, layer, hidden)

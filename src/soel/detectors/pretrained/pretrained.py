@@ -14,7 +14,7 @@ from soel.detectors.neighbours import Neighbours
 from soel.detectors.pretrained.context import choose_by, choose_context, column_order, keys
 from soel.detectors.pretrained.reading import Context, Reading
 from soel.detectors.pretrained.student import Student
-from soel.detectors.pretrained.trust import Withheld, withhold_labels
+from soel.detectors.pretrained.trust import WithheldScores, withhold_labels
 from soel.detectors.pretrained.views import wide_views
 from soel.detectors.pretrained.weights import VERSION, find_weights
 from soel.numeric.arrays import within
@@ -66,8 +66,8 @@ class Pretrained(Detector):
     with_labels: Neighbours
     beside: Floats  # (b, d) rows among which distances are measured, in the order of `columns`; (0, d) of a saved one
     lessons: Floats  # (t, d) rows of a large pool for its student, likewise; (0, d) of another
-    unheard: Neighbours | None = None  # what was saved of `without`
-    taught: Student | None = None  # by whoever saved the detector
+    saved_without: Neighbours | None = None  # what was saved of `without`
+    saved_student: Student | None = None  # by whoever saved the detector
 
     @classmethod
     def fit(
@@ -145,7 +145,7 @@ class Pretrained(Detector):
 
     def find_known(self, x: Floats) -> Rows:
         """Which rows are of the context: they have been read."""
-        return np.flatnonzero(np.isin(keys(self._ordered(x)), keys(self.context)))
+        return np.flatnonzero(np.isin(keys(self._ordered(x)), self._read.own))
 
     def chance(self, x: Floats) -> Floats:
         """The probability (n,) of being an anomaly, as the network was trained to tell it."""
@@ -179,11 +179,18 @@ class Pretrained(Detector):
         before = {"beyond": np.zeros(1)}  # of version 2, whose labelled rows were all in the sample
         own = {name: np.asarray((before | dict(arrays))[name], np.float32) for name in _own_fields()}
         find_weights(own["weights"].item())  # says now, not with the first row, that they are others
-        with_labels, unheard = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
-        taught = within(arrays, STUDENT)
-        student = Student(**taught) if taught else None
+        with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
+        layers = within(arrays, STUDENT)
+        student = Student(**layers) if layers else None
         nothing = np.zeros((0, len(own["columns"])), np.float32)
-        return cls(**own, with_labels=with_labels, beside=nothing, lessons=nothing, unheard=unheard, taught=student)
+        return cls(
+            **own,
+            with_labels=with_labels,
+            beside=nothing,
+            lessons=nothing,
+            saved_without=without,
+            saved_student=student,
+        )
 
     def _score_by_student(self, x: Floats, sources: Floats | None) -> Floats:
         """Scores (n,) by the student where there is one, and by the network where the student is suspicious."""
@@ -218,16 +225,16 @@ class Pretrained(Detector):
     @cached_property
     def student(self) -> Student | None:
         """What answers for most rows of a large pool."""
-        if self.taught is not None or not len(self.lessons):
-            return self.taught
+        if self.saved_student is not None or not len(self.lessons):
+            return self.saved_student
         scores = self._look_closely(self.lessons)
-        return Student.taught(self.lessons, self.with_labels.score(self.lessons), scores, int(self.seed[0]))
+        return Student.teach(self.lessons, self.with_labels.score(self.lessons), scores, int(self.seed[0]))
 
     @cached_property
     def without(self) -> Neighbours:
         """The distances as if nobody had labelled a row, when first asked for."""
-        if self.unheard is not None:
-            return self.unheard
+        if self.saved_without is not None:
+            return self.saved_without
         return Neighbours.fit(self.beside, np.full(len(self.beside), UNLABELLED, np.int8), int(self.seed[0]))
 
     @property
@@ -253,7 +260,7 @@ class Pretrained(Detector):
         return float(np.float32(self._withheld.trust))
 
     @cached_property
-    def _withheld(self) -> Withheld:
+    def _withheld(self) -> WithheldScores:
         return withhold_labels(self._rows, self.labels.astype(np.int8))
 
 
@@ -262,5 +269,5 @@ def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:
 
 
 def _own_fields() -> list[str]:
-    parts = ("with_labels", "beside", "lessons", "unheard", "taught")
+    parts = ("with_labels", "beside", "lessons", "saved_without", "saved_student")
     return [field.name for field in fields(Pretrained) if field.name not in parts]

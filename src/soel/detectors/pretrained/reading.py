@@ -83,7 +83,7 @@ class View:
         return self._unit_over(self.labels[0] == UNLABELLED)
 
     def _unit_over(self, rows: Booleans) -> tuple[float, float]:
-        scores = self.outputs.scores[0]
+        scores = self._rank(self.outputs)
         usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
         return float(usual.mean()), float(max(usual.std(), 1e-2))
 
@@ -129,12 +129,15 @@ class View:
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
         middle, spread = self.unit
-        return np.asarray((outputs.scores[0] - middle) / spread)
+        return np.asarray((self._rank(outputs) - middle) / spread)
 
     def logits_beside(self, usual: Booleans) -> Floats:
         """Scores (m,) of the context's own rows, in units of their spread over some of them (m,)."""
         middle, spread = self._unit_over(usual)
-        return np.asarray((self.outputs.scores[0] - middle) / spread)
+        return np.asarray((self._rank(self.outputs) - middle) / spread)
+
+    def _rank(self, outputs: Outputs) -> Floats:
+        return np.asarray(outputs.rank_by(any_label=bool((self.labels != UNLABELLED).any()))[0])
 
     def narrow(self, x: Floats) -> Floats:
         """Rows (n, d) as this view has them."""

@@ -127,15 +127,15 @@ class Reference:
             kit.std(beside, 1).clip(LEAST_SPREAD),
         )
         whole = Reference(**fields)
-        described = (whole._described(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
+        described = (whole._put_together(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
         return whole, Described.joined(list(described))
 
     def describe(self, rows: Array, origin: Origin | None = None) -> Described:
         """What is said of other rows (B, n, d). origin: what they were made of, which is no company for them."""
         parts = self._parts((rows - self.mean) / self.deviation, origin=origin)
-        return self._described(parts, self._scores(parts))
+        return self._put_together(parts, self._scores(parts))
 
-    def _described(self, parts: dict[str, Array], scores: Array) -> Described:
+    def _put_together(self, parts: dict[str, Array], scores: Array) -> Described:
         scores = ((scores - self.middle) / self.spread).clip(-LARGEST_SCORE, LARGEST_SCORE)
         return Described(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
 
@@ -151,7 +151,7 @@ class Reference:
         g = _gaussian_rank(low, high, n_others) if own is None else self.g[:, own]
         surprise = (z @ self.precisions[0]) / (self.precisions[0].diagonal(0, 1, 2) ** 0.5)[:, None]
         cells = _cells(self.ordered, z, g, low, high, n_others, surprise)
-        distances = kit.stack([_distances(z, self.z), _distances(g, self.g)])
+        distances = kit.stack([pairwise_distances(z, self.z), pairwise_distances(g, self.g)])
         if origin is not None:
             distances = kit.where(origin.hidden, FAR, distances)
         others = distances
@@ -280,15 +280,15 @@ def _precisions(z: Array) -> tuple[Array, ...]:
     itself = kit.arange(width, z)
     mean = covariance.diagonal(0, 1, 2).mean(1).clip(min=1e-3)[:, None]
 
-    def ridged(ridge: float) -> Array:
+    def add_ridge(ridge: float) -> Array:
         raised = covariance + 0.0
         raised[:, itself, itself] += ridge * mean
         return raised
 
-    return tuple(kit.inverse(ridged(ridge)) for ridge in RIDGES)
+    return tuple(kit.inverse(add_ridge(ridge)) for ridge in RIDGES)
 
 
-def _distances(x: Array, pool: Array) -> Array:
+def pairwise_distances(x: Array, pool: Array) -> Array:
     """Euclidean distances (B, n, N), per root of the number of columns."""
     squared = (x**2).sum(-1)[..., None] + (pool**2).sum(-1)[:, None] - 2 * x @ pool.swapaxes(1, 2)
     return (squared.clip(min=0) / x.shape[-1]) ** 0.5

@@ -36,7 +36,7 @@ class Student:
     border: Floats
 
     @classmethod
-    def taught(cls, x: Floats, distances: Floats, scores: Floats, seed: int) -> Student:
+    def teach(cls, x: Floats, distances: Floats, scores: Floats, seed: int) -> Student:
         """From rows (n, d), their scores by distances (n,) and by the teacher (n,)."""
         inputs = np.column_stack([x, distances]).astype(np.float32)
         mean, deviation = inputs.mean(axis=0), inputs.std(axis=0)

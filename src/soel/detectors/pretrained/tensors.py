@@ -185,6 +185,11 @@ def ready(keys: Tensor, values: Tensor) -> Tensor:
     return F.pad(values, (0, keys.shape[-1] - values.shape[-1]))
 
 
+def lay_out_keys(keys: Tensor) -> Tensor:
+    """Keys (B, h, N, e) as `attend` likes them: as they are."""
+    return keys
+
+
 def attend(q: Tensor, keys: Tensor, values: Tensor, width: int, hidden: Tensor | None) -> Tensor:
     """What rows (B, h, n, e) hear of the keys' rows (B, h, N, e): (B, n, h, width). hidden: (n, N) what they do not."""
     shown = None if hidden is None else ~hidden

@@ -8,18 +8,18 @@ import numpy as np
 
 from soel.detectors.pretrained.context import Keys, choose, keys
 from soel.detectors.pretrained.reading import Context, Reading
-from soel.types import ANOMALY, UNLABELLED, Floats, Labels
+from soel.types import ANOMALY, UNLABELLED, Booleans, Floats, Labels
 
 FOLDS = 5
 MOST_ROWS = 400  # of the context, to be read once for each fold
 # In log odds, chosen on 118 tables (docs/detection.md). Labels of one kind alone teach no contrast, and mislead most.
-DOUBT, BELIEF = 2.0, 0.25  # before any label is withheld, and what each label of the rarer kind takes from that
+DOUBT, BELIEF = 2.0, 0.6  # before any label is withheld, and what each label of the rarer kind takes from that
 SLOPE = 0.5  # for each unit of log likelihood by which withheld labels are foretold better with the others than without
 MIDDLE = 1.3  # the score, in deviations, that is as likely an anomaly's as a normal row's
 
 
 @dataclass(frozen=True)
-class Withheld:
+class WithheldScores:
     """What withheld labels told. trust: between 0 and 1, in all labels.
 
     keys, scores: (k,) of the labelled rows, each scored by the labels of others alone, in units of the spread over the
@@ -39,11 +39,11 @@ class Withheld:
         return np.asarray(means[np.where(own[places] == key, places, -1)] if len(own) else np.full(len(x), np.nan))
 
 
-def withhold_labels(rows: Context, labels: Labels) -> Withheld:
+def withhold_labels(rows: Context, labels: Labels) -> WithheldScores:
     """For the labels (m,) of a context: how likely those withheld are by the others, and without any."""
     known = np.flatnonzero(labels != UNLABELLED)
     if len(known) < 2:
-        return Withheld(1.0, np.zeros(0, np.uint64), np.zeros(0))
+        return WithheldScores(1.0, np.zeros(0, np.uint64), np.zeros(0))
     few = choose(rows.values, labels, MOST_ROWS, rows.seed)
     rows, labels = Context(rows.values[few], rows.views, rows.seed, rows.weights), labels[few]
     free = labels == UNLABELLED
@@ -59,11 +59,20 @@ def withhold_labels(rows: Context, labels: Labels) -> Withheld:
         # that they are told in, and seem less suspicious than a new row like them.
         found[fold::FOLDS] = reading.context_logits_beside(free)[withheld]
     without = _standardise(Reading(rows, np.full_like(labels, UNLABELLED)).context_logits())[known]
-    gain = _likelihood(by_others, labels[known]) - _likelihood(without, labels[known])
-    n_anomalies = int((labels[known] == ANOMALY).sum())
-    belief = BELIEF * min(n_anomalies, len(known) - n_anomalies) - DOUBT
-    trust = float(1 / (1 + np.exp(-(belief + SLOPE * gain))))
-    return Withheld(trust, keys(rows.values[known]), found)
+    gains = _likelihoods(by_others, labels[known]) - _likelihoods(without, labels[known])
+    return WithheldScores(_trust(gains, labels[known] == ANOMALY), keys(rows.values[known]), found)
+
+
+def _trust(gains: Floats, is_anomaly: Booleans) -> float:
+    """Trust from what each withheld label (k,) gained by the others, and its kind (k,).
+
+    Questions go to suspicious rows: that many of them were normal after all is soon foretold, and says nothing of
+    anomalies. So the normal ones count at most as much as if they were as few as the anomalies.
+    """
+    n_anomalies, n_normal = int(is_anomaly.sum()), int((~is_anomaly).sum())
+    gain = gains[is_anomaly].sum() + gains[~is_anomaly].sum() * min(1.0, n_anomalies / max(n_normal, 1))
+    belief = BELIEF * min(n_anomalies, n_normal) - DOUBT
+    return float(1 / (1 + np.exp(-(belief + SLOPE * gain))))
 
 
 def _standardise(scores: Floats) -> Floats:
@@ -71,7 +80,7 @@ def _standardise(scores: Floats) -> Floats:
     return np.asarray((scores - scores.mean()) / max(float(scores.std()), 1e-2))
 
 
-def _likelihood(scores: Floats, labels: Labels) -> float:
-    """The log likelihood of labels (k,) by scores (k,)."""
+def _likelihoods(scores: Floats, labels: Labels) -> Floats:
+    """The log likelihood of each label (k,) by its score (k,)."""
     signs = np.where(labels == ANOMALY, 1.0, -1.0)
-    return float(-np.logaddexp(0, -signs * (scores - MIDDLE)).sum())
+    return np.asarray(-np.logaddexp(0, -signs * (scores - MIDDLE)))

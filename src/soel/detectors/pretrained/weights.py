@@ -14,7 +14,7 @@ from soel.detectors.pretrained.network import Network, Shape
 from soel.errors import ModelFileError
 
 HERE = Path(__file__).parent
-VERSION = 2  # raised with every new weights file
+VERSION = 3  # raised with every new weights file
 
 
 def find_weights(version: float = VERSION) -> Path:

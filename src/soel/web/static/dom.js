@@ -56,7 +56,7 @@ export const imageAddress = (item, size, map = false) => `/api/image?${new URLSe
 
 // A link to an item by what people call it, with its picture where it has one.
 export function itemLink({ item, title, kind }, mapped = false) {
-  const picture = kind === "table" ? [] : [make("img", { class: "thumb", src: imageAddress(item, 256, mapped), alt: "", loading: "lazy" })];
+  const picture = kind === "table" ? [] : [make("img", { class: mapped ? "thumb mapped" : "thumb", src: imageAddress(item, 256, mapped), alt: "", loading: "lazy" })];
   if (mapped) picture[0]?.addEventListener("error", () => (picture[0].src = imageAddress(item, 256)), { once: true }); // not to be seen yet
   return make("a", { class: "item-link", href: `/?${new URLSearchParams({ item })}` }, ...picture, apart(title));
 }

@@ -9,10 +9,13 @@ export async function offerMaps(place, list, reload) {
   const { has_maps: hasMaps } = await get("/api/maps");
   if (!hasMaps || place.hasChildNodes()) return;
   const button = make("button", { type: "button", "aria-pressed": "false", "aria-label": t("zoom.map_gallery") }, t("zoom.map"));
+  const words = make("p", { class: "muted small", role: "status" });
   button.addEventListener("click", () => {
     list.mapped = !list.mapped;
+    words.textContent = list.mapped ? t("zoom.map_key") : "";
     button.setAttribute("aria-pressed", String(list.mapped));
     reload();
   });
   place.append(button);
+  place.parentElement.after(words);
 }

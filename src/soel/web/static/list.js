@@ -3,12 +3,22 @@
 import { get, persist, post } from "./api.js";
 import { apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
 import { likeLine } from "./reasons.js";
-import { chance, figures, t } from "./text.js";
+import { figures, likely, t } from "./text.js";
 
 const KEYS = { a: "anomaly", n: "normal" };
 
-export const scored = ({ score, probability }) =>
-  score === null ? make("p", {}) : make("p", { class: "muted small" }, t("results.likely", { share: chance(probability) }), make("br"), t("results.score", { score: figures(score) }));
+// What is known of an item: its answer, and before that a guess.
+export function scored({ score, probability, verdict }) {
+  if (score === null) return make("p", {});
+  const known = verdict in { anomaly: 1, normal: 1 } ? t("results.answered", { verdict: t(`said.${verdict}`) }) : likely(probability);
+  return make("p", { class: "scored muted" }, known, make("br"), t("results.score", { score: figures(score) }));
+}
+
+// Shows an answer that was stored. group: its choices, beside what is known of the item
+export function settle(group, item, verdict) {
+  press(group, verdict);
+  group.parentElement.querySelector(".scored")?.replaceWith(scored({ ...item, verdict }));
+}
 
 function fieldLine(field) {
   return make("p", { class: "small" }, apart(field.name), " ", make("b", {}, apart(field.value)), make("span", { class: "muted" }, ` ${field.words}`));
@@ -45,7 +55,7 @@ export class ItemList {
   async #answer(item, verdict, group) {
     try {
       await persist(() => post("/api/answers", { item: item.item, verdict }), retrying);
-      press(group, verdict);
+      settle(group, item, verdict);
       stored(item.title, verdict);
       await this.onAnswer();
     } catch (error) {

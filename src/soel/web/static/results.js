@@ -4,9 +4,9 @@ import { bytes, get, persist, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
 import { offerMaps } from "./gallery.js";
 import { offerChecks, showCheck } from "./check.js";
-import { choices, find, imageAddress, itemLink, make, press, retrying, say, stored, tell } from "./dom.js";
+import { choices, find, imageAddress, itemLink, make, retrying, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
-import { ItemList, scored } from "./list.js";
+import { ItemList, scored, settle } from "./list.js";
 import { PointMap } from "./map.js";
 import { showSummary } from "./reasons.js";
 import { figures, percent, t } from "./text.js";
@@ -99,10 +99,10 @@ async function refresh() {
   showHeadline();
 }
 
-async function answer({ item, title }, verdict, group) {
+async function answer({ item, title, ...known }, verdict, group) {
   try {
     await persist(() => post("/api/answers", { item, verdict }), retrying);
-    press(group, verdict);
+    settle(group, known, verdict);
     stored(title, verdict);
     await refresh();
   } catch (error) {
@@ -115,11 +115,12 @@ async function showPicked(row) {
   const picked = await get("/api/item", { id: item });
   const look = picked.kind === "table" ? fieldList(picked.fields.slice(0, Math.max(3, Math.min(6, picked.n_standing_out)))) : make("img", { class: "map-picture", src: imageAddress(item, 512), alt: "" });
   const held = results.labelled.find((each) => each.row === row)?.verdict ?? null;
+  const known = { score: arrays.score[row], probability: arrays.probability[row] };
   find("map-item").replaceChildren(
     make("h3", {}, itemLink({ item, title: picked.title, kind: "table" })),
-    scored({ score: arrays.score[row], probability: arrays.probability[row] }),
+    scored({ ...known, verdict: held }),
     look,
-    choices(picked.title, held, (verdict, group) => answer(picked, verdict, group)),
+    choices(picked.title, held, (verdict, group) => answer({ item, title: picked.title, ...known }, verdict, group)),
   );
 }
 

@@ -17,4 +17,7 @@ export function t(key, values = {}) {
 export const percent = (share) => (share > 0 && share < 0.01 ? `${figures(100 * share, 1)} %` : `${Math.round(100 * share)} %`);
 
 // A chance is never certain.
-export const chance = (share) => (share > 0.99 ? t("percent.above") : share < 0.01 ? t("percent.below") : `${Math.round(100 * share)} %`);
+export function likely(share) {
+  if (share > 0.99 || share < 0.01) return t("results.surely", { share: t(share > 0.99 ? "percent.above" : "percent.below") });
+  return t("results.likely", { share: `${Math.round(100 * share)} %` });
+}
