@@ -43,7 +43,7 @@ class Case:
 
     def measure(self, labels: Tensor) -> tuple[float, float]:
         """AUROC and average precision on the test rows."""
-        scores = self.read(labels).logits[0, self.n_pool :].double().cpu().numpy()
+        scores = rank(self.read(labels), labels)[0, self.n_pool :].double().cpu().numpy()
         truth = self.table.test_truth
         return tables.auroc(truth, scores), tables.average_precision(truth, scores)
 
@@ -56,6 +56,12 @@ class Case:
         labels = labels.clone()
         labels[0, list(rows)] = torch.from_numpy(self.table.pool_truth[list(rows)]).to(self.device)
         return labels
+
+
+def rank(outputs: Outputs, labels: Tensor) -> Tensor:
+    """Scores (1, n) as the product ranks rows."""
+    ranked: Tensor = outputs.rank_by(any_label=bool((labels >= 0).any()))
+    return ranked
 
 
 def centres(x: np.ndarray, n_asked: int) -> list[int]:
@@ -106,7 +112,7 @@ def evaluate(
                 if asked in budgets:
                     cells.setdefault(f"{rule} {asked}", []).append([*case.measure(labels), float((labels == 1).sum())])
                 if asked < max(budgets):
-                    said = case.read(labels, pool_only=True).logits
+                    said = rank(case.read(labels, pool_only=True), labels)
                     distances = case.rows.distances[0][:, : case.n_pool]
                     row = RULES[rule](distances, said, labels >= 0)
                     labels = case.told(labels, row[0].tolist())

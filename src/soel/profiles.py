@@ -13,7 +13,7 @@ MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
 OLD_WIDE = 300  # encoded columns up to which releases before kinds took rows for a table
 WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
-NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/detection.md says
+NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/choices.md says
 GOALS = ("learn", "find")
 FIND_TILT = 4.0  # towards suspicious rows, where anomalies found count and not what is learnt
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
@@ -211,7 +211,7 @@ DISTANCES = Profile(
     scaling="standard",
 )
 
-# Members of the paper have no part in it on tables: docs/detection.md says what they would add.
+# Members of the paper have no part in it on tables: docs/choices.md says what they would add.
 DEFAULT = replace(
     DISTANCES,
     name="default",

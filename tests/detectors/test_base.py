@@ -51,7 +51,7 @@ def fitted() -> Height:
 
 def test_what_a_detector_does_not_tell_apart_is_its_score(fitted: Height) -> None:
     wanted = [-2.0, -1.0, 3.0]
-    for scores in (fitted.score_pool(X), fitted.suspicion(X), fitted.rough_score(X), fitted.score_changed(X, X + 1)):
+    for scores in (fitted.suspicion(X), fitted.rough_score(X), fitted.score_changed(X, X + 1)):
         assert scores.tolist() == wanted
 
 

@@ -19,6 +19,7 @@ from soel.detectors.patches import (
     _withheld,
     _worst,
 )
+from soel.numeric.fingerprints import fingerprints
 from soel.numeric.places import Gaussians
 from soel.types import ANOMALY, NORMAL, Floats
 
@@ -32,8 +33,8 @@ def round_normal(n_places: int) -> Gaussians:
 
 def detector(n_places: int, **changed: Floats) -> Patches:
     normal, one = round_normal(n_places), np.ones(1)
-    arrays = {"means": normal.means, "whitenings": normal.whitenings, "leverage": np.zeros(1), "members": np.zeros(4)}
-    arrays |= {"limit": one, "foresight": one, "middle": np.zeros(1), "spread": one}
+    arrays = {"means": normal.means, "whitenings": normal.whitenings, "leverage": np.zeros(1)}
+    arrays |= {"members": np.zeros((0, 2)), "limit": one, "foresight": one, "middle": np.zeros(1), "spread": one}
     return Patches.from_arrays(arrays | changed)
 
 
@@ -63,12 +64,16 @@ def test_factors_and_powers_bring_each_place_to_one_scale() -> None:
 
 
 def test_only_pictures_that_were_learnt_from_are_measured_without_themselves() -> None:
-    x = np.repeat(np.array([[[0.0, 2.0]]]), 4, axis=0)
-    fitted = detector(1, members=np.array([1.0, 0, 1, 0]), leverage=np.array([0.1]))
+    x = 2 * np.array([[[0.0, 1.0]], [[1.0, 0.0]], [[0.0, -1.0]], [[-1.0, 0.0]]])
+    fitted = detector(1, members=fingerprints(x[[0, 2]]), leverage=np.array([0.1]))
     left_out = np.sqrt(2 / 1 * 4 / (1 - 0.1 * 4))  # one of two that were fitted
-    np.testing.assert_allclose(fitted.pool_maps(x)[:, 0], [left_out, 2, left_out, 2], rtol=1e-5)
-    np.testing.assert_allclose(fitted.pool_maps(x, np.array([3, 2]))[:, 0], [2, left_out], rtol=1e-5)
-    np.testing.assert_allclose(fitted.maps(x)[:, 0], 2, rtol=1e-5)
+    np.testing.assert_allclose(fitted.maps(x)[:, 0], [left_out, 2, left_out, 2], rtol=1e-5)
+    np.testing.assert_allclose(fitted.maps(x[[3, 2]])[:, 0], [2, left_out], rtol=1e-5)
+
+
+def test_a_detector_that_knew_pictures_by_their_place_takes_them_for_new_ones() -> None:
+    fitted = detector(1, members=np.array([1.0, 0, 1, 0]), leverage=np.array([0.1]))
+    np.testing.assert_allclose(fitted.maps(np.array([[[0.0, 2.0]]])), [[2]], rtol=1e-5)
 
 
 @pytest.mark.parametrize(("foresight", "trust"), [(1.0, 8.0), (0.875, 3.375), (0.75, 1.0), (0.5, 0.0), (0.2, 0.0)])

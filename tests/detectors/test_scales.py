@@ -33,12 +33,12 @@ def test_a_defect_at_either_scale_is_found_and_pointed_at(coarse: int, fine: int
     x = both(coarse, fine)
     detector = Scales.fit(x, nothing(N), 0)
     assert detector.shares.tolist() == pytest.approx([2 / 3, 1 / 3])
-    found = auroc(TRUTH, detector.score_pool(x))
-    silent = detector.parts[0 if fine else 1].score_pool(x[..., :COARSE] if fine else x[..., COARSE:])
+    found = auroc(TRUTH, detector.score(x))
+    silent = detector.parts[0 if fine else 1].score(x[..., :COARSE] if fine else x[..., COARSE:])
     assert found > 0.85
     assert found > auroc(TRUTH, silent) + 0.25
     assert detector.maps(x)[:N_DEFECTIVE].argmax(axis=1).tolist() == (np.arange(N_DEFECTIVE) % PLACES).tolist()
-    above = detector.pool_maps(x) > detector.limit
+    above = detector.maps(x) > detector.limit
     assert above[np.arange(N_DEFECTIVE), np.arange(N_DEFECTIVE) % PLACES].all()
     assert above[N_DEFECTIVE:].any(axis=1).mean() < 0.2
 
@@ -52,7 +52,7 @@ def test_labels_say_which_scale_to_believe() -> None:
     assert coarse + fine == pytest.approx(1)
     assert detector.trust > Scales.fit(x, nothing(N), 0).trust
     free = np.r_[4:100, 104:N]
-    assert auroc(TRUTH[free], detector.score_pool(x)[free]) > 0.99
+    assert auroc(TRUTH[free], detector.score(x)[free]) > 0.99
 
 
 def test_shares_by_hand() -> None:
@@ -70,7 +70,7 @@ def test_scores_and_maps_are_weighted_means_of_both_parts() -> None:
     np.testing.assert_allclose(detector.score(x), (scores - detector.middle) / detector.spread, rtol=1e-4, atol=1e-4)
     maps = sum(share * part.maps(own) / part.limit for share, part, own in parts)
     np.testing.assert_allclose(detector.maps(x), maps, rtol=1e-4)
-    free = detector.score_pool(x)[detector.parts[0].members >= 0][2:]
+    free = detector.score(x)[2:]
     assert abs(free.mean()) < 0.1
     assert detector.space(x).shape == (N, x.shape[2])
 
@@ -86,8 +86,7 @@ def test_patches_without_finer_layers_are_judged_as_before() -> None:
 def test_a_whole_pool_is_scored_from_its_file_and_not_copied() -> None:
     x = both(3, 3)
     detector = Scales.fit(x, nothing(N), 0)
-    np.testing.assert_array_equal(detector.score_pool(x.view(Mapped)), detector.score_pool(x))
-    assert detector.n_pool == N
+    np.testing.assert_array_equal(detector.score(x.view(Mapped)), detector.score(x))
 
 
 def test_two_parts_come_back_from_their_arrays() -> None:
@@ -95,5 +94,5 @@ def test_two_parts_come_back_from_their_arrays() -> None:
     detector = Scales.fit(x, labels_of((0,), (50,)), 0)
     again = Scales.from_arrays(detector.arrays())
     np.testing.assert_array_equal(again.score(x), detector.score(x))
-    np.testing.assert_array_equal(again.pool_maps(x), detector.pool_maps(x))
+    np.testing.assert_array_equal(again.maps(x), detector.maps(x))
     assert again.trust == detector.trust

@@ -162,3 +162,19 @@ entries: Any = st.builds(
 def test_tasks_hold_every_entry(written: list[Entry]) -> None:
     again = read_tasks(json.loads(json.dumps(as_tasks(written))))
     assert sorted(map(repr, again)) == sorted(map(repr, written))
+
+
+def test_of_a_sheet_the_columns_of_the_data_are_not_taken_for_ours(make: Make, tmp_path: Path) -> None:
+    session, sheet = make("session"), tmp_path / "sheet.csv"
+    sheet.write_text(
+        "item,label,note,who,at,kind,mark,session\n"
+        "=n1,anomaly,hot,Miller Ltd,here,steel,x,s\n"
+        "=n2,,,Smith,there,note,y,s\n"
+        "=n3,normal,,Jones,there,mark,z,s\n",
+        encoding="utf-8",
+    )
+    assert import_labels(session, sheet, who="ann").n_stored == 2
+    assert sorted(meant(session)) == [
+        ("=n1", "anomaly", "hot", "ann", "answer"),
+        ("=n3", "normal", "", "ann", "answer"),
+    ]

@@ -21,6 +21,7 @@ from soel.media.session_maps import SessionMaps, write_maps
 from soel.numeric.grids import Grid
 from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
+from soel.session.growth import remove_items
 from soel.session.marks import Mark, Region
 from soel.session.replay import replay
 from soel.stores.checks import check_session
@@ -140,6 +141,26 @@ def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path)
         assert bright.shape == (4,)
         assert bright.argmax() == 3
         assert bright.max() > 1 > plain.max()
+
+
+def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path) -> None:
+    """By the fit of before, until somebody fits again."""
+    with closing(make_session(tmp_path)) as session:
+        asked = session.ask(2).items
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
+        session.fit()
+        before = dict(zip(session.ids, session.pool_scores(session.fitted()[1]), strict=True))
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        gone = [item for item in session.ids[:8] if item not in asked][:3]
+        remove_items(session, gone)
+        assert len(session.ids) == 42
+        after = dict(zip(session.ids, session.pool_scores(session.fitted()[1]), strict=True))
+        kept = [item for item in after if item in before]
+        np.testing.assert_allclose([after[item] for item in kept], [before[item] for item in kept], rtol=1e-4)
+        assert not set(session.ask(2).items) & {*asked, *gone}
+        assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
+        assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
+        sessions.write_report(session, tmp_path / "report.html")
 
 
 def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(

@@ -32,7 +32,7 @@ def make_facts(pool: PoolFacts | None = None, word: str = "{}", **changes: Any) 
     values: dict[str, Any] = {
         "title": word.format("Report"),
         "created": "2025-01-02 03:04",
-        "setup": Setup(word.format("table.csv"), 4, "default", 7, "ntl"),
+        "setup": Setup(word.format("table.csv"), "4 columns", "default", 7, "ntl"),
         "pool": pool,
         "contamination": Estimate(0.0905, 0.05, 0.15, "cover", {"effective_labels": 9.31}),
         "threshold": Threshold(9.1, word.format("the top 9 %"), 36),

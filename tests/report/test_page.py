@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -14,8 +15,9 @@ import pytest
 
 from soel.errors import ConfigError
 from soel.report import page
-from soel.report.facts import PoolFacts, ReportFacts
+from soel.report.facts import Picture, PoolFacts, ReportFacts, Threshold, TopItem
 from soel.report.page import render, write_report
+from soel.report.sections import MAP_KEY
 
 MakeFacts = Callable[..., ReportFacts]
 MakePool = Callable[..., PoolFacts]
@@ -74,10 +76,9 @@ def test_the_sections_come_in_order(read: Read, facts: ReportFacts) -> None:
         "Share of anomalies",
         "Scores",
         "Map of the data",
-        "Training",
         "What was asked",
     ]
-    titles += ["The most anomalous items", "How it compares", "How this was made", "How to go on"]
+    titles += ["The most anomalous items", "How it compares", "Training", "How this was made", "How to go on"]
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
 
@@ -100,6 +101,22 @@ def test_a_true_share_gets_a_tile_and_the_cover_radius_lies_folded_away(read: Re
     text = read(make_facts(true_contamination=0.1, cover_radius=2.5)).text
     assert "True share 10 %" in text
     assert text.index("Show the settings") < text.index("Cover radius: the farthest item from a query 2.5")
+
+
+def test_a_rule_that_lets_nothing_raise_an_alarm_says_so(read: Read, make_facts: MakeFacts) -> None:
+    text = read(make_facts(threshold=Threshold(math.inf, "false-alarms=0.01", 0))).text
+    assert "Alarms 0 too few items for this promise" in text
+
+
+@pytest.mark.parametrize(("has_map", "head"), [(True, "Where"), (False, "Picture")])
+def test_pictures_have_a_legend_only_where_places_are_drawn(
+    read: Read, make_facts: MakeFacts, has_map: bool, head: str
+) -> None:
+    picture = Picture(b"\x89PNG rest", has_map)
+    reader = read(make_facts(top=[TopItem("a.png", 1.0, 1, "unlabelled", True, picture=picture)]))
+    assert f"Rank {head} Item" in reader.text
+    assert (MAP_KEY in reader.text) is has_map
+    assert any(str(attrs.get("src")).startswith("data:image/png") for attrs in reader.named("img"))
 
 
 def test_every_plot_and_table_has_words(read: Read, facts: ReportFacts) -> None:

@@ -10,8 +10,10 @@ import pytest
 from soel.errors import SessionError
 from soel.oracle import SimulatedExpert
 from soel.quality import draw_check
-from soel.session import Session
+from soel.session import Session, SessionState
+from soel.session.growth import remove_items
 from soel.session.replay import replay
+from soel.session.rounds import Round
 from tests.session.conftest import IDS, N_FAR, N_ITEMS, TRUTH, MakeSession
 
 EXPERT = SimulatedExpert(TRUTH)
@@ -53,6 +55,41 @@ def test_a_check_draws_from_what_was_not_asked_and_keeps_how(session: Session) -
 def test_an_open_round_is_answered_first(session: Session) -> None:
     learn(session)
     session.ask(3)
+    with pytest.raises(SessionError, match="Round 2 is still open"):
+        session.spot_check(3)
+
+
+def test_a_check_is_drawn_again_where_the_pool_changed_meanwhile(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(session)
+    draw, removed = session._draw_check, list[str]()
+
+    def draw_while_others_work(state: SessionState, size: int) -> Round:
+        if not removed:
+            removed.append(next(item for item in session.ids if item not in state.labels))
+            remove_items(session, removed)
+        return draw(state, size)
+
+    monkeypatch.setattr(session, "_draw_check", draw_while_others_work)
+    asked = session.spot_check(6)
+    assert len(asked.items) == 6
+    assert not set(asked.items) & set(removed)
+    assert session.state.round is not None
+    assert session.state.round.strategy == "spot-check"
+
+
+def test_questions_that_somebody_else_drew_meanwhile_are_no_check(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn(session)
+    draw = session._draw_check
+
+    def draw_too_late(state: SessionState, size: int) -> Round:
+        session.ask(3)
+        return draw(state, size)
+
+    monkeypatch.setattr(session, "_draw_check", draw_too_late)
     with pytest.raises(SessionError, match="Round 2 is still open"):
         session.spot_check(3)
 

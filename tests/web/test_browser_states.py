@@ -140,3 +140,18 @@ def test_where_one_signs_in(browser: Browser, live: Live, path: str) -> None:
     expect(page.locator("h1")).to_be_visible()
     assert violations(page) == []
     page.context.close()
+
+
+def test_answers_come_back_when_the_disk_takes_them_again(page: Page, live: Live) -> None:
+    known = live.page.get("/api/status")
+    broken = json.dumps(known | {"storage_problem": "The disk is full."})
+    page.route("**/api/turn", lambda route: route.fulfill(content_type="application/json", body=broken))
+    page.clock.install()
+    page.goto(f"{live.address}/")
+    expect(page.locator("#storage")).to_contain_text("The disk is full.")
+    anomaly = page.locator(".actions .answer").first
+    expect(anomaly).to_be_disabled()
+    page.unroute("**/api/turn")
+    page.clock.fast_forward(5000)
+    expect(anomaly).to_be_enabled()
+    expect(page.locator("#storage")).to_be_hidden()

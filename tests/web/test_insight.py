@@ -30,6 +30,18 @@ def test_who_may_not_know_all_answers_is_told_no_estimate(make_page: MakePage) -
     assert page.get("/api/insight") == {"words": ["Nothing is labelled yet."], "history": []}
 
 
+def test_a_share_that_the_owner_gave_is_not_estimated(make_page: MakePage) -> None:
+    page = make_page(contamination=0.05)
+    items = page.get("/api/status")["open"]
+    page.post("/api/answers", item=items[0], verdict="normal")
+    told = page.get("/api/insight")
+    assert told["history"] == []
+    assert told["words"][1] == "The owner gave the share of anomalies: 5 %."
+    assert told["words"][2].startswith("Go on: no anomaly")
+    page.post("/api/answers", item=items[1], verdict="anomaly")
+    assert len(page.get("/api/insight")["words"]) == 2
+
+
 class Seen:
     def __init__(self, n_labels: int, n_anomalies: int) -> None:
         self.labels, self.n_anomalies = dict.fromkeys(range(n_labels)), n_anomalies

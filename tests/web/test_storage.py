@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from soel.durable import is_marked, mark, private_folder
+from soel.durable import is_marked, mark, private_folder, write_whole
 from soel.errors import DiskFullError, NoPermissionError, SessionError
 from soel.jobs.creation import Creation
 from soel.web import storage
@@ -45,6 +48,28 @@ def test_a_disk_with_room_again_is_noticed(tmp_path: Path, monkeypatch: pytest.M
     now = SECONDS
     assert disk.problem() == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_requests_at_the_same_moment_try_one_after_the_other(tmp_path: Path) -> None:
+    disk, started = Storage(tmp_path, lambda: 0.0), threading.Barrier(8)
+
+    def look(_: int) -> str:
+        started.wait()
+        return disk.problem()
+
+    for _ in range(20):
+        disk._tried = -SECONDS
+        with ThreadPoolExecutor(8) as people:
+            assert set(people.map(look, range(8))) == {""}
+
+
+def test_another_server_of_the_session_may_try_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_and_lose(path: Path, *given: Any, **options: Any) -> None:
+        write_whole(path, *given, **options)
+        path.unlink()
+
+    monkeypatch.setattr(storage, "write_whole", write_and_lose)
+    assert Storage(tmp_path).problem() == ""
 
 
 @pytest.fixture

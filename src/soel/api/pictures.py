@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.media.picture_pool import ITEMS
 from soel.media.session_maps import SessionMaps
 from soel.media.session_media import open_media
-from soel.report.facts import MediaFacts
+from soel.report.facts import MediaFacts, Picture
 from soel.scoring.intervals import name_intervals
 from soel.scoring.score_table import name_pictures
 from soel.session import Session
@@ -25,12 +24,13 @@ def gather_media(session: Session) -> MediaFacts | None:
         return None
     maps, names = SessionMaps(session), name_pictures(media.items)
 
-    def show(item: str) -> bytes:
+    def show(item: str) -> Picture:
         values = maps.of(item)
-        return media.thumbnail(item) if values is None else media.mapped(item, SMALL, values)
+        content = media.thumbnail(item) if values is None else media.mapped(item, SMALL, values)
+        return Picture(content, values is not None)
 
     def find_events(scores: Floats, alarms: np.ndarray) -> Sequence[Interval]:
         return name_intervals(names, scores, alarms)
 
-    source = session.config.source.removesuffix(ITEMS)
-    return MediaFacts(source, {item.id: item.name for item in media.items}, show, find_events)
+    noun = "frames" if any(item.clip for item in media.items) else "pictures"
+    return MediaFacts(noun, {item.id: item.name for item in media.items}, show, find_events)

@@ -58,10 +58,6 @@ class Detector(ABC):
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d); higher is more anomalous."""
 
-    def score_pool(self, pool: Floats) -> Floats:
-        """Scores (N,) of the pool it was fitted on, each row as if it had not been there, where it can tell."""
-        return self.score(pool)
-
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
         """Scores (n,) of rows (n, d) put together from others (n, s, d): as if these were not there, where it can."""
         return self.score(x)
@@ -117,11 +113,6 @@ class PlaceDetector(Detector):
 
     limit: Floats
 
-    @property
-    @abstractmethod
-    def n_pool(self) -> int:
-        """Of how many pictures the pool consists that it was fitted on."""
-
     @classmethod
     @abstractmethod
     def fit(
@@ -137,8 +128,4 @@ class PlaceDetector(Detector):
 
     @abstractmethod
     def maps(self, x: Floats) -> Floats:
-        """How unusual each place is: (n, P) of patches (n, P, D)."""
-
-    @abstractmethod
-    def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
-        """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
+        """How unusual each place is: (n, P) of patches (n, P, D). A picture of its pool is measured by the others."""

@@ -13,7 +13,7 @@ from soel.numeric.distances import blocks, mean_of_nearest, nearest
 from soel.numeric.shape import gaussian, mahalanobis
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
-# Chosen on other tables than the paper's four (docs/detection.md, 'How it was chosen').
+# Chosen on other tables than the paper's four (docs/choices.md).
 CLIP = 3.0  # in scaled units: one wild column must not decide alone
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 ANOMALY_NEIGHBOURS = 10

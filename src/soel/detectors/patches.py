@@ -11,6 +11,7 @@ import numpy as np
 from soel.detectors.base import NOTHING, Options, PlaceDetector
 from soel.detectors.examples import Examples, arms_at, find_examples, weigh, weigh_arms
 from soel.detectors.foresight import judge_foresight, trust_in
+from soel.numeric.fingerprints import fingerprints, is_among
 from soel.numeric.places import (
     Gaussians,
     bring_to_scale,
@@ -27,7 +28,7 @@ WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on solar cells, boards and granite (docs/detection.md):
+# Chosen on solar cells, boards and granite (docs/choices.md):
 ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
 
 
@@ -53,14 +54,14 @@ class Patches(PlaceDetector):
     """
 
     name = "patches"
-    version = 4
+    version = 5
 
     means: Floats  # (P, D)
     whitenings: Floats  # (P, D, D) make the spread at a place the same in every direction
     factors: Floats  # (P,) and
     powers: Floats  # (P,) bring distances to the scale of all places
     leverage: Floats  # (1,) the weight of one picture in the covariances that it was fitted into
-    members: Floats  # (N,) 1 for the rows of the pool that were fitted
+    members: Floats  # (m, 2) fingerprints of the pictures that were fitted
     limit: Floats  # (1,) the distance that no patch of most unsuspected pictures exceeds
     foresight: Floats  # (1,) the chance that a labelled anomaly lies above a labelled normal picture
     middle: Floats  # (1,) the pool's mean before it is moved to 0
@@ -107,8 +108,6 @@ class Patches(PlaceDetector):
             taught = _Taught.fit(x, rows, own, labels, marked, rng)
         usual, raw = taught.usual, _worst(taught.weighed)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
-        members = np.zeros(len(x))
-        members[rows] = 1
         fitted = cls.from_arrays(
             {
                 "means": usual.normal.means,
@@ -116,7 +115,7 @@ class Patches(PlaceDetector):
                 "factors": usual.factors,
                 "powers": usual.powers,
                 "leverage": np.array([usual.normal.leverage]),
-                "members": members,
+                "members": fingerprints(x[rows]),
                 "limit": np.array([np.quantile(taught.weighed[rows].max(axis=1), QUIET)]),
                 "foresight": np.array([judge_foresight(withheld, labels)]),
                 "middle": np.array([free.mean()]),
@@ -136,21 +135,18 @@ class Patches(PlaceDetector):
         """Anomaly scores (n,) of pictures by their maps (n, P)."""
         return self._in_units(_worst(maps))
 
-    def score_pool(self, pool: Floats) -> Floats:
-        """Scores (N,) of the pool, each picture measured by the others; a labelled one knows its label."""
-        return self.score_maps(self.pool_maps(pool))
-
     def maps(self, x: Floats) -> Floats:
-        """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it."""
-        return self._scaled(distances(fold(x), self.means, self.whitenings)) * self._weights(x)
+        """The distance (n, P) of each patch (n, P, D) from what is normal at its place, as examples weigh it.
 
-    def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
-        """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
-        x = pool if rows is None else pool[rows]  # a whole pool stays in its file
-        members = self.members if rows is None else self.members[rows]
-        found, n_fitted = distances(fold(x), self.means, self.whitenings), int(self.members.sum())
-        found[members > 0] = without_itself(found[members > 0], n_fitted, float(self.leverage[0]))
-        return self._scaled(found) * self._weights(x)
+        A picture that was fitted is measured by the others, wherever it stands now.
+        """
+        found, own = distances(fold(x), self.means, self.whitenings), self.knows(x)
+        found[own] = without_itself(found[own], len(self.members), float(self.leverage[0]))
+        return bring_to_scale(found, self.factors, self.powers) * self._weights(x)
+
+    def knows(self, x: Floats) -> Booleans:
+        """Which pictures (n,) were fitted."""
+        return is_among(fingerprints(fold(x)), self.members)
 
     def space(self, x: Floats) -> Floats:
         """The mean (n, D) of the worst patches, as they lie around what is normal at their places."""
@@ -159,18 +155,13 @@ class Patches(PlaceDetector):
         return np.asarray(arms_at(self.means, self.whitenings, x, at).mean(axis=1))
 
     @property
-    def n_pool(self) -> int:
-        """Of how many pictures the pool consists that it was fitted on."""
-        return len(self.members)
-
-    @property
     def trust(self) -> float:
         """From 0 where labels contradict it to 8 where it foretells every one; 3.4 where there are none."""
         return trust_in(float(self.foresight[0]))
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays; those of older releases kept no examples, or had no scales."""
+        """The detector back from its arrays; older ones had no examples or scales, and knew pictures by their place."""
         none, same = np.zeros((0, arrays["means"].shape[-1]), np.float32), np.ones(len(arrays["means"]))
         older: dict[str, np.ndarray] = {
             "anomalous": none,
@@ -179,10 +170,8 @@ class Patches(PlaceDetector):
             "powers": same,
             "reach": np.ones(1),
         }
-        return super().from_arrays({**older, **arrays})
-
-    def _scaled(self, found: Floats) -> Floats:
-        return bring_to_scale(found, self.factors, self.powers)
+        known = {} if arrays["members"].ndim == 2 else {"members": np.zeros((0, 2))}
+        return super().from_arrays({**older, **arrays, **known})
 
     def _weights(self, x: Floats) -> Floats:
         normal = Gaussians(self.means, self.whitenings, float(self.leverage[0]))

@@ -12,11 +12,11 @@ from soel.detectors.base import NOTHING, PlaceDetector
 from soel.detectors.foresight import judge_foresight, trust_in
 from soel.detectors.patches import QUIET, Patches, fold
 from soel.numeric.arrays import within
-from soel.types import UNLABELLED, Booleans, Floats, Labels, Rows
+from soel.types import UNLABELLED, Booleans, Floats, Labels
 
 COARSE = 128  # the first values of a patch, from coarser layers; the rest is from finer ones
 PARTS = ("coarse.", "fine.")  # as arrays are named
-COUNTS = 2.0, 1.0  # of each before any label, as docs/detection.md says
+COUNTS = 2.0, 1.0  # of each before any label, as docs/choices.md says
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Scales(PlaceDetector):
     """
 
     name = "scales"
-    version = 2
+    version = 3
 
     parts: tuple[Patches, ...]
     shares: Floats  # (B,) how much each counts, 1 together
@@ -56,10 +56,10 @@ class Scales(PlaceDetector):
         withheld = np.asarray(sum(own * scores for own, (_, scores) in zip(shares, told, strict=True)))
         foresight, one = judge_foresight(withheld, labels), np.ones(1)
         plain = cls(parts, shares, one, np.array([foresight]), 0 * one, one)
-        maps = [part.pool_maps(x) for part, x in zip(parts, _split(pool), strict=True)]
+        maps = [part.maps(x) for part, x in zip(parts, _split(pool), strict=True)]
         raw = plain._mean([part.score_maps(own) for part, own in zip(parts, maps, strict=True)])
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
-        usual = np.all([part.members > 0 for part in parts], axis=0)
+        usual = np.all([part.knows(x) for part, x in zip(parts, _split(pool), strict=True)], axis=0)
         highest = plain._mean([own / part.limit for part, own in zip(parts, maps, strict=True)]).max(axis=1)
         limit = np.quantile(highest[usual] if usual.any() else highest, QUIET)
         centre = np.array([free.mean()]), np.array([free.std() or 1.0])
@@ -69,27 +69,13 @@ class Scales(PlaceDetector):
         """Anomaly scores (n,) of patches (n, P, D)."""
         return self._in_units([part.score(each) for part, each in zip(self.parts, _split(x), strict=True)])
 
-    def score_pool(self, pool: Floats) -> Floats:
-        """Scores (N,) of the pool, each picture measured by the others; a labelled one knows its label."""
-        return self._in_units([part.score_pool(each) for part, each in zip(self.parts, _split(pool), strict=True)])
-
     def maps(self, x: Floats) -> Floats:
-        """How unusual each place is (n, P), of patches (n, P, D)."""
+        """How unusual each place is (n, P), of patches (n, P, D); a fitted picture is measured by the others."""
         return self._mean([part.maps(each) / part.limit for part, each in zip(self.parts, _split(x), strict=True)])
-
-    def pool_maps(self, pool: Floats, rows: Rows | None = None) -> Floats:
-        """The same (n, P) for rows of the pool, or all of them, each picture measured by the others."""
-        both = zip(self.parts, _split(pool), strict=True)
-        return self._mean([part.pool_maps(each, rows) / part.limit for part, each in both])
 
     def space(self, x: Floats) -> Floats:
         """The worst patches (n, D) of each scale, side by side."""
         return np.hstack([part.space(each) for part, each in zip(self.parts, _split(x), strict=True)])
-
-    @property
-    def n_pool(self) -> int:
-        """Of how many pictures the pool consists that it was fitted on."""
-        return self.parts[0].n_pool
 
     @property
     def trust(self) -> float:

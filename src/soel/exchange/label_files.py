@@ -115,6 +115,8 @@ def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
     missing = [name for name in (item, "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
+    if rows and "session" in rows[0]:  # a sheet: its other columns are those of the data, whatever they are called
+        rows = [{name: row[name] for name in (item, "label", "note") if name in row} for row in rows]
     filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
     return [_from_mapping({**row, "item": row[item]}) for row in filled]
 

@@ -13,8 +13,8 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Pool, Rows
 
 FOLDS = 10
 MOST_ROWS = 2000  # of a larger pool so many are left out at once, and only they are scored
-OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/contamination.md)
-# docs/contamination.md says how these two were chosen
+OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it was trained on (docs/choices.md)
+# docs/choices.md says how these two were chosen
 DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
 COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
 Fit = Callable[[Floats, Labels], Detector | None]

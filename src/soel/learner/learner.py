@@ -378,7 +378,7 @@ def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
     """The pool's scores (N,) by rows, with what its patches add."""
     if blend.patches is None or pool.patches is None:
         return scores
-    return blend.patches.add(scores, blend.patches.detector.score_pool(pool.patches))
+    return blend.patches.add(scores, blend.patches.detector.score(pool.patches))
 
 
 def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:

@@ -9,7 +9,7 @@ from soel.learner.held_out import Fit
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels
 
 FOLDS = 5
-FAR_BETTER = 1.5  # times the trust of patches: from there on the whole picture is the better judge (docs/detection.md)
+FAR_BETTER = 1.5  # times the trust of patches: from there on the whole picture is the better judge (docs/choices.md)
 
 
 def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: int) -> float:
@@ -18,7 +18,7 @@ def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: in
     fit: the detector of whole pictures, from rows and their labels. It is fitted only if it could be far better.
     """
     highest = trust_in(judge_foresight(labels.astype(np.float64), labels))  # of scores that foretell every label
-    if FAR_BETTER * trust >= highest:
+    if not trust or FAR_BETTER * trust >= highest:
         return trust
     scores = _withhold(rows, labels, fit, seed)
     rival = 0.0 if scores is None else trust_in(judge_foresight(scores, labels))

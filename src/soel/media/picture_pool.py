@@ -23,9 +23,9 @@ from soel.features.tiles import Tiles, count_tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
+from soel.session.config import PICTURE_LIST
 from soel.types import UNLABELLED, Floats, Progress, Rows
 
-ITEMS = ".items.csv"  # what a session on pictures calls its own list of them
 PATCH_CHOICES = ("auto", "yes", "no")
 N_JUDGED = 16  # pictures whose size says whether places are looked at
 FORMER_LIMIT = 32 << 30  # bytes of packed pictures
@@ -85,7 +85,7 @@ def read_picture_pool(
     skipped = (*source.skipped, *features.faulty)
     if skipped and media.reading.strict:
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
-    path = folder / f"{source.name}{ITEMS}"
+    path = folder / f"{source.name}{PICTURE_LIST}"
     _write_items(path, source, features, labels)
     note = _note(data, replace(media, tiles=tiles), source, features, extractor, skipped, id_column)
     known = None if labels is None else "label"

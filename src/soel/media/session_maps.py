@@ -54,9 +54,7 @@ class SessionMaps:
         if patches is None or detector is None:
             return None
         row = self.session.folder.ids.index(item)
-        if row >= detector.n_pool:
-            return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)  # it came after the model was made
-        return np.asarray(detector.pool_maps(patches, np.array([row]))[0] / detector.limit)
+        return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)
 
     def _folder(self) -> str | None:
         state = self.session.state
@@ -88,7 +86,7 @@ def _map_own(session: Session, model: Any, detector: PlaceDetector, n_alarms: in
     assert patches is not None
     scores = session.pool_scores(model)
     for row in _find_alarms(scores, model, n_alarms):
-        item, values = media.items[row], detector.pool_maps(patches, np.array([row]))[0] / detector.limit
+        item, values = media.items[row], detector.maps(patches[[row]])[0] / detector.limit
         yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, media.grid)
 
 

@@ -13,13 +13,13 @@ from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Interval, 
 
 @dataclass(frozen=True)
 class Setup:
-    """How the result was made. data: the name of the data. n_columns: the width of a row.
+    """How the result was made. data: the name of the data. made_of: what an item has or is, such as '4 columns'.
 
     columns: the name of each column, how it was read and what it became.
     """
 
     data: str
-    n_columns: int
+    made_of: str
     profile: str
     seed: int
     backbone: str
@@ -96,11 +96,18 @@ class Standout:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A small JPEG or PNG of an item. has_map: its unusual places are drawn over it."""
+
+    content: bytes
+    has_map: bool
+
+
+@dataclass(frozen=True)
 class TopItem:
     """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm.
 
     reasons: what raises its score, a sentence each; where they are known, they stand for the standouts.
-    picture: a small JPEG of it, or a PNG where its unusual places are drawn over it; empty without one.
     """
 
     item: str
@@ -110,19 +117,19 @@ class TopItem:
     is_anomaly: bool
     standouts: Sequence[Standout] = ()
     reasons: Sequence[str] = ()
-    picture: bytes = b""
+    picture: Picture | None = None
 
 
 @dataclass(frozen=True)
 class MediaFacts:
-    """What pictures add to a report. source: what they are called together. names: what each item is called.
+    """What pictures add to a report. noun: what they are. names: what each item is called.
 
     show: a small picture of an item. find_events: of scores (N,) and alarms (N,).
     """
 
-    source: str
+    noun: str
     names: Mapping[str, str]
-    show: Callable[[str], bytes]
+    show: Callable[[str], Picture]
     find_events: Callable[[Floats, np.ndarray], Sequence[Interval]]
 
 

@@ -59,7 +59,9 @@ def _figures(facts: ReportFacts) -> dict[str, Figure]:
 
 def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
     titles = {"scores": "Scores", "map": "Map of the data", "training": "Training"}
-    parts = [section(name, titles[name], sections.plot(figure)) for name, figure in figures.items()]
+    plots = {name: section(name, titles[name], sections.plot(figure)) for name, figure in figures.items()}
+    training = plots.pop("training", None)
+    parts = list(plots.values())
     if facts.promises:
         parts.insert(0, sections.promises(facts))
     parts.append(sections.asked(facts))
@@ -71,6 +73,8 @@ def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
         parts.append(sections.in_common(facts))
     if facts.comparison:
         parts.append(sections.comparison(facts))
+    if training is not None:
+        parts.append(training)
     parts.append(sections.settings(facts))
     if facts.next_steps:
         parts.append(sections.next_steps(facts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from html import escape
 
 from soel.report.facts import ReportFacts, TopItem
@@ -22,20 +23,23 @@ def tiles(facts: ReportFacts) -> Markup:
     estimate, threshold = facts.contamination, facts.threshold
     labels = facts.pool.labels
     n_anomalies, n_normal = int((labels == 1).sum()), int((labels == 0).sum())
-    has_pictures = any(top.picture for top in facts.top)
     parts = [
         tile(
             "Share of anomalies",
             percent(estimate.value),
             f"80 % interval {digits(estimate.low)} to {percent(estimate.high)}",
         ),
-        tile("Alarms", f"{threshold.n_alarms:,}", f"score above {number(threshold.value)}"),
-        tile("Items", f"{facts.n_items:,}", "pictures" if has_pictures else count(facts.setup.n_columns, "column")),
+        tile("Alarms", f"{threshold.n_alarms:,}", _start(threshold.value)),
+        tile("Items", f"{facts.n_items:,}", facts.setup.made_of),
         tile("Labelled", f"{n_anomalies + n_normal:,}", f"{n_anomalies} anomaly, {n_normal} normal"),
     ]
     if facts.true_contamination is not None:
         parts.insert(1, tile("True share", percent(facts.true_contamination), "known for these data"))
     return Markup(f'<dl class="tiles">\n{join(parts)}\n</dl>')
+
+
+def _start(threshold: float) -> str:
+    return f"score above {number(threshold)}" if math.isfinite(threshold) else "too few items for this promise"
 
 
 def plot(figure: Figure) -> Markup:
@@ -61,25 +65,27 @@ def asked(facts: ReportFacts) -> Markup:
         + ([number(query.odds) if query.odds is not None else ""] if with_odds else [])
         for order, query in enumerate(facts.queries, 1)
     ]
-    caption = f"{count(len(rows), 'query')} in the order asked"
+    caption = f"{count(len(rows), 'query')} in the order asked; each score is by the detector of that moment"
     return section("asked", "What was asked", table(caption, header, rows, numeric=(0, 1, 4, 5)))
 
 
 def most_anomalous(facts: ReportFacts) -> Markup:
     """The items to look at first."""
-    with_reasons, with_pictures = any(top.reasons for top in facts.top), any(top.picture for top in facts.top)
+    with_reasons, pictures = any(top.reasons for top in facts.top), [top.picture for top in facts.top if top.picture]
     with_standouts = not with_reasons and any(top.standouts for top in facts.top)
-    header = ["Rank", *(["Where"] if with_pictures else []), "Item", "Score", "Alarm", "Label"]  # seen on a phone, too
+    with_maps = any(picture.has_map for picture in pictures)
+    shown = ["Where" if with_maps else "Picture"] if pictures else []  # first, so that a phone shows it, too
+    header = ["Rank", *shown, "Item", "Score", "Alarm", "Label"]
     header += ["What stands out"] if with_standouts else []
     rows = [
         [top.rank]
-        + ([_picture(top)] if with_pictures else [])
+        + ([_picture(top)] if pictures else [])
         + [item(top.item), number(top.score), "yes" if top.is_anomaly else "no", answer(top.label)]
         + ([_standouts(top)] if with_standouts else [])
         for top in facts.top
     ]
     caption = f"The {count(len(rows), 'item')} with the highest score" + ", and what raises it" * with_reasons
-    caption += MAP_KEY * any(_has_map(top) for top in facts.top)
+    caption += MAP_KEY * with_maps
     below = [_reasons(top) for top in facts.top] if with_reasons else []
     return section("top", "The most anomalous items", table(caption, header, rows, (0, header.index("Score")), below))
 
@@ -156,16 +162,11 @@ def _reasons(top: TopItem) -> Markup:
 
 
 def _picture(top: TopItem) -> Markup:
-    if not top.picture:
+    if top.picture is None:
         return Markup("")
-    kind = "png" if _has_map(top) else "jpeg"
-    content = base64.b64encode(top.picture).decode()
+    kind = "png" if top.picture.content.startswith(b"\x89PNG") else "jpeg"
+    content = base64.b64encode(top.picture.content).decode()
     return Markup(f'<img class="picture" alt="{escape(top.item)}" src="data:image/{kind};base64,{content}">')
-
-
-def _has_map(top: TopItem) -> bool:
-    """Whether its unusual places are drawn: such pictures are PNGs, all others JPEGs."""
-    return top.picture.startswith(b"\x89PNG")
 
 
 def _standouts(top: TopItem) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +17,13 @@ from soel.data.frame import Frame
 from soel.data.reading.describe import describe_features, describe_kind
 from soel.errors import SessionError
 from soel.metrics import cover_radius
-from soel.metrics.threshold import parse_threshold
+from soel.metrics.threshold import NEVER, parse_threshold
 from soel.profiles import Profile
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.page import write_report
 from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
+from soel.report.words import count
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.types import Floats, Label, Labels
@@ -59,15 +61,14 @@ def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts 
     model: Fitted = session.load_fit(state)
     scores, embeddings = session.engine.loop.look(model, session.pool_in(place))
     alarms, labels = model.alarms(scores), label_vector(state, place.ids)
-    source, known = (config.source, {}) if media is None else (media.source, media.names)
-    names = _names(place.ids, known)
+    names = _names(place.ids, {} if media is None else media.names)
     return ReportFacts(
-        title=f"Anomalies in {source}",
+        title=f"Anomalies in {session.title}",
         created=datetime.now(UTC).isoformat(timespec="minutes"),
-        setup=_setup(session, frame, source),
+        setup=_setup(session, frame, media),
         pool=PoolFacts([names[item] for item in place.ids], scores, labels, embeddings),
         contamination=model.estimate,
-        threshold=Threshold(model.threshold, config.threshold, int(alarms.sum())),
+        threshold=Threshold(_cut(model.threshold), config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
@@ -94,12 +95,18 @@ def _promises(session: Session) -> list[str]:
     return [*proven, *rough, *promise_of(parse_threshold(session.config.threshold)).lines()]
 
 
-def _setup(session: Session, frame: Frame, source: str) -> Setup:
+def _cut(threshold: float) -> float:
+    """Infinite where the rule lets nothing raise an alarm."""
+    return math.inf if threshold >= NEVER else threshold
+
+
+def _setup(session: Session, frame: Frame, media: MediaFacts | None) -> Setup:
     config, n_features = session.config, session.folder.pool.shape[1]
     backbone = Profile.from_json(config.settings, n_features).backbone
     reading = () if frame.reading is None else frame.reading.columns
     columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
-    return Setup(source, len(frame.columns), config.profile, config.seed, backbone, columns)
+    made_of = count(len(frame.columns), "column") if media is None else media.noun
+    return Setup(config.origin, made_of, config.profile, config.seed, backbone, columns)
 
 
 def _radius(embeddings: Floats, labels: Labels) -> float | None:
@@ -139,7 +146,7 @@ def _top(
             bool(alarms[row]),
             _standouts(frame, int(row)) if media is None else [],  # the time of a frame does not stand out
             why.reasons.get(ids[row], ()),
-            b"" if media is None else media.show(ids[row]),
+            None if media is None else media.show(ids[row]),
         )
         for rank, row in enumerate(rows, start=1)
     ]

@@ -16,6 +16,7 @@ from soel.profiles import GOALS, Profile
 from soel.types import Kind
 
 FORMAT = 1
+PICTURE_LIST = ".items.csv"  # what follows the name of pictures where a session lists them for itself
 POOL_ROWS = 200_000
 _TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold", "goal")
 _COUNTS = ("n_items", "seed", "budget", "answers_per_item")
@@ -99,6 +100,11 @@ class SessionConfig(SessionOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_size(self.n_items)
+
+    @property
+    def origin(self) -> str:
+        """The name of the data as its owner knows it."""
+        return self.source.removesuffix(PICTURE_LIST)
 
 
 def write_config(path: Path, config: SessionConfig) -> None:

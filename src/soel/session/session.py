@@ -97,6 +97,11 @@ class Session(Labelling):
         state = self.state
         return AskResult(len(state.rounds), state.open, False)
 
+    @property
+    def title(self) -> str:
+        """What the session is called: by its owner, else after its data."""
+        return self.state.name or self.config.origin
+
     @cached_property
     def hears_answers(self) -> bool:
         """Whether a question can know the last answer: what the session's strategy and detector allow."""
@@ -107,13 +112,20 @@ class Session(Labelling):
         check_number(n)
         state = self.state
         drawn = not state.open
-        if not drawn and state.round is not None and state.round.strategy != STRATEGY:
-            raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
-        if drawn:
-            size = round_size(state, len(find_candidates(state, self.ids).fresh), n or min(USUAL_CHECK, state.n_left))
+        if not drawn:
+            self._refuse_other_round(state)
+        while not state.open:  # again only where the pool was changed while it was drawn
+            fresh = find_candidates(state, self.folder_with(state.pools).ids).fresh
+            size = round_size(state, len(fresh), n or min(USUAL_CHECK, state.n_left))
             self._store.append([Event("round", SELF, body=self._draw_check(state, size).body())])
             state = self.state
+        self._refuse_other_round(state)
         return AskResult(len(state.rounds), state.open, drawn)
+
+    def _refuse_other_round(self, state: SessionState) -> None:
+        """Where questions are open that are no spot check: asked before, or by somebody else meanwhile."""
+        if state.round is not None and state.round.strategy != STRATEGY:
+            raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
 
     def quality(self) -> Quality | None:
         """What the newest spot check proves of the pool and of the alarms; None without one that was answered."""

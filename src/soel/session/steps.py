@@ -47,7 +47,7 @@ def propose(
         n,
         share=share,
         aside=np.concatenate([candidates.aside, looked_at]),
-        first=_unsure_rows(loop, model, pool) if not_sure else NO_ROWS,
+        first=_unsure_rows(loop, model, pool, seen) if not_sure else NO_ROWS,
         last=candidates.returning,
         for_record=True,
         seed=seed,
@@ -55,9 +55,9 @@ def propose(
     )
 
 
-def _unsure_rows(loop: Loop, model: Learnt, pool: Pool) -> Rows:
-    """Rows on whose side the model is not sure."""
-    scores, _ = loop.look(model, pool)
+def _unsure_rows(loop: Loop, model: Learnt, pool: Pool, seen: PoolRecord | None) -> Rows:
+    """Rows on whose side the model is not sure. seen: what it saw of the pool before."""
+    scores = loop.look(model, pool)[0] if seen is None else seen.scores
     return np.flatnonzero(UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
 
 

@@ -37,7 +37,9 @@ class Insight:
         self._points: list[Point] = []
 
     def points(self, state: SessionState) -> tuple[Point, ...]:
-        """The estimates so far, oldest first."""
+        """The estimates so far, oldest first; none where the owner gave the share."""
+        if self.given is not None:
+            return ()
         with self._lock:
             if state.labels and state.labels_digest != self._digest:
                 estimate = self._estimate(state)
@@ -47,6 +49,11 @@ class Insight:
                     older = [each for each in self._points if each.n_labels < point.n_labels]  # an undo goes back
                     self._points = [*older, point][-MOST_POINTS:]
             return tuple(self._points)
+
+    @property
+    def given(self) -> float | None:
+        """The share that the owner gave, which no answer changes."""
+        return self._session.config.contamination
 
     def _estimate(self, state: SessionState) -> Estimate | None:
         from soel.contamination import ESTIMATORS
@@ -59,13 +66,16 @@ class Insight:
         return estimate
 
 
-def insight_words(points: tuple[Point, ...], seen: SessionState, t: Texts) -> list[str]:
-    """What was found, what is estimated, and the advice, in sentences."""
+def insight_words(points: tuple[Point, ...], seen: SessionState, t: Texts, given: float | None = None) -> list[str]:
+    """What was found, what is estimated or given, and the advice, in sentences."""
     n_labels = len(seen.labels)
     if not n_labels:
         return [t("insight.nothing")]
     found = t("count.anomalies", n=seen.n_anomalies)
     words = [t("insight.found", found=found, n=n_labels)]
+    if given is not None:
+        advice = [] if seen.n_anomalies else [t("insight.none_found")]
+        return [*words, t("insight.given", share=t.percent(given)), *advice]
     if points:
         now = points[-1]
         words.append(t("insight.share", share=t.percent(now.value), low=t.percent(now.low), high=t.percent(now.high)))

@@ -92,7 +92,7 @@ def _data_out(view_model: ViewModel, texts: Texts) -> DataOut:
     session, progress = view_model.session, view_model.progress()
     state, config = session.state, session.config
     place = session.folder_with(state.pools)
-    first = ChangeOut(data=config.source, at=config.created, who="", n_added=config.n_items)
+    first = ChangeOut(data=config.origin, at=config.created, who="", n_added=config.n_items)
     later = [
         ChangeOut(
             data=pool.data,

@@ -90,7 +90,7 @@ def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> Insight
     state, seen = context.view_model.session.state, context.view_model.view_for(user)
     knows_all = seen.labels_digest == state.labels_digest  # else the estimate would tell what others said
     points = context.insight.points(state) if knows_all else ()
-    words = insight_words(points, seen, texts)
+    words = insight_words(points, seen, texts, context.insight.given)
     return InsightOut(words=words, history=[PointOut.model_validate(asdict(point)) for point in points])
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
-from soel.media.picture_pool import ITEMS
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
@@ -25,8 +24,7 @@ PAGES = {
 def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
-    source = session.state.name or session.config.source.removesuffix(ITEMS)
-    context: dict[str, Any] = {"user": user, "here": path, "source": source}
+    context: dict[str, Any] = {"user": user, "here": path, "source": session.title}
     if path in ("/", "/data"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,18 +19,19 @@ class Storage:
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._probe, self._clock = folder / PROBE, clock
-        self._tried, self._problem = -SECONDS, ""
+        self._tried, self._problem, self._lock = -SECONDS, "", threading.Lock()
 
     def problem(self) -> str:
         """Why nothing can be written; empty when all is well."""
-        if self._clock() - self._tried >= SECONDS:
-            self._tried, self._problem = self._clock(), self._try()
-        return self._problem
+        with self._lock:  # of two at once, one would remove what the other has written
+            if self._clock() - self._tried >= SECONDS:
+                self._tried, self._problem = self._clock(), self._try()
+            return self._problem
 
     def _try(self) -> str:
         try:
             write_whole(self._probe, b"\0" * BYTES, private=True, lasting=False)
-            self._probe.unlink()
+            self._probe.unlink(missing_ok=True)  # another server of the session may have tried as well
         except StorageError as error:
             return str(error)
         except OSError as error:

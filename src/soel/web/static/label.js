@@ -14,6 +14,7 @@ let current = null; // the item on the page
 let chosen = null; // an item the expert went back to; null follows the open ones
 let busy = true;
 let trained = false; // whether this page saw a training
+let nextLook = 0; // whether the disk takes anything in again
 
 const fetchItem = (id) => persist(() => get("/api/item", { id }), retrying);
 const order = () => [...session.mine.filter((id) => !session.open.includes(id)), ...session.open];
@@ -45,6 +46,15 @@ async function refresh(next) {
     if (target !== current?.item || chosen !== null) await show(target);
     turnTo("labelling"); // only now: a session without its item would be an empty frame, and nameless to a screen reader
   }
+  watchStorage();
+}
+
+// While nothing can be stored nothing can be answered; the disk may have room again in a moment.
+function watchStorage() {
+  const { storage_problem: problem } = session;
+  for (const button of document.querySelectorAll(".actions .answer")) button.disabled = problem !== "";
+  clearTimeout(nextLook);
+  if (problem) nextLook = setTimeout(() => act(() => post("/api/turn", { tab }), { quietly: true }), 4000);
 }
 
 function turnTo(place) {
@@ -67,7 +77,6 @@ async function show(id) {
   find("undo").disabled = !session.can_undo;
   for (const button of document.querySelectorAll(".actions .answer")) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
-    button.disabled = session.storage_problem !== "";
   }
   find("note").value = item.note;
   find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
