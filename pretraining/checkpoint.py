@@ -20,16 +20,23 @@ LARGEST_FILE = 15_000_000  # bytes
 def save(
     folder: Path, module: Module, average: dict[str, Tensor], moments: dict[str, Tensor], notes: dict[str, Any]
 ) -> None:
-    """Weights in float32, their running average and the optimiser's moments in half precision, and notes."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Weights in float32, their running average and the optimiser's moments in half precision, and notes.
+
+    What was there before goes only when all of it is written.
+    """
+    draft = folder / "draft"
+    draft.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.detach().float().cpu().contiguous() for name, value in module.state_dict().items()}
+    _write(draft, "weights", weights)
+    _write(draft, "average", {name: value.half().cpu().contiguous() for name, value in average.items()})
+    _write(draft, "moments", {name: value.bfloat16().cpu().contiguous() for name, value in moments.items()})
+    notes = {"shape": asdict(module.shape), **notes}
+    (draft / "notes.json").write_text(json.dumps(notes, indent=1))
     for old in folder.glob("*.safetensors"):
         old.unlink()
-    weights = {name: value.detach().float().cpu().contiguous() for name, value in module.state_dict().items()}
-    _write(folder, "weights", weights)
-    _write(folder, "average", {name: value.half().cpu().contiguous() for name, value in average.items()})
-    _write(folder, "moments", {name: value.bfloat16().cpu().contiguous() for name, value in moments.items()})
-    notes = {"shape": asdict(module.shape), **notes}
-    (folder / "notes.json").write_text(json.dumps(notes, indent=1))
+    for path in draft.iterdir():
+        path.replace(folder / path.name)
+    draft.rmdir()
 
 
 def load(folder: Path, device: torch.device) -> tuple[Module, dict[str, Tensor], dict[str, Tensor], dict[str, Any]]:

@@ -62,7 +62,7 @@ def pack(tables: Iterator[Table], path: Path) -> None:
 
 
 def auroc(truth: Flags, scores: NDArray[np.floating]) -> float:
-    """The chance that an anomaly scores above a normal row; ties count half."""
+    """The chance that an anomaly scores above a normal row; ties count half. By numpy: a GPU machine may lack scipy."""
     _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - (counts - 1) / 2)[place]
     n_odd = int(truth.sum())

@@ -56,6 +56,7 @@ VERDICT_WORDS = {
     **{str(verdict.label.value): verdict for verdict in Verdict if verdict.label is not None},  # 1 and 0
 }
 _BLOCK_ROWS = 65_536
+NO_ROWS: Rows = np.zeros(0, np.int64)
 
 
 class Kind(StrEnum):

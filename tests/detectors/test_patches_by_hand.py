@@ -12,11 +12,11 @@ from soel.detectors.patches import (
     SMALLEST,
     Patches,
     _fitted_rows,
+    _Lesson,
+    _score_without_own_label,
     _spread_below,
-    _Taught,
     _unsuspected,
     _Usual,
-    _withheld,
     _worst,
 )
 from soel.numeric.fingerprints import fingerprints
@@ -143,8 +143,8 @@ def test_a_picture_is_weighed_by_the_examples_of_others_when_its_label_is_withhe
     x = np.array([[[2.0, 0.0]], [[3.0, 0.0]], [[0.0, 5.0]], [[7.0, 0.0]]], np.float32)
     usual = _Usual(round_normal(1), np.linalg.norm(x, axis=2), np.ones(1), np.ones(1))
     anomalous = Examples(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0, 1, 2]))
-    taught = _Taught(usual, anomalous, Examples(NONE, np.zeros(0, np.int64)), 1.0, usual.found)
-    raw = _withheld(taught, x)
+    lesson = _Lesson(usual, anomalous, Examples(NONE, np.zeros(0, np.int64)), 1.0, usual.found)
+    raw = _score_without_own_label(lesson, x)
     # 0 and 1 bear each other out, 2 stands alone; 3 has no label, and stays as it is without any
     np.testing.assert_allclose(raw, np.log([2 * np.e, 3 * np.e, 5, 7]), rtol=1e-5)
 

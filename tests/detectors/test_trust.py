@@ -66,11 +66,18 @@ def labelled(n_rows: int, known: dict[int, int]) -> np.ndarray:
     return labels
 
 
-@pytest.mark.parametrize("known", [{}, {3: 1}, {3: 0}])
-def test_fewer_than_two_labels_are_believed_unread(monkeypatch: pytest.MonkeyPatch, known: dict[int, int]) -> None:
+def test_where_there_is_no_label_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = Readings(monkeypatch, np.zeros_like, np.zeros_like)
-    assert withhold_labels(context(20), labelled(20, known)).trust == 1.0
+    assert withhold_labels(context(20), labelled(20, {})).trust == 1.0
     assert readings.shown == []
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_single_label_is_doubted_as_several_of_one_kind_are(monkeypatch: pytest.MonkeyPatch, label: int) -> None:
+    readings = Readings(monkeypatch, np.ones_like, np.zeros_like)
+    told = withhold_labels(context(20), labelled(20, {3: label}))
+    assert told.trust == pytest.approx(1 / (1 + np.exp(DOUBT)))
+    assert readings.shown == [{}, {}]  # withheld from itself it is not there
 
 
 @pytest.mark.parametrize("n_labels", [2, 4, 5, 7, 12])
@@ -163,7 +170,9 @@ def test_withheld_rows_are_scored_by_the_labels_of_others(monkeypatch: pytest.Mo
     usual = np.delete(np.arange(12), list(known)).mean()
     assert {n: found[n] for n in known} == {n: n - usual for n in known}
     assert np.isnan(np.delete(found, list(known))).all()
-    assert np.isnan(withhold_labels(rows, labelled(12, {1: 1})).find(rows.values)).all()
+    alone = withhold_labels(rows, labelled(12, {1: 1})).find(rows.values)
+    assert alone[1] == 1 - np.delete(np.arange(12), 1).mean()
+    assert np.isnan(np.delete(alone, 1)).all()
 
 
 def test_equal_rows_share_what_was_withheld() -> None:

@@ -35,10 +35,14 @@ from tests.features.test_patches import PlaceExtractor
 matrix.SYNC_SECONDS = 0.0
 folder, cache, results, looks = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "looks"
 class Slow(PlaceExtractor):
+    n_passes = 0
     def features(self, pictures):
         with (results / "passes").open("a") as file:
             file.write(f"{os.getpid()} {len(pictures)}\\n")
+        self.n_passes += 1
         time.sleep(0.1)
+        while self.n_passes == 3 and (results / "stop at the third").exists():
+            time.sleep(0.01)
         return super().features(pictures)
 source = open_source(folder)
 print("ready", flush=True)
@@ -127,14 +131,18 @@ def test_one_that_wants_places_and_one_that_does_not_share_the_rows(fillers: Fil
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 def test_one_that_waits_goes_on_where_another_was_killed(fillers: Fillers) -> None:
-    processes = fillers.begin([True, True])
-    while not (fillers.results / "passes").exists() or sum(fillers.passes().values()) < 2 * BATCH:
+    stop = fillers.results / "stop at the third"
+    stop.touch()
+    processes, end = fillers.begin([True, True]), time.monotonic() + 60
+    while not (fillers.results / "passes").exists() or sum(fillers.passes().values()) < 3 * BATCH:
         assert all(process.poll() is None for process in processes)
+        assert time.monotonic() < end
         time.sleep(0.01)
     (at_work,) = fillers.passes()
     killed, waiting = sorted(processes, key=lambda process: process.pid != at_work)
     killed.send_signal(signal.SIGKILL)
     assert killed.wait(60) != 0
+    stop.unlink()
     assert waiting.wait(60) == 0
     assert fillers.passes()[waiting.pid] <= N_PICTURES - BATCH  # the first batch at least was not lost
     fillers.check(waiting)

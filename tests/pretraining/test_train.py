@@ -143,6 +143,24 @@ def test_large_weights_are_split_over_files(tmp_path: Path, monkeypatch: pytest.
     assert set(checkpoint.load(tmp_path, CPU)[1]) == set(average)
 
 
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no room")
+
+    run = train.begin(SMALL, plan(), CPU)
+    train.keep(run, tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(OSError, match="no room"):
+        train.keep(run, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    monkeypatch.undo()
+    train.keep(run, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(before)
+
+
 def test_figures_are_those_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     truth, scores = rng.integers(0, 2, 80), rng.normal(size=80).round(1)

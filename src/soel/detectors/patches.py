@@ -101,12 +101,12 @@ class Patches(PlaceDetector):
         candidates = _fitted_rows(labels, most, rng)
         own = choose_own_share(x[candidates])
         rows = _unsuspected(_worst(_Usual.fit(x, candidates, own).found), candidates, labels, share)
-        taught = _Taught.fit(x, rows, own, labels, marked, rng)
-        withheld = _withheld(taught, x)  # by this fit: in the next one each label has a say in who is left out
+        lesson = _Lesson.fit(x, rows, own, labels, marked, rng)
+        withheld = _score_without_own_label(lesson, x)  # by this fit: in the next each label says who is left out
         if (labels != UNLABELLED).any():
-            rows = _unsuspected(_worst(taught.weighed), candidates, labels, share)
-            taught = _Taught.fit(x, rows, own, labels, marked, rng)
-        usual, raw = taught.usual, _worst(taught.weighed)
+            rows = _unsuspected(_worst(lesson.weighed), candidates, labels, share)
+            lesson = _Lesson.fit(x, rows, own, labels, marked, rng)
+        usual, raw = lesson.usual, _worst(lesson.weighed)
         free = raw[labels == UNLABELLED] if (labels == UNLABELLED).any() else raw
         fitted = cls.from_arrays(
             {
@@ -116,13 +116,13 @@ class Patches(PlaceDetector):
                 "powers": usual.powers,
                 "leverage": np.array([usual.normal.leverage]),
                 "members": fingerprints(x[rows]),
-                "limit": np.array([np.quantile(taught.weighed[rows].max(axis=1), QUIET)]),
+                "limit": np.array([np.quantile(lesson.weighed[rows].max(axis=1), QUIET)]),
                 "foresight": np.array([judge_foresight(withheld, labels)]),
                 "middle": np.array([free.mean()]),
                 "spread": np.array([free.std() or 1.0]),
-                "anomalous": taught.anomalous.arms,
-                "harmless": taught.harmless.arms,
-                "reach": np.array([taught.reach]),
+                "anomalous": lesson.anomalous.arms,
+                "harmless": lesson.harmless.arms,
+                "reach": np.array([lesson.reach]),
             }
         )
         return fitted, fitted._in_units(withheld)
@@ -203,7 +203,7 @@ class _Usual:
 
 
 @dataclass(frozen=True)
-class _Taught:
+class _Lesson:
     """What is normal, examples of each label, and the distances (N, P) of the pool's pictures as these weigh them."""
 
     usual: _Usual
@@ -215,7 +215,7 @@ class _Taught:
     @classmethod
     def fit(
         cls, x: Floats, rows: Rows, own: float, labels: Labels, marked: Booleans | None, rng: np.random.Generator
-    ) -> _Taught:
+    ) -> _Lesson:
         """rows: those that are taken for normal."""
         usual = _Usual.fit(x, rows, own)
         normal, found = usual.normal, usual.found
@@ -226,14 +226,14 @@ class _Taught:
         return cls(usual, anomalous, harmless, reach, weighed)
 
 
-def _withheld(taught: _Taught, x: Floats) -> Floats:
+def _score_without_own_label(lesson: _Lesson, x: Floats) -> Floats:
     """Raw scores (N,) of labelled pictures as if each one's own label were not known; of others as they are without."""
-    usual, examples = taught.usual, (taught.anomalous, taught.harmless)
+    usual, examples = lesson.usual, (lesson.anomalous, lesson.harmless)
     raw = _worst(usual.found)
     for row in np.union1d(*(each.owners for each in examples)):
         arms = whiten(x[[row]], usual.normal.means, usual.normal.whitenings)
         anomalous, harmless = (each.arms[each.owners != row] for each in examples)
-        raw[row] = _worst(usual.found[[row]] * weigh_arms(arms, anomalous, harmless, taught.reach))[0]
+        raw[row] = _worst(usual.found[[row]] * weigh_arms(arms, anomalous, harmless, lesson.reach))[0]
     return raw
 
 

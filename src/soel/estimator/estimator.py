@@ -19,14 +19,13 @@ from soel.errors import ConfigError
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.task import Task, check_parts, read_share, read_task
 from soel.learner import Learner, Warm
-from soel.learner.learner import NO_ROWS
 from soel.media.image_rows import ImageRows, find_session_images
 from soel.metrics import cover_radius
 from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
-from soel.types import UNLABELLED, Kind, Labels, Rows
+from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
 from soel.validation import check_labels
 
 if TYPE_CHECKING:

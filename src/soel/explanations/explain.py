@@ -73,22 +73,22 @@ class Explainer:
 
     def _explain(self, x: Floats) -> Explanation:
         lenders, nearest = self.ordinary.compare(x)
-        (scores, baseline), start, tried, seen = self._change_alone(x, lenders, nearest)
-        tried = replace(tried, rises=tried.rises - baseline[:, None])
-        tried, named = _name_groups(start, tried, seen)
-        matters = np.where(named, start[:, None] - tried.alone + tried.rises, -np.inf)
-        way = _Way(self, x, nearest, self._features(tried.parts))
+        (scores, baseline), start, trials, seen = self._change_alone(x, lenders, nearest)
+        trials = replace(trials, rises=trials.rises - baseline[:, None])
+        trials, named = _name_groups(start, trials, seen)
+        matters = np.where(named, start[:, None] - trials.alone + trials.rises, -np.inf)
+        way = _Way(self, x, nearest, self._features(trials.parts))
         contributions = way.walk(start, matters)
         remainder = scores - contributions.sum(axis=1) - baseline
         first = [first_parts(*each) for each in zip(contributions, remainder, strict=True)]
         together = way.reach(first)
         for row, parts in enumerate(first):
-            together[row, 0] = tried.alone[row, parts[0]] if parts else np.nan
-        alone, together = (_as_own(each, scores, start, baseline) for each in (tried.alone, together))
+            together[row, 0] = trials.alone[row, parts[0]] if parts else np.nan
+        alone, together = (_as_own(each, scores, start, baseline) for each in (trials.alone, together))
         positions = np.append(self.ordinary.positions, -1)
         return Explanation(
             self.columns,
-            tried.parts,
+            trials.parts,
             scores,
             baseline,
             contributions,
@@ -97,7 +97,7 @@ class Explainer:
             self._rank_changed(scores[:, None], scores)[:, 0],
             self._rank_changed(alone, scores),
             self._rank_changed(together, scores),
-            positions[tried.lenders],
+            positions[trials.lenders],
             positions[nearest],
         )
 
@@ -150,11 +150,11 @@ class Explainer:
         drops = rough[:, :1] - rough[:, 2 : 2 + n_columns]
         matters = drops + rough[:, 2 + n_columns :] - rough[:, 1:2]
         columns = np.argsort(-matters, axis=1, kind="stable")[:, :MOST_TRIED]
-        tried = np.full(matters.shape, np.nan)
-        np.put_along_axis(tried, columns, np.take_along_axis(matters, columns, axis=1), axis=1)
+        found = np.full(matters.shape, np.nan)
+        np.put_along_axis(found, columns, np.take_along_axis(matters, columns, axis=1), axis=1)
         families = [
             [family for family in find_families(own, self.ordinary.hang_together) if may_be_named(family, *each)]
-            for own, *each in zip(tried, drops, rough[:, 0] - rough[:, 1], strict=True)
+            for own, *each in zip(found, drops, rough[:, 0] - rough[:, 1], strict=True)
         ]
         return columns, families
 
@@ -238,25 +238,25 @@ def _worth_a_step(matters: Floats) -> list[int]:
     return [int(part) for part in order[some]]
 
 
-def _name_groups(start: Floats, tried: Trials, seen: Sequence[Seen]) -> tuple[Trials, np.ndarray]:
+def _name_groups(start: Floats, trials: Trials, seen: Sequence[Seen]) -> tuple[Trials, np.ndarray]:
     """The same with the groups that are to be named, and which parts (n, p) are: those groups, and columns in none."""
     chosen: list[tuple[int, Part, int, float]] = []
     for row, families in enumerate(seen):
-        drops: dict[Part, float] = {(at,): float(start[row] - score) for at, score in enumerate(tried.alone[row])}
+        drops: dict[Part, float] = {(at,): float(start[row] - score) for at, score in enumerate(trials.alone[row])}
         for family in families:
             own = drops | {group: float(start[row] - score) for group, (_, score) in family.items()}
             group = choose_group(tuple(family), own)
             if group is not None:
                 chosen.append((row, group, *family[group]))
-    named = np.isfinite(tried.alone)
-    tried = tried.widen(sorted({group for _, group, _, _ in chosen}))
-    named = np.pad(named, ((0, 0), (0, len(tried.parts) - named.shape[1])))
+    named = np.isfinite(trials.alone)
+    trials = trials.widen(sorted({group for _, group, _, _ in chosen}))
+    named = np.pad(named, ((0, 0), (0, len(trials.parts) - named.shape[1])))
     for row, group, lender, score in chosen:
-        part = tried.parts.index(group)
-        tried.lenders[row, part], tried.alone[row, part] = lender, score
-        tried.rises[row, part] = tried.rises[row, group].max()
+        part = trials.parts.index(group)
+        trials.lenders[row, part], trials.alone[row, part] = lender, score
+        trials.rises[row, part] = trials.rises[row, group].max()
         named[row, group], named[row, part] = False, True
-    return tried, named
+    return trials, named
 
 
 def _in_one_call(score: Score, x: Floats) -> Floats:

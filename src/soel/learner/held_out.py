@@ -1,4 +1,7 @@
-"""Scores that stand for those of new normal rows: of pool rows, from a detector that was fitted without them."""
+"""Scores of rows by detectors that were fitted without them or their labels, and what follows.
+
+They stand for those of new normal rows, and say how much patches count beside whole pictures.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from soel.detectors.base import Detector
+from soel.detectors.foresight import judge_foresight, trust_in
 from soel.learner.models import Blend
 from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Pool, Rows
@@ -17,6 +21,8 @@ OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it wa
 # docs/choices.md says how these two were chosen
 DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
 COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
+LABEL_FOLDS = 5
+FAR_BETTER = 1.5  # times the trust of patches: from there on the whole picture is the better judge (docs/choices.md)
 Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
 
@@ -78,3 +84,32 @@ def _score_part(fit: Fit, rows: Floats, labels: Labels, part: Rows) -> Floats:
     detector = fit(rows[kept], labels[kept])
     assert detector is not None  # or there would be nothing to leave out
     return detector.score(rows[part])
+
+
+def weigh_patches(trust: float, rows: Floats, labels: Labels, fit: Fit, seed: int) -> float:
+    """Their own trust; less, by the square, where whole pictures (N, d) foretell withheld labels (N,) far better.
+
+    fit: the detector of whole pictures, from rows and their labels. It is fitted only if it could be far better.
+    """
+    highest = trust_in(judge_foresight(labels.astype(np.float64), labels))  # of scores that foretell every label
+    if not trust or FAR_BETTER * trust >= highest:
+        return trust
+    scores = _score_without_labels(rows, labels, fit, seed)
+    rival = 0.0 if scores is None else trust_in(judge_foresight(scores, labels))
+    return trust * min(1.0, FAR_BETTER * trust / rival) ** 2 if rival > 0 else trust
+
+
+def _score_without_labels(rows: Floats, labels: Labels, fit: Fit, seed: int) -> Floats | None:
+    """Scores (N,) of labelled rows by fits that did not know their labels, a fifth of each kind at a time."""
+    rng, scores = np.random.default_rng([seed, len(rows)]), np.zeros(len(rows))
+    kinds = [rng.permutation(np.flatnonzero(labels == label)) for label in (ANOMALY, NORMAL)]
+    for start in range(LABEL_FOLDS):
+        fold = np.concatenate([kind[start::LABEL_FOLDS] for kind in kinds])
+        if len(fold):
+            told = labels.copy()
+            told[fold] = UNLABELLED
+            detector = fit(rows, told)
+            if detector is None:
+                return None
+            scores[fold] = detector.score(rows[fold])
+    return scores

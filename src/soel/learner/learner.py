@@ -17,10 +17,9 @@ from soel.detectors import DETECTORS
 from soel.detectors.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
-from soel.learner.held_out import reference_scores
+from soel.learner.held_out import reference_scores, weigh_patches
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.learner.portions import Portion, plan_draws, visible_rows
-from soel.learner.withheld import weigh_patches
 from soel.metrics.calibration import calibrate
 from soel.metrics.threshold import ThresholdRule
 from soel.numeric.cores import one_thread_each
@@ -33,6 +32,7 @@ from soel.queries.moments import spread_over_time
 from soel.training.task import Task
 from soel.types import (
     ANOMALY,
+    NO_ROWS,
     UNLABELLED,
     Chances,
     Estimate,
@@ -57,7 +57,6 @@ ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
 LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
 GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
-NO_ROWS: Rows = np.zeros(0, np.int64)
 NO_SCORES: Floats = np.zeros(0)
 
 

@@ -214,7 +214,7 @@ class Fitted:
         return np.asarray(scores > self.threshold)
 
     def p_values(self, scores: Floats) -> Floats:
-        """How often a normal row scores as high: (n,) of scores (n,), against the pool without its known anomalies."""
+        """How often a normal row scores as high: (n,) of scores (n,), by the pool as far as it stands for normal."""
         return (self.reference or Reference.of(self.pool_scores)).p_values(scores)
 
     @property

@@ -14,9 +14,8 @@ from soel.session.folder import SessionFolder
 from soel.session.ports import Learnt, Loop
 from soel.session.rounds import Round
 from soel.session.state import SessionState
-from soel.types import Evidence, Pool, Proposal, Rows
+from soel.types import NO_ROWS, Evidence, Pool, Proposal, Rows
 
-NO_ROWS: Rows = np.zeros(0, np.int64)
 NOT_SURE = "not_sure"  # the option of a round that asked those items first
 
 

@@ -51,7 +51,7 @@ class Pretrained(Detector):
     """
 
     name = "pretrained"
-    version = 3
+    version = 4
     leaves_out = True
 
     context: Floats  # (m, d) in the order of `columns`

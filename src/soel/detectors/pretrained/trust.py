@@ -23,7 +23,7 @@ class WithheldScores:
     """What withheld labels told. trust: between 0 and 1, in all labels.
 
     keys, scores: (k,) of the labelled rows, each scored by the labels of others alone, in units of the spread over the
-    rows that nobody labelled; empty where there are no others.
+    rows that nobody labelled.
     """
 
     trust: float
@@ -42,7 +42,7 @@ class WithheldScores:
 def withhold_labels(rows: Context, labels: Labels) -> WithheldScores:
     """For the labels (m,) of a context: how likely those withheld are by the others, and without any."""
     known = np.flatnonzero(labels != UNLABELLED)
-    if len(known) < 2:
+    if not len(known):
         return WithheldScores(1.0, np.zeros(0, np.uint64), np.zeros(0))
     few = choose(rows.values, labels, MOST_ROWS, rows.seed)
     rows, labels = Context(rows.values[few], rows.views, rows.seed, rows.weights), labels[few]
