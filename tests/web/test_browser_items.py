@@ -41,7 +41,7 @@ def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained:
     with page.expect_response(re.compile("/api/items")):
         page.locator("#alarms").press("Tab")
     expect(page.locator("#pager")).to_contain_text("page 1 of 2")
-    rows = page.locator("#top > li")
+    rows = page.locator("#top > li[tabindex]")
     expect(rows).to_have_count(20)
     expect(rows.first.locator("[aria-pressed=true]")).to_have_count(0)
     expect(rows.first.locator(".scored")).to_contain_text("likely an anomaly")
@@ -63,6 +63,24 @@ def test_alarms_are_confirmed_by_key_and_page_by_page(browser: Browser, trained:
     page.locator("#browse").click()
     expect(page.locator("#total")).to_have_text("30 items")
     expect(page.locator("[name=alarms]")).to_be_checked()
+
+
+def test_answered_alarms_stand_under_a_heading_of_their_own(browser: Browser, trained: Live) -> None:
+    page = trained.open(browser)
+    page.goto(f"{trained.address}/items?sort=unlabelled")
+    expect(page.get_by_role("heading", name="Answered already")).to_have_count(0)  # they are on a later page
+    page.goto(f"{trained.address}/items?sort=unlabelled&label=labelled")
+    heading = page.get_by_role("heading", name="Answered already")
+    expect(heading).to_be_visible()
+    rows = page.locator("#top > li[tabindex]")
+    assert heading.bounding_box()["y"] < rows.first.bounding_box()["y"]  # type: ignore[index]
+    rows.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(rows.first).to_be_focused()  # a heading is nothing to answer
+    assert violations(page) == []
 
 
 def test_every_view_of_the_list_has_a_link_and_a_file(browser: Browser, trained: Live, tmp_path: Path) -> None:

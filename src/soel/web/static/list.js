@@ -7,10 +7,12 @@ import { figures, likely, t } from "./text.js";
 
 const KEYS = { a: "anomaly", n: "normal" };
 
+const isAnswered = ({ verdict }) => verdict === "anomaly" || verdict === "normal";
+
 // What is known of an item: its answer, and before that a guess.
 export function scored({ score, probability, verdict }) {
   if (score === null) return make("p", {});
-  const known = verdict in { anomaly: 1, normal: 1 } ? t("results.answered", { verdict: t(`said.${verdict}`) }) : likely(probability);
+  const known = isAnswered({ verdict }) ? t("results.answered", { verdict: t(`said.${verdict}`) }) : likely(probability);
   return make("p", { class: "scored muted" }, known, make("br"), t("results.score", { score: figures(score) }));
 }
 
@@ -34,9 +36,10 @@ export class ItemList {
   async load(query) {
     const found = await persist(() => get("/api/items", query), retrying);
     this.place.start = (found.page - 1) * found.size + 1;
-    const held = [...this.place.children].indexOf(document.activeElement);
+    const held = this.#entries().indexOf(document.activeElement);
     this.place.replaceChildren(...found.items.map((item) => this.#entry(item)));
-    this.place.children[held]?.focus({ preventScroll: true }); // the keyboard stays where it was
+    if (query.sort === "unlabelled") this.#divide(found.items);
+    this.#entries()[held]?.focus({ preventScroll: true }); // the keyboard stays where it was
     this.#pager(found);
     return found;
   }
@@ -50,6 +53,17 @@ export class ItemList {
     const node = make("li", { class: isTable ? "" : "media", tabindex: "-1" }, rank, ...seen, group);
     node.addEventListener("answer", (event) => this.#answer(item, event.detail, group));
     return node;
+  }
+
+  #entries() {
+    return [...this.place.querySelectorAll("li[tabindex]")];
+  }
+
+  // A heading over the items that have an answer, where those without one come first.
+  #divide(items) {
+    const first = items.findIndex(isAnswered);
+    if (first < 0) return;
+    this.#entries()[first].before(make("li", { class: "divider" }, make("h3", {}, t("items.answered"))));
   }
 
   async #answer(item, verdict, group) {
@@ -72,15 +86,16 @@ export class ItemList {
   // Up and down go through the list; a and n answer and go on.
   #key(event) {
     const own = event.target.closest("li");
-    const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const verdict = KEYS[event.key.toLowerCase()];
     if (own === null || event.ctrlKey || event.metaKey || event.altKey || (!step && !verdict)) return;
     event.preventDefault();
     if (verdict) own.dispatchEvent(new CustomEvent("answer", { detail: verdict }));
-    own[step ?? "nextElementSibling"]?.focus();
+    const entries = this.#entries();
+    entries[entries.indexOf(own) + (step ?? 1)]?.focus();
   }
 
   focus() {
-    this.place.firstElementChild?.focus({ preventScroll: true });
+    this.#entries()[0]?.focus({ preventScroll: true });
   }
 }

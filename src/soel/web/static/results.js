@@ -71,8 +71,8 @@ function expected({ low, high }) {
 function showThreshold(threshold) {
   const n = histogram.alarmsAbove(threshold);
   find("alarms").value = n;
-  const real = n === 0 ? "" : ` ${expected(realAlarms(threshold))}`;
-  find("threshold-words").textContent = t("results.threshold", { n, threshold: figures(threshold) }) + real;
+  const alarms = () => `${t("results.threshold", { n, threshold: figures(threshold) })} ${expected(realAlarms(threshold))}`;
+  find("threshold-words").textContent = n === 0 ? t("results.no_alarms") : alarms();
   for (const kind of find("download-csv") ? ["csv", "parquet", "xlsx", "json"] : []) {
     find(`download-${kind}`).href = `/api/scores.${kind}?${new URLSearchParams({ threshold })}`;
   }
