@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from soel.cli.demo import SESSION, _clear
+from soel.cli.main import main
 from soel.errors import SessionError
 
 
@@ -27,3 +29,13 @@ def test_an_old_demo_makes_room_for_a_new_one(tmp_path: Path) -> None:
     (tmp_path / "out" / "thesis.txt").touch()
     with pytest.raises(SessionError, match="holds other things"):
         _clear(tmp_path / "out")
+
+
+def test_the_demo_s_report_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"Share of anomalies: \d+ % estimated \(80 % interval \d+ to \d+ %\), 10 % true\.", said)
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert "it would rank" in page
+    assert "What the alarms have in common" in page
+    assert "Against the true labels" in page

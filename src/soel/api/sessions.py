@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from soel.data.encoder import Encoder
 from soel.data.look import inspect_frame
@@ -27,6 +27,9 @@ from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionO
 from soel.session.folder import KEPT, write_patches
 from soel.stores.event_stores import new_store, open_store, strip_password
 from soel.types import Floats, Kind
+
+if TYPE_CHECKING:
+    from soel.report.facts import ReportFacts
 
 
 def create_session(
@@ -130,12 +133,18 @@ def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFol
 
 def write_report(session: Session, out: Path) -> Path:
     """Write the session's report as one HTML page."""
+    from soel.report.page import write_report as write_page
+
+    return write_page(gather_report(session), Path(out))
+
+
+def gather_report(session: Session) -> ReportFacts:
+    """Everything that the session's report shows."""
     from soel.api.pictures import gather_media
     from soel.report.kept_reasons import find_why
-    from soel.report.session_report import write_session_report
+    from soel.report.session_report import gather
 
-    frame = read_items(session.folder).frame
-    return write_session_report(session, frame, Path(out), find_why(session), gather_media(session))
+    return gather(session, read_items(session.folder).frame, find_why(session), gather_media(session))
 
 
 def _check_free(folder: Path) -> None:

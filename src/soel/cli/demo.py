@@ -15,7 +15,7 @@ from sklearn.ensemble import IsolationForest
 from soel.api import sessions
 from soel.data.csv_cells import write_rows
 from soel.data.frame import as_frame
-from soel.data.session_tables import read_encoder, read_items
+from soel.data.session_tables import read_encoder
 from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
 from soel.metrics import auroc, f1_score
@@ -23,8 +23,8 @@ from soel.oracle.simulated import SimulatedExpert
 from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
-from soel.report.session_report import gather
 from soel.report.text import format_table
+from soel.report.words import digits, percent
 from soel.session import Session, SessionOptions
 from soel.types import Floats
 
@@ -119,7 +119,7 @@ def _forest(cells: Cells) -> MethodResult:
 
 
 def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
-    facts = gather(session, read_items(session.folder).frame)
+    facts = sessions.gather_report(session)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(
         replace(
@@ -144,8 +144,8 @@ def describe_demo(document: Mapping[str, Any]) -> str:
             "",
             format_table(["", "item", "answer"], asked),
             "",
-            f"Share of anomalies: {share['estimate']:.1%} estimated (80 % between {share['low']:.1%} and "
-            f"{share['high']:.1%}), {share['true']:.1%} true.",
+            f"Share of anomalies: {percent(share['estimate'])} estimated (80 % interval {digits(share['low'])} to "
+            f"{percent(share['high'])}), {percent(share['true'])} true.",
             "",
             "On rows the detector has not seen, at its own threshold:",
             "",

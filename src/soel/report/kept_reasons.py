@@ -16,6 +16,7 @@ from soel.explanations.summary import find_drivers, find_rule, group_alike
 from soel.report.outcome import FOLDER
 from soel.report.reasons import SessionExplainer, reason_texts, say_reasons, show_cell
 from soel.report.session_report import Why
+from soel.report.words import percent
 from soel.session import Session, SessionState
 from soel.types import Floats, Kind, Rows
 
@@ -139,7 +140,7 @@ def _summary(session: Session, explainer: SessionExplainer, found: Explanation, 
 
 
 def _say_summary(summary: Kept) -> list[str]:
-    drivers = ", ".join(f"{' + '.join(each['columns'])} {each['share']:.0%}" for each in summary["drivers"][:5])
+    drivers = ", ".join(f"{' + '.join(each['columns'])} {percent(each['share'])}" for each in summary["drivers"][:5])
     groups = ", ".join(f"{' + '.join(each['columns'])} ({len(each['items'])})" for each in summary["groups"])
     lines = [
         f"Of {summary['n_alarms']:,} alarms the highest {summary['n_explained']:,} were looked at.",
@@ -152,7 +153,9 @@ def _say_summary(summary: Kept) -> list[str]:
         return [*lines, "No short rule tells them from the other rows."]
     conditions = " and ".join(f"{each['column']} {each['sign']} {each['value']}" for each in rule["conditions"])
     precision, recall = rule["n_hits"] / rule["n_met"], rule["n_hits"] / rule["n_wanted"]
-    strength = f"{precision:.0%} of the rows that meet it raise an alarm, and {recall:.0%} of the alarms meet it"
+    strength = (
+        f"{percent(precision)} of the rows that meet it raise an alarm, and {percent(recall)} of the alarms meet it"
+    )
     return [*lines, f"A rule, found on these rows: {conditions}; {strength}."]
 
 

@@ -58,27 +58,23 @@ def _figures(facts: ReportFacts) -> dict[str, Figure]:
 
 
 def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
+    """What was found first, then what it rests on, last how it was made."""
     titles = {"scores": "Scores", "map": "Map of the data", "training": "Training"}
     plots = {name: section(name, titles[name], sections.plot(figure)) for name, figure in figures.items()}
-    training = plots.pop("training", None)
-    parts = list(plots.values())
-    if facts.promises:
-        parts.insert(0, sections.promises(facts))
-    parts.append(sections.asked(facts))
-    if facts.events:
-        parts.append(sections.clip_events(facts))
-    if facts.top:
-        parts.append(sections.most_anomalous(facts))
-    if facts.in_common:
-        parts.append(sections.in_common(facts))
-    if facts.comparison:
-        parts.append(sections.comparison(facts))
-    if training is not None:
-        parts.append(training)
-    parts.append(sections.settings(facts))
-    if facts.next_steps:
-        parts.append(sections.next_steps(facts))
-    return parts
+    parts = [
+        sections.promises(facts) if facts.promises else None,
+        plots["scores"],
+        sections.most_anomalous(facts) if facts.top else None,
+        sections.in_common(facts) if facts.in_common else None,
+        sections.clip_events(facts) if facts.events else None,
+        plots["map"],
+        sections.asked(facts),
+        sections.comparison(facts) if facts.comparison else None,
+        plots.get("training"),
+        sections.settings(facts),
+        sections.next_steps(facts) if facts.next_steps else None,
+    ]
+    return [part for part in parts if part is not None]
 
 
 def _plotly() -> str:

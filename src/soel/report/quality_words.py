@@ -68,8 +68,8 @@ def rough_lines(figures: RoughFigures) -> list[str]:
         real = f"roughly {figures.real_low} to {figures.real_high} of {figures.n_alarms:,} are real"
         lines.append(f"Alarms: {real}, by their probabilities; not guaranteed.")
     lines.append(
-        f"Not sure: {count(figures.n_unsure, 'item')} without a label, normal if the contamination is at the lower end "
-        "of its range and anomalies if it is at the upper end."
+        f"Not sure: {count(figures.n_unsure, 'item')} without a label, normal if the share of anomalies is at the "
+        "lower end of its range and anomalies if it is at the upper end."
     )
     return lines
 

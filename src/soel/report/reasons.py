@@ -17,6 +17,7 @@ from soel.explanations.explanation import MOST_REASONS
 from soel.learner import Blend
 from soel.numeric.distances import nearest_of
 from soel.report.table_explainer import TableExplainer
+from soel.report.words import percent
 from soel.session import Session
 from soel.session.draw import label_vector
 from soel.types import Floats, Kind, Label, Rows
@@ -136,7 +137,7 @@ def say_reasons(reasons: Sequence[Mapping[str, Any]]) -> list[str]:
         cells = zip(reason["columns"], reason["usual"], reason["values"], strict=True)
         what = " and ".join(f"{name} at {usual} instead of {value}" for name, usual, value in cells)
         sentences.append(
-            f"with {what} it would rank {ordinal(reason['rank'])} ({reason['share']:.0%} of what raises it)"
+            f"with {what} it would rank {ordinal(reason['rank'])} ({percent(reason['share'])} of what raises it)"
         )
     together = reasons[-1].get("rank_together") if len(reasons) > 1 else None
     return (

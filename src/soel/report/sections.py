@@ -58,7 +58,7 @@ def asked(facts: ReportFacts) -> Markup:
     """What was asked and answered."""
     if not facts.queries:
         return section("asked", "What was asked", Markup("<p>Nothing has been asked yet.</p>"))
-    with_odds = any(query.odds is not None for query in facts.queries)
+    with_odds = any(query.odds not in (None, 1) for query in facts.queries)  # else nothing was left to chance
     header = ["#", "Round", "Item", "Answer", "Score when asked", *(["Odds"] if with_odds else [])]
     rows = [
         [order, query.round, item(query.item), answer(query.answer), number(query.score)]

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,6 @@ from soel.metrics import cover_radius
 from soel.metrics.threshold import NEVER, parse_threshold
 from soel.profiles import Profile
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
-from soel.report.page import write_report
 from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.report.words import count
@@ -45,15 +43,8 @@ class Why:
 NO_WHY = Why({}, ())
 
 
-def write_session_report(
-    session: Session, frame: Frame, out: Path, why: Why = NO_WHY, media: MediaFacts | None = None
-) -> Path:
-    """Write the page about the session's last fit. frame: the readable columns of its items. media: of pictures."""
-    return write_report(gather(session, frame, why, media), out)
-
-
 def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts | None = None) -> ReportFacts:
-    """Everything that the page shows."""
+    """Everything that the page about the session's last fit shows. frame: the readable columns of its items."""
     state, config = session.state, session.config
     if state.fit is None:
         raise SessionError("There is no fitted model to report on yet; fit first.")
