@@ -18,7 +18,7 @@ MONTHS = ("Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt",
 
 def make_more_files(folder: Path) -> list[Messy]:
     """All of them, written into the folder."""
-    return [*_numbers(folder), *_times(folder), *_names(folder), *_structures(folder)]
+    return [*_numbers(folder), *_times(folder), *_names(folder), *_structures(folder), *_missing_codes(folder)]
 
 
 def _write(folder: Path, name: str, items: Items, changed: Mapping[str, Any], separator: str = ",") -> Path:
@@ -116,3 +116,21 @@ def _structures(folder: Path) -> list[Messy]:
     names = ("put_together.csv", "blanks.csv", "list.json")
     made = [Messy(folder / name, items.numbers, items.truth, NUMBERS) for name in names]
     return [*made, Messy(folder / "records.jsonl", items.numbers, items.truth, kinds)]
+
+
+def _missing_codes(folder: Path) -> list[Messy]:
+    """Numbers where a value is missing, as stations, questionnaires and instruments write them."""
+    items = make_items()
+    gaps = items.rng.random(items.numbers.shape) < 0.05
+    clean = np.where(gaps, np.nan, items.numbers)
+    codes = {
+        "nines.csv": (-9999.0, -999.0, -999.0, -99999.0),
+        "station.parquet": (99999.0, 999.9, 999.0, 999999.0),
+        "instrument.csv": (1e30, -1e30, 1e20, -1e31),
+    }
+    made = []
+    for name, each in codes.items():
+        table = pd.DataFrame(np.where(gaps, each, items.numbers), columns=[*NUMBERS])
+        table.to_parquet(folder / name) if name.endswith("parquet") else table.to_csv(folder / name, index=False)
+        made.append(Messy(folder / name, clean, items.truth, NUMBERS))
+    return made

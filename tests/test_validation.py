@@ -1,4 +1,4 @@
-"""Labels in the codes people write; names, texts and ids."""
+"""Labels in the codes people write; numbers, names, texts and ids."""
 
 import re
 from decimal import Decimal
@@ -12,8 +12,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soel.errors import DataError, LabelError
-from soel.validation import check_distinct, check_id, check_labels, check_text, clean_name, is_missing
+from soel.errors import ConfigError, DataError, LabelError
+from soel.validation import (
+    check_count,
+    check_distinct,
+    check_id,
+    check_labels,
+    check_share,
+    check_text,
+    clean_name,
+    is_missing,
+)
 
 SPELLINGS: dict[int, list[Any]] = {
     1: [1, 1.0, True, "anomaly", " Anomaly ", "ANOMALY", "1", np.int8(1), Decimal(1)],
@@ -160,3 +169,26 @@ def test_an_id_fits_on_a_line(name: str) -> None:
     assert check_id("pump 7 / März") == "pump 7 / März"
     with pytest.raises(DataError, match="id"):
         check_id(name)
+
+
+@pytest.mark.parametrize("value", [10, 10.0, np.int8(10), np.float32(10)])
+def test_whole_numbers_are_counts(value: Any) -> None:
+    count = check_count("n", value)
+    assert (count, type(count)) == (10, int)
+
+
+@pytest.mark.parametrize("value", [1.5, "10", None, True, np.True_, float("inf"), float("nan"), [10], np.arange(9999)])
+def test_what_is_no_count_is_told_in_one_short_sentence(value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^n must be a whole number, got .{1,60}; give one such as 10\.$"):
+        check_count("n", value)
+
+
+@given(st.floats(0, 1))
+def test_shares_lie_between_nothing_and_all(share: float) -> None:
+    assert check_share("fdr", share) == share
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, 5, "0.1", None, True, float("nan"), [0.1]])
+def test_what_is_no_share_is_told_in_one_short_sentence(value: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^fdr must be a share from 0 to 1, got .{1,60}; give one such as 0\.1\.$"):
+        check_share("fdr", value)

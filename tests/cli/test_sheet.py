@@ -66,3 +66,12 @@ def test_columns_of_the_data_are_told_apart_from_those_of_the_sheet(run: Run, tm
     ]  # fmt: skip
     fill(sheet, ["normal", "normal"])
     assert run("tell", tmp_path / "work", sheet, "--json").document["n_stored"] == 2
+
+
+def test_a_sheet_that_was_saved_in_a_western_code_is_told(run: Run, folder: Path) -> None:
+    sheet = ask(run, folder)
+    rows = read_rows(sheet)
+    rows[0] |= {"label": "normal", "note": "geprüft: 5 €"}
+    text = "\n".join(";".join(row.values()) for row in [dict(zip(rows[0], rows[0], strict=True)), *rows])
+    sheet.write_bytes(text.encode("cp1252"))
+    assert run("tell", folder, sheet).out.startswith("1 answer stored.")

@@ -25,7 +25,7 @@ def test_a_spot_check_from_draw_to_sentence(run: Run, folder: Path) -> None:
     assert quality["n_checked"] == 8
     assert quality["share"]["low"] <= N_FAR / N_ROWS <= quality["share"]["high"]
     status = run("status", folder).out
-    assert "before the spot check, roughly" in status
+    assert "by the last fit roughly" in status
     assert "in 1,000 items" in status
     report = Path(run("report", folder, "--json").document["out"]).read_text()
     assert "How sure the numbers are" in report

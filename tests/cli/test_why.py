@@ -9,7 +9,7 @@ import pytest
 
 from soel.cli.main import main
 from soel.data.csv_cells import read_rows, write_rows
-from soel.report.reasons import NO_REASON, ordinal
+from soel.explanations.words import NO_REASON, ordinal
 
 N_ROWS = 120
 

@@ -152,6 +152,14 @@ def test_named_columns_may_come_in_any_order() -> None:
     np.testing.assert_array_equal(encode(encoder, POOL[POOL.columns[::-1]]), encode(encoder, POOL))
 
 
+@pytest.mark.parametrize("pool_has_names", [True, False])
+@pytest.mark.parametrize("new_has_names", [True, False])
+def test_columns_go_by_position_where_one_side_has_no_names(pool_has_names: bool, new_has_names: bool) -> None:
+    named = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [3.0, 5.0, 4.0]})
+    pool, new = (named if has_names else named.to_numpy() for has_names in (pool_has_names, new_has_names))
+    assert fit(pool).goes_by_position(as_frame(new)) == (pool_has_names != new_has_names)
+
+
 def test_other_columns_are_named() -> None:
     encoder = fit(POOL)
     with pytest.raises(SchemaError, match="unseen at fit time:\n- extra\nGive"):

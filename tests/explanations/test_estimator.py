@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,17 @@ def test_contributions_add_up_to_the_score(detector: SOEL, machines: pd.DataFram
     )
     assert "empty" not in found.columns  # it gives no feature
     assert ("temperature", "pressure") in [found.names(part) for part in range(len(found.parts))]
+
+
+def test_an_explanation_is_read_as_sentences(detector: SOEL, machines: pd.DataFrame) -> None:
+    lines = str(detector.explain(machines[:3])).splitlines()
+    words = [
+        r"row 0: with pressure at \d\.\d+ instead of 12\.5 it would rank [\d,]+\w\w \(\d+ % of what raises it\)",
+        r"row 1: with colour at (red|blue) instead of green it would rank ",
+        r"row 2: with when at 2024-\d\d-\d\d 10:00:00 instead of 2024-04-01 23:00:00 it would rank ",
+    ]
+    assert len(lines) == 3
+    assert all(re.match(*each) for each in zip(words, lines, strict=True)), lines
 
 
 def test_a_loaded_detector_needs_rows_that_are_ordinary(detector: SOEL, machines: pd.DataFrame, tmp_path: Path) -> None:

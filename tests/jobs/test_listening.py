@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from soel.durable import take_lock
-from soel.jobs import background, listening
+from soel.jobs import background, listening, listening_task
 from soel.jobs.listening import Listening
 from soel.jobs.listening_task import Listener
 from soel.session import Session
@@ -42,6 +42,23 @@ def test_each_answer_is_heard_once(make: Make) -> None:
     assert listener.look()
     assert not listener.look(), "nothing was said since"
     assert n_refines(session) == 1
+
+
+def test_new_questions_are_explained_when_nobody_waits_for_a_better_one(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, explained = make(goal="find", budget=6), list[tuple[str, ...]]()
+    monkeypatch.setattr(listening_task, "keep_reasons", lambda heard: explained.append(heard.state.open))
+    session.ask(6)
+    listener = Listener(session)
+    listener.look()
+    assert explained == [], "they were when the round was drawn"
+    answer(session)
+    assert listener.look()
+    assert explained == [], "first the question"
+    listener.look()
+    listener.look()
+    assert explained == [session.state.open], "once"
 
 
 def test_it_waits_while_other_work_runs(make: Make) -> None:

@@ -74,6 +74,18 @@ def test_a_list_with_few_false_ones_by_the_probability() -> None:
     assert parse_threshold("fdr=0.1").cut(SCORES[order], 0.5, probabilities[order]) == 2.5
 
 
+def test_known_anomalies_do_not_make_room_for_false_alarms_on_the_list() -> None:
+    scores, probabilities = np.array([6.0, 5, 4, 3, 2, 1]), np.array([1.0, 1, 0.95, 0.6, 0.2, 0])
+    labels = np.array([1, 1, -1, -1, -1, 0], np.int8)
+    rule = parse_threshold("fdr=0.1")
+    assert rule.cut(scores, 0.5, probabilities) == 3.5  # of three, 0.05 / 3 are false; of four 0.45 / 4
+    assert rule.cut(scores, 0.5, probabilities, labels=labels) == 3.5
+    assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities) == 2.5
+    assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities, labels=labels) == 3.5
+    assert parse_threshold("fdr=0.01").cut(scores, 0.5, probabilities, labels=labels) == 6.0  # not even the highest
+    assert rule.cut(scores, 0.5, probabilities, labels=np.ones(6, np.int8)) == 6.0
+
+
 def test_costs_are_weighed_by_the_probability() -> None:
     # A miss is worth three false alarms: an alarm pays from a probability of a quarter.
     probabilities = np.array([0.9, 0.3, 0.2, 0.0])

@@ -29,10 +29,8 @@ def test_files_of_older_releases_have_no_weights(arrays: dict[str, np.ndarray], 
     assert _read_reference(arrays).weights.tolist() == weights
 
 
-def test_p_values_and_cuts_are_by_the_reference_or_by_the_pool() -> None:
+def test_p_values_are_by_the_reference_or_by_the_pool() -> None:
     weighed = outcome_with(Reference(np.array([1.5, 2.5]), np.array([1.0, 0.5])))
     np.testing.assert_allclose(weighed.p_values, [1, 1.5 / 2.5, 1 / 2.5])
-    assert weighed.cut("false-alarms=0.6", 0.1) == 1.5
     alone = outcome_with(Reference.none())
     np.testing.assert_allclose(alone.p_values, [1, 0.75, 0.5])
-    assert alone.cut("false-alarms=0.5", 0.1) == 2.0  # (1 + 1) / (1 + 3) of the highest

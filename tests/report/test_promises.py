@@ -52,3 +52,18 @@ def test_rough_figures_by_hand() -> None:
     assert lines[0].startswith(f"Alarms: roughly {figures.real_low} to 3 of 3 are real")
     assert lines[1].startswith("Not sure: 3 items")
     assert len(rough_lines(RoughFigures(0, 0, 0, 1))) == 1
+
+
+@pytest.mark.parametrize(("rate", "needs"), [("0.01", "99 normal items"), ("0.3", "3 normal items"), ("0", "no pool")])
+def test_a_pool_that_is_too_small_promises_nothing_and_says_so(rate: str, needs: str) -> None:
+    promise = promise_of(parse_threshold(f"false-alarms={rate}"), can_alarm=False)
+    assert not promise.is_guaranteed
+    (line,) = promise.lines()
+    assert line.startswith("No item can raise an alarm: this pool is too small to promise ")
+    assert needs in line
+
+
+def test_no_more_alarms_are_counted_than_there_are_rows() -> None:
+    rule = parse_threshold("alarms=20")
+    assert promise_of(rule, n_scored=1).lines() == ["1 item with the highest scores, right or wrong."]
+    assert promise_of(rule, n_scored=500).lines() == ["20 items with the highest scores, right or wrong."]

@@ -13,7 +13,7 @@ from soel.data.csv_cells import read_rows
 from soel.errors import ConfigError
 from soel.features.items import MediaItem
 from soel.quality import UnsureBand
-from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, name_pictures, name_rows
+from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
 from soel.session.results import rank_scores
 from soel.types import Verdict
@@ -32,7 +32,7 @@ def table(state: SessionState) -> ScoreTable:
     return build_score_table(
         scored,
         name_rows(IDS, "pump"),
-        state,
+        labels_by_item(state),
         np.array([0.1, 0.9, 0.4]),
         p_values=np.array([1.0, 0.01, 0.2]),
         unsure=UnsureBand(0.5, 2.0),
@@ -63,9 +63,9 @@ def test_every_form_holds_the_same(table: ScoreTable, tmp_path: Path) -> None:
         table.write(tmp_path / "scores.txt")
 
 
-def test_no_text_in_a_sheet_is_a_formula_or_too_long(state: SessionState, tmp_path: Path) -> None:
+def test_no_text_in_a_sheet_is_a_formula_or_too_long(tmp_path: Path) -> None:
     names = {"pump": ["=1+1", "a\x07b", "x" * 40_000]}
-    build_score_table(rank_scores(IDS, np.arange(3.0), np.zeros(3, bool)), names, state).write(tmp_path / "s.xlsx")
+    build_score_table(rank_scores(IDS, np.arange(3.0), np.zeros(3, bool)), names, {}).write(tmp_path / "s.xlsx")
     cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "s.xlsx")["scores"].iter_rows(min_row=2)]
     assert [(cell.value, cell.data_type) for cell in cells] == [("x" * 32_767, "s"), ("a\ufffdb", "s"), ("=1+1", "s")]
 
@@ -78,9 +78,9 @@ def test_the_package_that_writes_excel_is_named(
         table.write(tmp_path / "s.xlsx")
 
 
-def test_a_column_of_the_data_does_not_hide_one_of_the_scores(state: SessionState) -> None:
+def test_a_column_of_the_data_does_not_hide_one_of_the_scores() -> None:
     scored = rank_scores(IDS, np.array([0.5, 2.0, 1.0]), np.zeros(3, bool))
-    table = build_score_table(scored, name_rows(IDS, "rank"), state)
+    table = build_score_table(scored, name_rows(IDS, "rank"), {})
     assert (table.columns["data rank"], table.columns["rank"]) == (["p2", "p3", "p1"], [1, 2, 3])
 
 

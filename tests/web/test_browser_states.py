@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,6 +142,24 @@ def test_where_one_signs_in(browser: Browser, live: Live, path: str) -> None:
     expect(page.locator("h1")).to_be_visible()
     assert violations(page) == []
     page.context.close()
+
+
+def test_an_answer_that_is_undone_leaves_its_note_in_the_field(browser: Browser, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        with serving(build_page(tmp_path)) as live:
+            page = live.open(browser)
+            title = page.locator("#item-title")
+            expect(title).to_have_text(re.compile(r"P-\d+"))
+            first = title.inner_text()
+            page.locator("#note").fill("leaks at the seal")
+            page.locator("#note").blur()
+            page.keyboard.press("a")
+            expect(title).not_to_have_text(first)
+            page.keyboard.press("z")
+            expect(title).to_have_text(first)
+            expect(page.locator("#note")).to_have_value("leaks at the seal")
+            page.context.close()
 
 
 def test_answers_come_back_when_the_disk_takes_them_again(page: Page, live: Live) -> None:

@@ -68,7 +68,8 @@ def test_a_count_of_alarms_promises_nothing(trained: Page) -> None:
 @pytest.mark.parametrize(
     ("rule", "says", "holds"),
     [
-        ("false-alarms=0.005", "at most 0.5 % of new normal items", "That is guaranteed as long as new normal items"),
+        ("false-alarms=0.2", "at most 20 % of new normal items", "That is guaranteed as long as new normal items"),
+        ("false-alarms=0.005", "No item can raise an alarm", "too few items to promise 0.5 %"),
         ("fdr=0.1", "at most 10 % of the alarms", "not guaranteed: it holds as far as the probabilities are right"),
         ("cost=20:1", "20 times as dear", "not guaranteed: it holds as far as the probabilities are right"),
     ],

@@ -56,7 +56,7 @@ def test_the_advice_follows_the_estimate() -> None:
     steady = [Point(n, 0.1, 0.08, 0.12) for n in range(1, 21)]
     moving = [Point(n, 0.02 * n, 0.02 * n - 0.02, 0.02 * n + 0.02) for n in range(1, 21)]
     doubtful = [Point(n, 0.1, 0.0, 0.6) for n in range(1, 21)]
-    assert advice(steady, 20, 3).startswith("You could stop here")
+    assert advice(steady, 20, 3).startswith("The estimate has settled")
     assert advice(moving, 20, 3).startswith("Go on: the newest answers still changed")
     assert advice(doubtful, 20, 3).startswith("Go on")
     assert advice(steady[:4], 4, 1).startswith("Go on: it is too early")

@@ -28,6 +28,7 @@ COLUMNS = {
     "some": [f"{row} kg" if row % 2 else f"{row}" for row in range(60)],
     "limit": [f"{'<' * (row == 5)}{row}.5" for row in range(60)],
     "sign": [f"{1 + row % 9},{100 + row}" for row in range(60)],
+    "gone": ["-999" if row % 20 == 7 else f"{row}.5" for row in range(60)],
     "again": ["x" if row % 3 else "y" for row in range(60)],
     "twin": ["x" if row % 3 else "y" for row in range(60)],
     "name": [f"{chr(97 + row % 26)}{chr(97 + row // 26)}{'z' * (row % 5)}" for row in range(60)],

@@ -72,6 +72,8 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
     size = {"width": 390, "height": 844} if look == "phone" else {"width": 1280, "height": 900}
     with serving(clips) as live:
         opened = live.open(browser, viewport=size, color_scheme="dark" if look == "dark" else "light")
+        missing: list[str] = []
+        opened.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
         opened.goto(f"{live.address}/results")
         expect(opened.locator("#timeline-no-maps")).to_contain_text("--patches yes")  # frames have no maps by default
         button = opened.locator(".events button").first
@@ -82,7 +84,17 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
         expect(opened.locator("#timeline-frame a")).to_have_attribute("href", re.compile("item="))
         opened.locator("svg.timeline").first.click(position={"x": 20, "y": 20})
         expect(opened.locator("#timeline-frame h3")).to_contain_text("0:0")
+        line = opened.locator("svg.timeline").first
+        line.focus()
+        opened.keyboard.press("End")
+        last = line.get_attribute("aria-valuemax")
+        expect(line).to_have_attribute("aria-valuenow", str(last))
+        opened.keyboard.press("ArrowLeft")
+        expect(line).to_have_attribute("aria-valuenow", str(int(str(last)) - 1))
+        expect(opened.locator("#timeline-frame h3")).to_contain_text(str(line.get_attribute("aria-valuetext")))
+        expect(frame).to_be_in_viewport()
         assert violations(opened) == []
+        assert missing == []  # no map is asked for that cannot be
         if "SOEL_PICTURES" in os.environ:
             opened.locator("#timeline-panel").screenshot(
                 path=str(Path(os.environ["SOEL_PICTURES"]) / f"time-{look}.png")

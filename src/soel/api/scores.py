@@ -69,7 +69,8 @@ def score_file(
         scorer = replace(make_scorer(session, threshold, data is not None, explain), with_columns=with_columns)
         document = score_stream(stream, scorer, out, progress)
         drift = document["drift"]
-        return document | {"promise": promise_of(rule, drift is not None and drift["found"]).document()}
+        promise = promise_of(rule, drift is not None and drift["found"], scorer.can_alarm, document["n_items"])
+        return document | {"promise": promise.document()}
     check_suffix(out)
     new = None if data is None else _read_new(session, Path(data), with_columns)
     scored = score_items(session, threshold, new)
@@ -83,7 +84,8 @@ def score_file(
         reasons = _explain(scored, new, why)
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
         explained = {"n_explained": sum(each is not None for each in reasons["why"])}
-    return scored.write(out, names, cells) | explained | {"promise": promise_of(rule, scored.has_drifted).document()}
+    promise = promise_of(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
+    return scored.write(out, names, cells) | explained | {"promise": promise.document()}
 
 
 def name_items(session: Session) -> Names:

@@ -67,7 +67,8 @@ def create_session(
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
         chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
-        found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind)}
+        budget = options.budget_for(len(table.ids))
+        found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind), "budget": budget}
         config = SessionConfig(
             **vars(options) | found | {"profile": chosen.name},
             session=str(uuid.uuid4()),

@@ -127,7 +127,8 @@ def run_tell(args: argparse.Namespace) -> Reply:
         stored = _tell(session, args.answers, args.who)
         document, text = _after(session, args.folder)
     repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
-    return Reply({**asdict(stored), **document}, f"{stored.n_stored} answers stored{repeated}. {text}")
+    noun = "answer" if stored.n_stored == 1 else "answers"
+    return Reply({**asdict(stored), **document}, f"{stored.n_stored} {noun} stored{repeated}. {text}")
 
 
 def run_undo(args: argparse.Namespace) -> Reply:

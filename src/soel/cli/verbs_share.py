@@ -139,6 +139,7 @@ def run_check(args: argparse.Namespace) -> Reply:
     lines += [f"{each.name}: damaged. {each.means} {each.remedy}".rstrip() for each in damaged]
     lines += [f"{each.name}: unknown. {each.means}" for each in found if each.is_whole is None]
     n_whole = sum(finding.is_whole is True for finding in found)
-    lines.append(f"{len(damaged)} of {len(found)} are damaged." if damaged else f"All {n_whole} are whole.")
+    verdict = f"{len(damaged)} of {len(found)} parts of the session are damaged."
+    lines.append(verdict if damaged else f"All {n_whole} parts of the session are whole.")
     document = {"whole": not damaged, "repaired": repaired, "findings": [asdict(finding) for finding in found]}
     return Reply(document, "\n".join(lines).replace("DIR", str(args.folder)), Exit.DAMAGED if damaged else Exit.DONE)

@@ -200,8 +200,7 @@ def _describe(status: Status, folder: Path) -> str:
         lines.append(f"Annotators disagree about {status.n_disagreements} items; settle them with `soel decide`.")
     if status.estimate is not None:
         low, high = status.estimate.low, status.estimate.high
-        rough = "" if status.quality is None else "before the spot check, "
-        lines.append(f"Contamination: {rough}roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
+        lines.append(f"Contamination: by the last fit roughly {status.estimate.value:.3f} ({low:.3f} to {high:.3f}).")
     if status.quality is not None:
         lines += quality_lines(status.quality)
     if status.figures is not None:

@@ -7,11 +7,13 @@ Plain numbers stay numbers.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from soel.data.text_files import guess_encoding
 from soel.durable import replacing_text
 from soel.errors import DataError
 
@@ -72,19 +74,26 @@ def _row(path: Path, number: int, header: list[str], cells: list[str]) -> dict[s
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and cells of all lines that hold any text."""
+    file = io.StringIO(_read_text(path), newline="")
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            separator = sniff_separator(_first_line(file))
-            reader = csv.reader(file, delimiter=separator)
-            for cells in reader:
-                if any(cells):
-                    yield reader.line_num, cells
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text. Save it as CSV UTF-8.") from error
+        reader = csv.reader(file, delimiter=sniff_separator(_first_line(file)))
+        for cells in reader:
+            if any(cells):
+                yield reader.line_num, cells
     except csv.Error as error:
         raise DataError(f"{path.name} is not a CSV file: {error}. Save it as CSV UTF-8.") from error
+
+
+def _read_text(path: Path) -> str:
+    """A file as text, in the encoding that it was saved in: Excel's own is not UTF-8 everywhere."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    try:
+        return content.decode(guess_encoding(path.name, content, whole=True)).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text. Save it as CSV UTF-8.") from error
 
 
 def _first_line(file: TextIO) -> str:

@@ -108,6 +108,10 @@ class Encoder:
             position += width
         return matrix
 
+    def goes_by_position(self, frame: Frame) -> bool:
+        """Whether the frame's columns are matched by position although it has names, or the pool had some."""
+        return frame.named != self.named
+
     def with_baseline(self, frame: Frame) -> Encoder:
         """The same with what this frame, the pool, holds in each column."""
         columns = self.match(frame)

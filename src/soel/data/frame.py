@@ -22,7 +22,8 @@ from soel.data.reading.cells import (
     give_back,
 )
 from soel.data.reading.decide import decide
-from soel.data.reading.kinds import UNKNOWN, Layout, TableReading
+from soel.data.reading.kinds import UNKNOWN, Layout, Reading, TableReading
+from soel.data.reading.missing_codes import find_codes
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import as_objects, parse_column
 from soel.errors import DataError, DataWarning, SchemaError
@@ -37,7 +38,8 @@ class Frame:
     """Columns in order, each (N,): float64, datetime64[us] or objects (see `columns.Column`).
 
     named: False for a plain array, whose columns are called x0, x1, ... reading: how the columns were read, None for
-    an array of numbers, which needs none. Columns that are left out are in the reading only.
+    an array of numbers, which needs none unless it has codes for missing values. Columns that are left out are in the
+    reading only.
     """
 
     columns: Mapping[str, Column]
@@ -89,6 +91,8 @@ def read_frame(X: Any, options: ReadOptions = DEFAULT, reading: TableReading | N
         cells = {f"x{at}": cells_from_array(f"x{at}", matrix[:, at]) for at in range(matrix.shape[1])}
         if any(column.lost for column in cells.values()):
             warnings.warn(LOST, DataWarning, stacklevel=2)
+        if reading is None and any(find_codes(column.values) for column in cells.values()):
+            return frame_from(Raw(cells, named=False))
         return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
     raw = raw_from(X)
     return frame_from(raw, options) if reading is None else frame_by(raw, reading)
@@ -162,7 +166,11 @@ def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
 
 
 def _has_only_numbers(reading: TableReading | None) -> bool:
-    return reading is None or all(each.kind == "number" and each.form.is_plain for each in reading.columns)
+    return reading is None or all(_is_plain_number(each) for each in reading.columns)
+
+
+def _is_plain_number(each: Reading) -> bool:
+    return each.kind == "number" and each.form.is_plain and not each.form.missing
 
 
 def _parse(each: Any, raw: Raw) -> Column:

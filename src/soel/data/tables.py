@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from soel.data.places import is_address
 from soel.data.reading.cells import give_back
 from soel.data.reading.kinds import Layout, TableReading
 from soel.data.reading.options import DEFAULT, ReadOptions
-from soel.data.reading.parse import as_objects
+from soel.data.reading.parse import as_objects, parse_column
 from soel.data.row_ids import Ids, check_ids, content_ids, find_repeats
 from soel.data.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.data.text_files import PACKED, inner_suffix, is_packed
@@ -89,6 +89,9 @@ def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
     columns = {}
     for name, cells in raw.cells.items():
         parsed, how = frame.columns.get(name), kinds.get(name)
+        if how is not None and how.form.missing:  # a code is shown as it is written
+            how = replace(how, form=replace(how.form, missing=()))
+            parsed = parse_column(how, cells)
         is_plain = how is None or (how.kind == "number" and how.form.is_plain)
         if is_plain and parsed is not None and parsed.dtype == np.float64:
             columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])

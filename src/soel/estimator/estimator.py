@@ -14,19 +14,18 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from soel.api.models import SavedModel, load_model, save_model
-from soel.data.reading.options import ReadOptions, as_options
+from soel.data.reading.options import ReadOptions
 from soel.errors import ConfigError
 from soel.estimator.fitted import FittedDetector
-from soel.estimator.task import Task, check_parts, read_share, read_task
+from soel.estimator.task import Task, check_parts, read_columns, read_share, read_task, read_threshold
 from soel.learner import Learner, Warm
 from soel.media.image_rows import ImageRows, find_session_images
 from soel.metrics import cover_radius
-from soel.metrics.threshold import parse_threshold
 from soel.profiles import Profile, find_profile
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
-from soel.validation import check_labels
+from soel.validation import check_count, check_labels
 
 if TYPE_CHECKING:
     from soel.backbones.base import UserModule
@@ -55,7 +54,9 @@ class SOEL(FittedDetector):
         profile's.
     threshold : str
         'contamination' (as many alarms as anomalies are estimated), 'share=0.02', 'alarms=50',
-        'false-alarms=0.01', 'fdr=0.1' or 'cost=10:1' (of a miss and a false alarm).
+        'false-alarms=0.01', 'fdr=0.1' or 'cost=10:1' (of a miss and a false alarm). Each sets one cut on the pool's
+        scores, so 'alarms=50' raises 50 in the pool and more or fewer in other rows, whereas `soel score` counts 50 in
+        what it scores.
     kind : 'auto', 'table', 'vectors' or 'pictures'
         What the rows are: columns that mean something each, features of a network, or pixels; 'auto' looks at them.
     columns : ReadOptions, dict or None
@@ -127,6 +128,7 @@ class SOEL(FittedDetector):
         y : labels known so far; those rows are not asked again and count as covered.
         not_sure : ask about the rows that the last fit is not sure of first, then about others where they are too few.
         """
+        n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
         labels = check_labels(y, len(task.pool))
         unsure = np.flatnonzero(self.not_sure(X)) if not_sure else NO_ROWS
@@ -142,6 +144,7 @@ class SOEL(FittedDetector):
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10) -> SOEL:
         """Query, call `ask(rows) -> labels` once, and train; the same model as `query` and `fit` give."""
+        n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
         labels = np.full(len(task.pool), UNLABELLED, np.int8)
         rows = task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
@@ -186,9 +189,9 @@ class SOEL(FittedDetector):
         def make_learner(profile: Profile) -> Learner:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             own = self.backbone if callable(self.backbone) else None
-            return Learner(profile, seed, parse_threshold(self.threshold), own, read_share(self.contamination))
+            return Learner(profile, seed, read_threshold(self.threshold), own, read_share(self.contamination))
 
-        return read_task(X, self._choose_profile(), as_options(self.columns), self.kind, make_learner)
+        return read_task(X, self._choose_profile(), read_columns(self.columns), self.kind, make_learner)
 
     def _choose_profile(self) -> Profile:
         """The profile with the parts that parameters name."""

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from soel.api.models import SavedModel
 from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
-from soel.errors import ConfigError
+from soel.errors import ConfigError, DataError, LabelError
+from soel.estimator.notices import warn_of_positions
 from soel.explanations import Explanation
 from soel.learner import Fitted
 from soel.media.image_rows import ImageRows
@@ -20,7 +21,7 @@ from soel.quality.conformal import benjamini_hochberg
 from soel.report.table_explainer import TableExplainer
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
-from soel.validation import check_labels
+from soel.validation import check_count, check_labels, check_share
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -59,14 +60,15 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         pool : rows that show what is ordinary; None for those of the fit, which a detector that was loaded from a
             folder does not have.
         """
-        frame, _ = self._frame(X)
+        (frame, _), ordinary = self._match(X), None if pool is None else self._match(pool)[0]
         if self.kind_ != Kind.TABLE:
             raise ConfigError(
                 f"Rows are explained by their columns, and those of {self.kind_} mean nothing each; give a table."
             )
-        why = self._why if pool is None else self._why_by(self._frame(pool)[0])
+        why = self._why if ordinary is None else self._why_by(ordinary)
         if why is None:
             raise ConfigError("This detector was loaded without the rows it learnt from; give some: explain(X, pool).")
+        self._warn_of_positions(frame, frame if ordinary is None else ordinary)
         return why.explain(frame, self._encoder.encode(frame))
 
     def predict_proba(self, X: Any) -> Floats:
@@ -93,21 +95,25 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def list_anomalies(self, X: Any, fdr: float = 0.1) -> Rows:
         """Positions of new rows of which, in expectation, at most this share is normal; none where that cannot be said.
 
+        fdr : the share, from 0 to 1.
+
         By the method of Benjamini and Hochberg on their p-values, under the same assumption.
         """
-        return np.flatnonzero(benjamini_hochberg(self.p_values(X), fdr))
+        share = check_share("fdr", fdr)
+        return np.flatnonzero(benjamini_hochberg(self.p_values(X), share))
 
     def spot_check(self, n: int = 10) -> Rows:
         """Positions of `n` rows of the pool drawn by chance from those without a label, more among the alarms.
 
         Label them, and pass all labels to `quality` or to the next `fit`. The same fit draws the same rows.
         """
-        fitted = self._fitted()
+        fitted, n = self._fitted(), check_count("n", n)
         if not len(fitted.pool_labels):
             raise ConfigError("This model does not know what it was fitted on; fit again before a spot check.")
-        is_alarm = fitted.alarms(fitted.pool_scores)
+        is_alarm, open_rows = fitted.alarms(fitted.pool_scores), np.flatnonzero(fitted.pool_labels == UNLABELLED)
+        _check_draw(n, len(open_rows), len(is_alarm))
         rng = np.random.default_rng([self.detector_.learner.seed, len(is_alarm)])
-        rows = draw_check(is_alarm, np.flatnonzero(fitted.pool_labels == UNLABELLED), n, rng).rows[:n]
+        rows = draw_check(is_alarm, open_rows, n, rng).rows[:n]
         self._drawn = is_alarm, fitted.pool_labels, rows, fitted.probabilities(fitted.pool_scores)
         return rows
 
@@ -117,12 +123,15 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         Every interval holds in at least 80 % of checks, whatever the data. It is about the model that stood when the
         rows were drawn, so a fit with their labels leaves it true. Sets `quality_`, and `contamination_interval_` to
-        the exact one.
+        the exact one. Some of the drawn rows are enough; where none has a label, nothing is proven, and it is refused.
         """
         if self._drawn is None:
             raise ConfigError("There is no spot check to judge by; draw one with spot_check, and label its rows.")
         is_alarm, before, rows, chances = self._drawn
-        self.quality_ = SpotCheck.of(is_alarm, before, rows, check_labels(y, len(is_alarm)), chances).quality()
+        labels = check_labels(y, len(is_alarm))
+        if (labels[rows] == UNLABELLED).all():
+            raise LabelError(f"None of the {len(rows)} drawn rows has a label yet; label them in y first.")
+        self.quality_ = SpotCheck.of(is_alarm, before, rows, labels, chances).quality()
         self.contamination_interval_ = (self.quality_.share.low, self.quality_.share.high)
         return self.quality_
 
@@ -135,7 +144,11 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
-        """scikit-learn's outlier codes: -1 anomaly, 1 normal."""
+        """scikit-learn's outlier codes: -1 anomaly, 1 normal.
+
+        A row is an anomaly where it scores above `threshold_`, which was set on the pool: of other rows 'alarms=20' may
+        flag more than 20, or fewer.
+        """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
@@ -160,7 +173,26 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._encoder.encode(frame), patches
 
     def _frame(self, X: Any) -> tuple[Frame, Floats | None]:
-        """Rows as columns, and the patches of pictures where they count."""
+        """Rows as columns, and the patches of pictures where they count. Columns matched by position are warned of."""
+        frame, patches = self._match(X)
+        self._warn_of_positions(frame)
+        return frame, patches
+
+    def _match(self, X: Any) -> tuple[Frame, Floats | None]:
+        """The same without a warning; columns that do not match are refused."""
         self._fitted()
         rows, patches = (X, None) if self._images is None else self._images.read(X)
-        return read_frame(rows, reading=self._encoder.how), patches
+        frame = read_frame(rows, reading=self._encoder.how)
+        self._encoder.match(frame)
+        return frame, patches
+
+    def _warn_of_positions(self, *frames: Frame) -> None:
+        warn_of_positions(type(self).__name__, self._encoder, *frames)
+
+
+def _check_draw(n: int, n_open: int, n_rows: int) -> None:
+    """Refuse a spot check of rows that there are not."""
+    if n < 1:
+        raise DataError(f"At least one row must be asked for, got {n}; ask for more.")
+    if n > n_open:
+        raise DataError(f"{n} rows were asked for but only {n_open} of {n_rows} have no label; ask for fewer.")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +12,18 @@ from soel.data.encoder import Encoder
 from soel.data.frame import Frame, read_frame
 from soel.data.kinds import find_kind
 from soel.data.reading.describe import warnings_of
-from soel.data.reading.options import ReadOptions
-from soel.errors import ConfigError, DataError, DataWarning
+from soel.data.reading.options import ReadOptions, as_options
+from soel.errors import ConfigError, DataError
+from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.learner import Learner
 from soel.learner.machine import has_gpu
 from soel.media.image_rows import ImageRows, find_image_rows
+from soel.metrics.threshold import ThresholdRule, parse_threshold
 from soel.objectives import OBJECTIVES
 from soel.profiles import Profile
 from soel.queries import STRATEGIES
 from soel.types import Kind, Pool
+from soel.validation import is_number
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ def read_task(
     settled = profile.kind_for(Kind.VECTORS if images is not None else find_kind(frame, kind))
     encoder = Encoder.fit(frame, profile.scaling_for(settled))
     pool = Pool.of(encoder.encode(frame), settled, patches)
+    warn_of_equal_rows(pool.rows)
     learner = make_learner(profile.settle(settled, pool.n_features, has_gpu(settled)))
     return Task(learner, pool, encoder, images, frame)
 
@@ -70,16 +73,37 @@ def read_share(contamination: float | str | None) -> float | None:
     """A share given as a number; names and None are the estimators' business."""
     if contamination is None or isinstance(contamination, str):
         return None
-    if not 0 < float(contamination) <= 0.5:
-        raise ConfigError(f"contamination must lie in (0, 0.5], got {contamination}.")
+    if not is_number(contamination) or not 0 < contamination <= 0.5:
+        raise ConfigError(
+            f"contamination must lie in (0, 0.5], got {contamination!r}; give such a share, a name or None."
+        )
     return float(contamination)
+
+
+def read_threshold(threshold: str) -> ThresholdRule:
+    """The rule for alarms, which is text."""
+    if not isinstance(threshold, str):
+        raise ConfigError(
+            f"threshold must be a rule as text, such as 'contamination', 'alarms=20', 'share=0.02', got {threshold!r}."
+        )
+    return parse_threshold(threshold)
+
+
+def read_columns(columns: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:
+    """How the columns of a frame are to be read."""
+    if not isinstance(columns, ReadOptions | Mapping | None):
+        raise ConfigError(
+            f"columns must be ReadOptions or a dict such as {{'ignore': ['memo']}}, got {columns!r}; "
+            "None leaves the reading to the data."
+        )
+    return as_options(columns)
 
 
 def _pool_frame(x: Any, columns: ReadOptions) -> Frame:
     """The pool as a frame; one row is no pool. What could be meant otherwise is warned about."""
     frame = read_frame(x, columns)
     for words in warnings_of(frame.reading) if frame.reading is not None else ():
-        warnings.warn(words, DataWarning, stacklevel=5)  # where the estimator was called
+        warn_caller(words)
     if frame.n_rows < 2:
         raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")
     return frame

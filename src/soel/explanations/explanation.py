@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from soel.explanations.reasons import Reason
+from soel.explanations.words import say_rows
 from soel.types import Floats, Rows
 
 Part = tuple[int, ...]  # positions of columns
@@ -23,7 +24,7 @@ OF_PARTS = {
 }  # and what a part has that is not tried
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What raises the scores of n rows, by p parts: every column alone, then the groups of columns that are named.
 
@@ -36,7 +37,7 @@ class Explanation:
     rows, 1 for the most anomalous; ranks_alone: (n, p) the same with one part replaced, 0 where it was not tried.
     ranks_together: (n, 3) with the first one, two and three reasons replaced, 0 where there are fewer. lenders: (n, p)
     the pool's row whose values were taken, -1 where it was not tried. reference: (n,) the row of the baseline.
-    reasons: the few that matter most of each row, with values.
+    reasons: the few that matter most of each row, with values; printed, the explanation says them in sentences.
     """
 
     columns: tuple[str, ...]
@@ -51,10 +52,20 @@ class Explanation:
     ranks_together: Rows
     lenders: Rows
     reference: Rows
-    reasons: tuple[tuple[Reason, ...], ...] = field(default=(), repr=False)
+    reasons: tuple[tuple[Reason, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def __str__(self) -> str:
+        return say_rows(self.reasons) if self.reasons else repr(self)
+
+    def __repr__(self) -> str:
+        return f"<Explanation (rows: {len(self):,}, columns: {len(self.columns):,}); print it to read the reasons>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """In a notebook's cell it reads as it prints."""
+        printer.text(str(self))
 
     def take(self, rows: Rows) -> Explanation:
         """Some of the rows."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soel.explanations.words import reason_texts, say_reason
 from soel.types import Rows
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Sequence[Any] | np.ndarray]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reason:
-    """Columns that raise a row's score together, nearly always one.
+    """Columns that raise a row's score together, nearly always one. Printed, it is a sentence.
 
     values: that the row has in them. usual: that a similar ordinary row has. contribution: to the score. share: of all
     that raises it. rank: among the pool's rows, if the columns had the usual values. rank_together: if these
@@ -32,6 +33,12 @@ class Reason:
     share: float
     rank: int
     rank_together: int
+
+    def __str__(self) -> str:
+        return say_reason(reason_texts(self))
+
+    def __repr__(self) -> str:
+        return f"<Reason: {self}>"
 
 
 def find_reasons(

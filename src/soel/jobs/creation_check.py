@@ -48,7 +48,7 @@ def _check_rows(request: Request) -> None:
     label_column = request.options.label_column
     exclude = [label_column] if label_column else []
     table = read_table(request.data, request.options.id_column, exclude, request.columns)
-    request.options.check_size(len(table.ids))
+    request.options.budget_for(len(table.ids))
     if request.labels_by is not None:
         _check_known_labels(request, table)
 
@@ -101,7 +101,7 @@ def _check_media(request: Request) -> None:
     if request.data.is_dir():
         _check_folder(request.data)
     elif request.data.stat().st_size <= SMALL:
-        request.options.check_size(len(open_source(request.data, request.media.reading).items))
+        request.options.budget_for(len(open_source(request.data, request.media.reading).items))
 
 
 def _check_folder(folder: Path) -> None:

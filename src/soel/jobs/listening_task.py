@@ -13,6 +13,7 @@ from soel.api import sessions
 from soel.durable import is_locked, take_lock
 from soel.jobs.background import LOCK
 from soel.jobs.background_task import in_words
+from soel.report.kept_reasons import keep_reasons
 from soel.session import Session
 from soel.session.refining import can_refine
 
@@ -21,22 +22,41 @@ PAUSE = 0.1  # seconds between two looks for answers
 
 
 class Listener:
-    """Refines a session whenever something new was said, but not while other work runs on it."""
+    """Refines a session whenever something new was said, but not while other work runs on it.
+
+    When nothing was said since, it says why the new questions look as they do.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session, self._work, self._refined_at = session, session.folder.path / LOCK, 0
+        self._unexplained = False
 
     def look(self) -> bool:
         """Look once; returns whether something was put before the open questions."""
         state = self._session.state
-        if state.last_answer <= self._refined_at or not can_refine(state) or is_locked(self._work):
+        if is_locked(self._work):
+            return False
+        if state.last_answer <= self._refined_at:
+            self._explain()
+            return False
+        if not can_refine(state):
             return False
         self._refined_at = state.last_answer  # whatever comes of it: what fails once is not tried again and again
         try:
-            return self._session.refine() is not None
+            self._unexplained = self._session.refine() is not None
         except Exception as error:
             in_words(error)  # for the log: without a better question the next-best one is asked
             return False
+        return self._unexplained
+
+    def _explain(self) -> None:
+        if not self._unexplained:
+            return
+        self._unexplained = False
+        try:
+            keep_reasons(self._session)
+        except Exception as error:
+            in_words(error)  # a question can be answered without it
 
 
 def main(folder: str, store: str) -> int:

@@ -169,7 +169,8 @@ class Learner:
         """The same model with its threshold set by another rule over the pool."""
         scores = self._scores(fitted, pool)
         probabilities = fitted.calibration.probabilities(scores)
-        cut = rule.cut(scores, fitted.estimate.value, probabilities, fitted.reference)
+        labels = fitted.pool_labels if len(fitted.pool_labels) == len(scores) else None
+        cut = rule.cut(scores, fitted.estimate.value, probabilities, fitted.reference, labels)
         return replace(fitted, threshold=cut, pool_scores=scores)
 
     def new_model(self, n_features: int, n_members: int | None = None) -> Model:
@@ -354,7 +355,7 @@ class Learner:
         suspected = None if estimate.method == "assumed" else chances
         refit = partial(self._fit_detector, share=estimate.value)
         reference = reference_scores(blend, scores, pool, labels, suspected, refit, self.seed)
-        cut = self.threshold.cut(scores, estimate.value, chances, reference)
+        cut = self.threshold.cut(scores, estimate.value, chances, reference, labels)
         return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:

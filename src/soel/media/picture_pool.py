@@ -19,7 +19,7 @@ from soel.features.image_files import image_list
 from soel.features.items import MediaItem, Picture, Skipped, Source, describe
 from soel.features.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.features.source import Reading, is_media, open_source
-from soel.features.tiles import Tiles, count_tiles, open_tiles
+from soel.features.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
 from soel.media.extractors import cache_folder, open_extractor
 from soel.media.known_labels import known_labels
 from soel.session import SessionFolder
@@ -27,6 +27,7 @@ from soel.session.config import PICTURE_LIST
 from soel.types import UNLABELLED, Floats, Progress, Rows
 
 PATCH_CHOICES = ("auto", "yes", "no")
+OBLONG = 1.15  # sides in this proportion: the square in the middle loses an eighth of the picture
 N_JUDGED = 16  # pictures whose size says whether places are looked at
 FORMER_LIMIT = 32 << 30  # bytes of packed pictures
 
@@ -78,9 +79,9 @@ def read_picture_pool(
     """Read pictures, take their features and write the list of them into `folder`."""
     source, labels = _open_source(data, id_column, label_column, media)
     extractor = look_as_before(open_extractor(media.extractor), media.patch_depth)
-    tiles = media.tiles or _count_tiles(source, extractor.size, media.resolution)
-    extractor = extractor if tiles is None else open_tiles(extractor, tiles)
     looks = _looks_at_places(source, extractor, media.patches)
+    tiles = media.tiles or _choose_tiles(source, extractor.size, media.resolution, looks)
+    extractor = extractor if tiles is None else open_tiles(extractor, tiles)
     features = extract(source, extractor, cache_folder(), media.progress, looks)
     skipped = (*source.skipped, *features.faulty)
     if skipped and media.reading.strict:
@@ -137,15 +138,26 @@ def open_for(note: Mapping[str, Any]) -> Extractor:
     return open_tiles(extractor, note["tiles"]) if note.get("tiles") else extractor
 
 
-def _count_tiles(source: Source, size: int, resolution: int | None) -> Tiles | None:
-    """How many tiles pictures have at a resolution, by the usual shape of the first ones; None without one."""
-    if resolution is None:
+def _choose_tiles(source: Source, size: int, resolution: int | None, looks: bool) -> Tiles | None:
+    """How many tiles pictures have at a resolution, by the usual shape of the first ones; None for their middle alone.
+
+    Without a resolution it is the network's own, where places are looked at and a square in the middle would lose much.
+    """
+    if resolution is None and not looks:
         return None
+    height, width = _usual_shape(source)
+    length = max(height, width) / min(height, width)
+    if resolution is None and not OBLONG < length <= MOST_TILES:
+        return None
+    return count_tiles(height, width, size, resolution or size)
+
+
+def _usual_shape(source: Source) -> tuple[float, float]:
+    """Height and width of the first pictures, as most of them have it."""
     found = [each for each in source.read(range(min(N_JUDGED, len(source.items)))) if not isinstance(each, DataError)]
     if not found:
         raise DataError(f"None of the first pictures of {source.name} can be decoded. Check the files.")
-    height, width = (median(picture.shape[axis] for picture in found) for axis in (0, 1))
-    return count_tiles(height, width, size, resolution)
+    return median(picture.shape[0] for picture in found), median(picture.shape[1] for picture in found)
 
 
 def _looks_at_places(source: Source, extractor: Extractor, wanted: str) -> bool:
@@ -244,6 +256,7 @@ def _note(
         if paths is None
         else [os.path.relpath(paths[row], data if data.is_dir() else data.parent) for row in features.rows]
     )
+    shape = _usual_shape(source)
     note = {
         "data": str(data.resolve()),
         "path_column": media.path_column,
@@ -255,6 +268,7 @@ def _note(
         "patch_depth": DEPTH if features.patches is None else features.patches.shape[2],
         "paths": places,
         "tiles": media.tiles,
+        "seen": None if media.tiles else min(shape) / max(shape),
         "moments": _moments([source.items[row] for row in features.rows]),
         "skipped": [asdict(file) for file in skipped],
     }
@@ -279,6 +293,8 @@ def media_summary(folder: Path) -> dict[str, str]:
         chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."
     if note.get("tiles"):
         chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
+    elif (note.get("seen") or 1) < 1 / OBLONG:
+        chosen += f" Only the middle {note['seen']:.0%} of a picture is looked at; --resolution shows it whole."
     if note.get("patches"):
         chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
     elif note.get("moments"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from soel.errors import ConfigError
 from soel.quality.conformal import Reference
-from soel.types import Floats
+from soel.types import UNLABELLED, Floats, Labels
 
 NEVER = float(np.finfo(np.float32).max)  # a cut above every score
 KINDS = {
@@ -39,11 +39,17 @@ class ThresholdRule:
         return int(self.value or 0) if self.kind == "alarms" else None
 
     def cut(
-        self, scores: Floats, contamination: float, probabilities: Floats, reference: Reference | None = None
+        self,
+        scores: Floats,
+        contamination: float,
+        probabilities: Floats,
+        reference: Reference | None = None,
+        labels: Labels | None = None,
     ) -> float:
         """The threshold for a pool's scores (N,), its contamination and its anomaly probabilities (N,).
 
-        reference: what stands for the scores of new normal items; the pool's own where there is none.
+        reference: what stands for the scores of new normal items; the pool's own where there is none. labels: (N,) of
+        the pool; what is known of labelled items says nothing about the alarms of others.
         """
         if self.value is None:
             return float(np.quantile(scores, 1 - np.clip(contamination, 0, 1)))
@@ -52,7 +58,9 @@ class ThresholdRule:
         if self.kind == "alarms":
             return _above(scores, int(self.value))
         if self.kind == "fdr":
-            return _above(scores, _count_listed(scores, probabilities, self.value))
+            free = np.ones(len(scores), bool) if labels is None else labels == UNLABELLED
+            n_listed = _count_listed(scores[free], probabilities[free], self.value)
+            return _above(scores[free], n_listed) if n_listed else float(scores.max())
         if self.kind == "cost":  # an alarm costs 1 - p, silence p times the value
             return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
         return _tolerating(scores, reference or Reference.of(scores), self.value)

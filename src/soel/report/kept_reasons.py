@@ -13,8 +13,9 @@ from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.explanations import Explanation
 from soel.explanations.summary import find_drivers, find_rule, group_alike
+from soel.explanations.words import reason_texts, say_reasons, show_cell
 from soel.report.outcome import FOLDER
-from soel.report.reasons import SessionExplainer, reason_texts, say_reasons, show_cell
+from soel.report.reasons import SessionExplainer
 from soel.report.session_report import Why
 from soel.report.words import percent
 from soel.session import Session, SessionState

@@ -12,7 +12,6 @@ import numpy as np
 
 from soel.durable import write_whole
 from soel.errors import SessionError
-from soel.metrics.threshold import parse_threshold
 from soel.quality import UnsureBand
 from soel.quality.conformal import Reference
 from soel.session import ScoreResult, Session, SessionState
@@ -35,10 +34,6 @@ class Outcome:
     points: Floats
     threshold: float
     reference: Reference = field(default_factory=Reference.none)
-
-    def cut(self, rule: str, contamination: float) -> float:
-        """The threshold by another rule."""
-        return parse_threshold(rule).cut(self.scores, contamination, self.probabilities, self.reference)
 
     @property
     def p_values(self) -> Floats:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from soel.report.words import percent
+from soel.report.words import count, percent
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.metrics.threshold import ThresholdRule
@@ -44,13 +45,24 @@ class Promise:
         return vars(self) | {"lines": self.lines()}
 
 
-def promise_of(rule: ThresholdRule, has_drifted: bool = False) -> Promise:
-    """What is promised of the alarms of this rule. has_drifted: whether the rows are not like the pool."""
+def promise_of(
+    rule: ThresholdRule, has_drifted: bool = False, can_alarm: bool = True, n_scored: int | None = None
+) -> Promise:
+    """What is promised of the alarms of this rule. has_drifted: whether the rows are not like the pool.
+
+    can_alarm: whether any score raises an alarm by it. n_scored: how many rows there are, where they are counted.
+    """
     value = rule.value or 0.0
+    if not can_alarm:
+        n_normal = math.ceil(1 / value - 1e-9) - 1 if value else 0
+        needs = f"that takes {n_normal:,} normal items" if n_normal else "no pool is large enough for that"
+        says = f"No item can raise an alarm: this pool is too small to promise {percent(value)}; {needs}."
+        return Promise(says, "", False, has_drifted)
+    n_alarms = int(value) if n_scored is None else min(int(value), n_scored)
     says, assumes = {
         "contamination": ("There are as many alarms in the pool as anomalies are estimated.", ""),
         "share": (f"{percent(value)} of the pool raise an alarm, right or wrong.", ""),
-        "alarms": (f"{value:.0f} items raise an alarm, right or wrong.", ""),
+        "alarms": (f"{count(n_alarms, 'item')} with the highest scores, right or wrong.", ""),
         "false-alarms": (f"At most {percent(value)} of new normal items raise an alarm on average.", LIKE_THE_POOL),
         "fdr": (f"Roughly at most {percent(value)} of the alarms are false.", PROBABILITIES),
         "cost": (f"An alarm where a miss, {value:g} times as dear, would cost more on average.", PROBABILITIES),

@@ -8,23 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.columns import cell_text, readable_time
 from soel.data.frame import Frame
 from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
-from soel.explanations import Explanation, Reason
+from soel.explanations import Explanation
 from soel.explanations.explanation import MOST_REASONS
+from soel.explanations.words import NO_REASON, reason_texts, say_reasons
 from soel.learner import Blend
 from soel.numeric.distances import nearest_of
 from soel.report.table_explainer import TableExplainer
-from soel.report.words import percent
 from soel.session import Session
 from soel.session.draw import label_vector
 from soel.types import Floats, Kind, Label, Rows
-from soel.validation import is_missing
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
-NO_REASON = "nothing raises it above a similar ordinary row"
 REASON_COLUMNS = (
     "why",
     *(f"why_{n}{part}" for n in range(1, MOST_REASONS + 1) for part in ("", "_value", "_usual", "_share", "_rank")),
@@ -115,48 +112,3 @@ def tabulate_likeness(
         if items[row] not in labels:
             columns["why_like"][row], columns["why_like_label"][row] = other, labels[other].word
     return columns
-
-
-def reason_texts(reason: Reason) -> dict[str, Any]:
-    """A reason as plain values for a file, its cells as a person writes them."""
-    values, usual = ([show_cell(cell) for cell in cells] for cells in (reason.values, reason.usual))
-    return {
-        "columns": list(reason.columns),
-        "values": values,
-        "usual": usual,
-        "share": reason.share,
-        "rank": reason.rank,
-        "rank_together": reason.rank_together,
-    }
-
-
-def say_reasons(reasons: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The reasons of one row as a person reads them, each with the rank that the row would have else."""
-    sentences = []
-    for reason in reasons:
-        cells = zip(reason["columns"], reason["usual"], reason["values"], strict=True)
-        what = " and ".join(f"{name} at {usual} instead of {value}" for name, usual, value in cells)
-        sentences.append(
-            f"with {what} it would rank {ordinal(reason['rank'])} ({percent(reason['share'])} of what raises it)"
-        )
-    together = reasons[-1].get("rank_together") if len(reasons) > 1 else None
-    return (
-        sentences
-        if together is None
-        else [*sentences, f"with all of this as in the most similar ordinary row it would rank {ordinal(together)}"]
-    )
-
-
-def ordinal(n: int) -> str:
-    """A place in words of English: 1st, 2nd, 1,003rd."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{n:,}" + ("th" if n % 100 in (11, 12, 13) else ends.get(n % 10, "th"))
-
-
-def show_cell(cell: Any) -> str:
-    """A cell as a person writes it; 'nothing' where it is missing."""
-    if isinstance(cell, np.datetime64):
-        return "nothing" if np.isnat(cell) else readable_time(cell)
-    if is_missing(cell):
-        return "nothing"
-    return f"{cell:.6g}" if isinstance(cell, float | np.floating) else cell_text(cell)

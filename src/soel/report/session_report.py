@@ -65,7 +65,7 @@ def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts 
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
         top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, why, media)],
         next_steps=_next_steps(session, state),
-        promises=_promises(session),
+        promises=_promises(session, model),
         in_common=why.in_common,
         events=() if media is None else media.find_events(scores, alarms),
     )
@@ -78,12 +78,13 @@ def _names(ids: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
     return {item: name if counts[name] == 1 else f"{name} ({item})" for item, name in called.items()}
 
 
-def _promises(session: Session) -> list[str]:
+def _promises(session: Session, model: Fitted) -> list[str]:
     """What a spot check proves, what is roughly so without one, and what is promised of the alarms."""
     status = session.status()
     proven = [NO_CHECK] if status.quality is None else quality_lines(status.quality)
     rough = [] if status.figures is None else rough_lines(status.figures)
-    return [*proven, *rough, *promise_of(parse_threshold(session.config.threshold)).lines()]
+    promise = promise_of(parse_threshold(session.config.threshold), can_alarm=model.threshold < NEVER)
+    return [*proven, *rough, *promise.lines()]
 
 
 def _cut(threshold: float) -> float:

@@ -41,7 +41,8 @@ class Scorer:
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
     None. answers: label and name by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
     it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
-    model does not know. explainer: how the most anomalous rows are explained; None where nobody asks why.
+    model does not know. explainer: how the most anomalous rows are explained; None where nobody asks why. can_alarm:
+    whether any score would raise an alarm.
     """
 
     model: str
@@ -57,6 +58,7 @@ class Scorer:
     p_values: Callable[[Floats], Floats | None] = lambda scores: None
     unsure: UnsureBand | None = None
     explainer: RowExplainer | None = None
+    can_alarm: bool = True
 
     def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
         """Which rows (n,) raise an alarm."""

@@ -19,6 +19,7 @@ from soel.types import Floats
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
+Answers = Mapping[str, tuple[str, str]]  # of an item: its label as a word, and who said so last
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class ScoreTable:
 def build_score_table(
     scored: ScoreResult,
     names: Names,
-    state: SessionState,
+    answers: Answers,
     probabilities: Floats | None = None,
     cells: Mapping[str, Iterable[Any]] | None = None,
     p_values: Floats | None = None,
@@ -63,11 +64,11 @@ def build_score_table(
 ) -> ScoreTable:
     """The scores of items with what they are called and what was said about them.
 
-    names: columns that say what each item is called, in the order of the scores. probabilities: (n,) of being an
-    anomaly, p_values: (n,) how often a normal item scores as high; None where the model does not know. cells: the
-    items' own columns, to be written behind. unsure: scores of items that are not sure, unless they have a label.
+    names: columns that say what each item is called, in the order of the scores. answers: label and name by item.
+    probabilities: (n,) of being an anomaly, p_values: (n,) how often a normal item scores as high; None where the model
+    does not know. cells: the items' own columns, to be written behind. unsure: scores of items that are not sure,
+    unless they have a label.
     """
-    answers = labels_by_item(state)
     labels, who = (
         zip(*(answers.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
     )
@@ -92,7 +93,7 @@ def _not_sure(unsure: UnsureBand, scores: Floats, labels: Sequence[str | None]) 
     return [bool(within) and label is None for within, label in zip(unsure.holds(scores), labels, strict=True)]
 
 
-def labels_by_item(state: SessionState) -> dict[str, tuple[str, str]]:
+def labels_by_item(state: SessionState) -> Answers:
     """The label of each labelled item as a word, and who said so last."""
     return {item: (label.word, state.answers[item].who) for item, label in state.labels.items()}
 

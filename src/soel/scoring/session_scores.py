@@ -14,14 +14,14 @@ from soel.data.encoder import Encoder
 from soel.data.frame import Frame
 from soel.data.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.learner.models import FEW_ROWS
-from soel.metrics.threshold import parse_threshold
+from soel.metrics.threshold import NEVER, parse_threshold
 from soel.quality import UnsureBand
 from soel.quality.alarms import real_alarms
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_stream import Scorer
-from soel.scoring.score_table import Names, build_score_table, labels_by_item, name_rows
+from soel.scoring.score_table import Answers, Names, build_score_table, labels_by_item, name_rows
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
 from soel.session.results import ScoreResult, rank_scores
@@ -63,7 +63,7 @@ class ItemScores:
 
     probabilities: (n,) of being an anomaly, p_values: (n,) how often a normal item scores as high; None where the
     model keeps nothing to tell it by. unsure: scores of items whose side hangs on where in its interval the share of
-    anomalies lies.
+    anomalies lies. answers: what was said of them.
     """
 
     session: Session
@@ -72,6 +72,7 @@ class ItemScores:
     unsure: UnsureBand
     probabilities: Floats | None
     p_values: Floats | None
+    answers: Answers
     drift: Drift | None = None
 
     @property
@@ -79,10 +80,15 @@ class ItemScores:
         """Whether the items are not like the pool, so that nothing is promised of them."""
         return self.drift is not None and self.drift.found
 
+    @property
+    def can_alarm(self) -> bool:
+        """Whether any score would raise an alarm."""
+        return bool(self.model.threshold < NEVER)
+
     def write(self, out: Path, names: Names, cells: Cells) -> dict[str, Any]:
         """Write the file, and the events of clips beside it; returns a summary."""
-        labels = self.session.state
-        table = build_score_table(self.result, names, labels, self.probabilities, cells, self.p_values, self.unsure)
+        known = (self.answers, self.probabilities, cells, self.p_values, self.unsure)
+        table = build_score_table(self.result, names, *known)
         table.write(out)
         events = name_intervals(names, self.result.scores, self.result.is_anomaly)
         summary = table.summary(out) | {"real_alarms": self._count_real_alarms()}
@@ -95,10 +101,10 @@ class ItemScores:
         """From how many to how many alarms are real, roughly; None where nothing is known or promised of it."""
         if self.probabilities is None or self.has_drifted:
             return None
-        known, alarms = self.session.state.labels, np.flatnonzero(self.result.is_anomaly)
-        labels = [known.get(self.result.ids[row]) for row in alarms]
-        unknown = [row for row, label in zip(alarms, labels, strict=True) if label is None]
-        found = real_alarms(self.probabilities[unknown], sum(label == ANOMALY for label in labels))
+        alarms = np.flatnonzero(self.result.is_anomaly)
+        labels = [self.answers.get(self.result.ids[row], ("", ""))[0] for row in alarms]
+        unknown = [row for row, label in zip(alarms, labels, strict=True) if not label]
+        found = real_alarms(self.probabilities[unknown], labels.count(ANOMALY.word))
         return [int(found.low), int(found.high)]
 
 
@@ -111,8 +117,9 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
     few_rows = new is not None and len(new.ids) <= FEW_ROWS
     fit: Any = session.fitted(threshold if rule.n_alarms is None else None, few_rows)[1]
     pool_scores = session.pool_scores(fit)
-    ids, scores, drift = session.ids, pool_scores, None
+    ids, scores, drift, answers = session.ids, pool_scores, None, labels_by_item(session.state)
     if new is not None:
+        answers = _answers_to_same(session, new, answers)
         ids, scores = new.ids, fit.score(new.features, new.patches)
         alarms = AlarmCounts.of(fit.alarms(scores), fit.alarms(pool_scores))
         drift = judge_drift(new.encoder.baseline, new.tally, alarms)
@@ -120,7 +127,21 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
     if rule.n_alarms is not None:
         result = replace(result, is_anomaly=result.ranks <= rule.n_alarms)
     unsure = UnsureBand.of(pool_scores, fit.estimate.low, fit.estimate.high)
-    return ItemScores(session, fit, result, unsure, _probabilities(fit, scores), _p_values(fit, scores), drift)
+    told = _probabilities(fit, scores), _p_values(fit, scores)
+    return ItemScores(session, fit, result, unsure, *told, answers, drift)
+
+
+def _answers_to_same(session: Session, new: NewItems, answers: Answers) -> Answers:
+    """Of what was said of the session's items, that of those which are among the new ones as they were.
+
+    Ids of another night may start again from 1: an answer belongs to what was seen.
+    """
+    place = session.folder
+    row_of = {item: row for row, item in enumerate(place.ids) if item in answers}
+    rows = np.array([row for row, item in enumerate(new.ids) if item in row_of], np.int64)
+    own = np.asarray(place.pool)[[row_of[new.ids[row]] for row in rows]]
+    same = np.isclose(new.features[rows], own, rtol=1e-5, atol=1e-6, equal_nan=True).all(axis=1)
+    return {new.ids[row]: answers[new.ids[row]] for row in rows[same]}
 
 
 def make_scorer(
@@ -146,6 +167,7 @@ def make_scorer(
         p_values=lambda scores: _p_values(model, scores),
         unsure=UnsureBand.of(pool_scores, model.estimate.low, model.estimate.high),
         explainer=None if explain is None else explain(model),
+        can_alarm=model.threshold < NEVER,
     )
 
 

@@ -18,6 +18,7 @@ from soel.types import Kind
 FORMAT = 1
 PICTURE_LIST = ".items.csv"  # what follows the name of pictures where a session lists them for itself
 POOL_ROWS = 200_000
+USUAL_BUDGET = 20  # labels, fewer where there are not so many items
 _TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold", "goal")
 _COUNTS = ("n_items", "seed", "budget", "answers_per_item")
 
@@ -38,7 +39,7 @@ class SessionOptions:
     label_column: str | None = None
     profile: str | Profile = "default"
     seed: int = 0
-    budget: int = 20
+    budget: int = USUAL_BUDGET
     threshold: str = "contamination"
     contamination: float | None = None
     answers_per_item: int = 1
@@ -65,10 +66,11 @@ class SessionOptions:
         if self.pool_rows < 2:
             raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {self.pool_rows}.")
 
-    def check_size(self, n_items: int) -> None:
-        """Refuse data with fewer items than the budget has labels."""
-        if self.budget > n_items:
+    def budget_for(self, n_items: int) -> int:
+        """How many labels there can be of so many items: at most one each, and no fewer than somebody asked for."""
+        if self.budget > n_items and self.budget != USUAL_BUDGET:
             raise ConfigError(f"The budget is {self.budget} labels but the data has {n_items} items; choose fewer.")
+        return min(self.budget, n_items)
 
     def as_json(self) -> dict[str, Any]:
         """The options as plain JSON; a profile of one's own has no name that another process knows."""
@@ -99,7 +101,7 @@ class SessionConfig(SessionOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.check_size(self.n_items)
+        self.budget_for(self.n_items)
 
     @property
     def origin(self) -> str:

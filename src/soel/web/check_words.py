@@ -20,9 +20,14 @@ PROMISED = {
 RULES = {"false-alarms": "promise.false_alarms", "fdr": "promise.fdr", "cost": "promise.cost"}  # that promise something
 
 
-def promise_words(threshold: str, t: Texts) -> list[str]:
-    """What the rule that set the line promises of alarms, and under which assumption; nothing of a mere count."""
+def promise_words(threshold: str, t: Texts, can_alarm: bool = True) -> list[str]:
+    """What the rule that set the line promises of alarms, and under which assumption; nothing of a mere count.
+
+    can_alarm: whether any score raises an alarm by it.
+    """
     rule = parse_threshold(threshold)
+    if not can_alarm:
+        return [t("promise.too_small", rate=t.number(100 * (rule.value or 0.0)))]
     if rule.kind not in RULES or rule.value is None:
         return []
     return [t(RULES[rule.kind], rate=t.number(rule.value if rule.kind == "cost" else 100 * rule.value))]

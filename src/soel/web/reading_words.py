@@ -7,9 +7,12 @@ line is left out: the page has a choice instead.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from soel.web.texts import Texts
 
+_NUMBERS: dict[str, Callable[[str], Any]] = {"share": float, "n": lambda value: int(value.replace(",", ""))}
 _OPTIONS = re.compile(r"[:;][^:;]*--.*$")
 _SENTENCES = {
     key: re.compile(pattern)
@@ -31,6 +34,7 @@ _SENTENCES = {
         "reading.sign_decimal": "'(?P<sign>.)' could also be a decimal sign",
         "reading.several_forms": "dates are written in several forms",
         "reading.tolerance": "what follows '±' is left out",
+        "reading.missing_codes": r"(?P<n>[\d,]+) cells are (?P<codes>.+), far from all others: taken for missing",
         "reading.serial": "its numbers are read as the days of a spreadsheet",
         "reading.repeated_names": r".+ that repeats? the names of the columns (?:is|are) left out\.",
         "reading.empty": "empty",
@@ -55,6 +59,5 @@ def reading_words(sentence: str, texts: Texts) -> str:
     bare = _OPTIONS.sub("", sentence)
     for key, pattern in _SENTENCES.items():
         if found := pattern.fullmatch(bare):
-            values = found.groupdict()
-            return texts(key, **values | ({"share": float(values["share"])} if "share" in values else {}))
+            return texts(key, **{name: _NUMBERS.get(name, str)(value) for name, value in found.groupdict().items()})
     return bare

@@ -12,7 +12,7 @@ from soel.api.scores import name_items
 from soel.errors import SessionError
 from soel.quality import Stratum, UnsureBand, foresee
 from soel.report.outcome import Outcome, has_outcome, read_outcome
-from soel.scoring.score_table import build_score_table
+from soel.scoring.score_table import build_score_table, labels_by_item
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
@@ -103,7 +103,7 @@ class Results:
         table = build_score_table(
             scored,
             name_items(session),
-            findings.state,
+            labels_by_item(findings.state),
             outcome.probabilities,
             p_values=outcome.p_values,
             unsure=findings.unsure,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from soel.api.scores import name_items
 from soel.errors import UnknownItemError
 from soel.exchange.label_files import export_labels
+from soel.metrics.threshold import NEVER
 from soel.types import Verdict
 from soel.web.check_words import check_advice_words, promise_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
@@ -38,7 +39,7 @@ def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, t
         fit_is_current=state.fit_is_current,
         labelled=[LabelledOut(item=item, row=row, verdict=words[item]) for item, row in row_of.items()],
         advice=list(advice_words(view_model.session.stopping_advice(), texts)),
-        promise=promise_words(view_model.session.config.threshold, texts),
+        promise=promise_words(view_model.session.config.threshold, texts, can_alarm=findings.outcome.threshold < NEVER),
         quality=quality_words(view_model.session.quality(), texts),
         check_advice=check_advice_words(findings, texts),
         unsure=unsure_words(findings, texts),

@@ -166,6 +166,15 @@ def test_options_win() -> None:
     ("cells", "options", "message"),
     [
         (["1", "2", "huge"], {}, "mostly numbers, but 1 cell is not, such as 'huge' in row 2"),
+        (["7.5", "8.5", None, "1.2.3"], {}, "mostly numbers, but 1 cell is not, such as '1.2.3' in row 3"),
+        (["7.5", "8", "7.5.2024"], {}, "mostly numbers, but 1 cell is not, such as '7.5.2024' in row 2"),
+        (["7.5", "8.25", "12,5"], {}, "mostly numbers, but 1 cell is not, such as '12,5' in row 2"),
+        (["7,5", "8,25", "12.5", "3"], {}, "mostly numbers, but 1 cell is not, such as '12.5' in row 2"),
+        (["7.5", "12,5"] * 50, {}, "mostly numbers, but 50 cells are not, such as '12,5' in row 1"),
+        (["7.5", "8,5", "9.5", "huge"], {}, "mostly numbers, but 2 cells are not, such as '8,5' in row 1"),
+        (["5 kg", "6 kg", "7", "8 ml"], {}, "mostly numbers, but 1 cell is not, such as '8 ml' in row 3"),
+        (["5 ± 1", "6 ± 1", "7", "8", "9", "x", "10"], {}, "mostly numbers, but 1 cell is not, such as 'x' in row 5"),
+        ([None, "1.5", "1.2.3", "a", "b"], {"numeric": ("a",)}, "as numbers, but 3 cells are not, such as '1.2.3'"),
         (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cell is not, such as 'soon' in row 2"),
         (["a", "b"], {"time": ("a",)}, "asked for as a time"),
         (["x"], {"ignore": ("b",)}, "no column 'b'. Choose among: a, z"),
@@ -195,6 +204,34 @@ def test_new_rows_that_read_differently_are_refused(pool: list[Any], new: list[A
 def test_new_rows_may_write_what_is_missing_in_other_words() -> None:
     frame = read_frame(pd.DataFrame({"a": ["n/a", "1,25"], "z": 1.5}), reading=read(["1,5", "2,5"]).reading)
     np.testing.assert_array_equal(values(frame), [np.nan, 1.25])
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        ["28,42", "1,5", "k.A."],
+        ["28,42 mg", "1,5 mg"],
+        ["12 %", "0,5 %", "5 %"],
+        ["12 %", "0.12", "0.5", "50 %"],
+        ["5 kg", "300 g"],
+        ["$1,234.56", "$2.00"],
+        ["12,5 ± 0,3", "11,0 ± 0,2"],
+        ["1.5", "2"],
+        [1.5, 2.5],
+        ["ja", "nein"],
+        ["1:23:45", "0:05:00"],
+        ["31.12.2024", "01.02.2024"],
+        ["20240131", "20240229", "20231231"],
+    ],
+)
+@pytest.mark.parametrize("gap", ["k.A.", None, np.nan, "", pd.NaT])
+@pytest.mark.parametrize("n_rows", [1, 4])
+def test_new_rows_may_hold_nothing_but_missing_cells(pool: list[Any], gap: Any, n_rows: int) -> None:
+    known = read(pool)
+    for column in (pd.Series([gap] * n_rows, dtype=object), pd.Series([gap] * n_rows)):
+        frame = read_frame(pd.DataFrame({"a": column, "z": 1.5}), reading=known.reading)
+        assert frame.columns["a"].dtype == known.columns["a"].dtype
+        assert pd.isna(frame.columns["a"]).all()
 
 
 STYLES = {

@@ -12,18 +12,12 @@ import numpy as np
 from soel.data.columns import Column
 from soel.data.reading.cells import Cells, give_back
 from soel.data.reading.kinds import PLAIN, UNKNOWN, Form, Kind, Layout, Reading, Seen, TableReading
-from soel.data.reading.numbers import (
-    Numbers,
-    as_floats,
-    blank_missing,
-    choose_form,
-    find_numbers,
-    parse_numbers,
-    tidy,
-)  # fmt: skip
+from soel.data.reading.missing_codes import blank_codes, doubt_codes, find_codes
+from soel.data.reading.numbers import choose_form, parse_numbers, tidy
 from soel.data.reading.options import DEFAULT, ReadOptions
 from soel.data.reading.parse import SERIAL, WORDS, from_number, parse_column
 from soel.data.reading.seen import ends_as_written, find_oddities, see_numbers, see_times, see_words
+from soel.data.reading.sketch import Draft, Sketch, draft_text, find_file_decimal, sketch_text, tells_point
 from soel.data.reading.stray_words import check_not_mostly_numbers
 from soel.data.reading.times import find_duration, find_times, parse_duration
 from soel.data.reading.units import is_duration
@@ -38,33 +32,6 @@ _DATE_NAME = re.compile(r"(?i:(?:^|[\W_])(?:date|datum|fecha)(?:$|[\W_])|\wdatum
 _SERIAL_DAYS = (36526, 55153)  # what spreadsheets have for 2000 to 2051
 _CODE = r"^0\d"
 N_SPELLINGS = 6  # of yes and no, in small and capital letters
-_THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
-
-
-@dataclass(frozen=True)
-class _Sketch:
-    """What a first look at a column of text keeps; its cells would be a second table.
-
-    is_plain: whether all are numbers as computers write them. is_tidy: whether they are so without being tidied.
-    numbers: what else they allow as numbers. are_words: whether they were asked for as words, none of which is missing.
-    """
-
-    is_plain: bool = False
-    is_tidy: bool = False
-    numbers: Numbers | None = None
-    are_words: bool = False
-
-
-@dataclass(frozen=True)
-class _Draft:
-    """A column of text on its way. texts: tidy, null for missing. plain: its values, if all are plain numbers.
-
-    numbers: what else it allows as numbers.
-    """
-
-    texts: Any
-    plain: Floats | None
-    numbers: Numbers | None
 
 
 @dataclass(frozen=True)
@@ -112,23 +79,25 @@ def decide_each(
     sketches = {}
     for at, (name, column) in enumerate(cells.items()):
         if not options.leaves_out(name) and _is_text(column):
-            sketches[name] = _sketch(column, options.kind_for(name))
+            sketches[name] = sketch_text(column, options.kind_for(name))
             give_back(len(column), at)
-    decimal = options.decimal or _file_decimal(sketches, cells)
+    decimal = options.decimal or find_file_decimal(sketches, cells)
     n_rows = max((len(column) for column in cells.values()), default=0)
     table = TableReading((), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
     return table, _read_each(cells, sketches, _File(decimal, layout.separator, named, options))
 
 
 def _read_each(
-    cells: Mapping[str, Cells], sketches: Mapping[str, _Sketch], file: _File
+    cells: Mapping[str, Cells], sketches: Mapping[str, Sketch], file: _File
 ) -> Iterator[tuple[Reading, Column | None]]:
     for at, (name, column) in enumerate(cells.items()):
         if file.options.leaves_out(name):
             yield Reading(name, "ignored"), None
             continue
         found = (
-            _text(name, _draft(column, sketches[name]), file) if name in sketches else _decide_type(name, column, file)
+            _text(name, draft_text(column, sketches[name]), file)
+            if name in sketches
+            else _decide_type(name, column, file)
         )
         reading = _finish(name, found, len(column))
         yield reading, None if reading.form.layout == WORDS else found.values
@@ -147,42 +116,7 @@ def _is_text(column: Cells) -> bool:
     return column.type == "text"
 
 
-def _sketch(column: Cells, asked: str | None) -> _Sketch:
-    if asked in ("categorical", "text"):
-        return _Sketch(are_words=True)
-    if as_floats(column.values) is not None:
-        return _Sketch(is_plain=True, is_tidy=True)
-    texts = blank_missing(tidy(column.values))
-    is_plain = as_floats(texts) is not None
-    return _Sketch(is_plain, False, None if is_plain else find_numbers(texts))
-
-
-def _draft(column: Cells, sketch: _Sketch) -> _Draft:
-    texts = column.values if sketch.is_tidy else tidy(column.values)
-    texts = texts if sketch.is_tidy or sketch.are_words else blank_missing(texts)
-    return _Draft(texts, as_floats(texts) if sketch.is_plain else None, sketch.numbers)
-
-
-def _file_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, Cells]) -> str | None:
-    """The decimal sign that those columns tell that could not be read otherwise; None where they do not agree."""
-    found = [sketch.numbers for sketch in sketches.values() if sketch.numbers is not None]
-    signs = {numbers.decimal for numbers in found} - {None}
-    if signs == {","} or not any(numbers.seen for numbers in found):
-        return "," if signs else None
-    if any(sketch.is_plain and _tells_point(_draft(cells[name], sketch).texts) for name, sketch in sketches.items()):
-        signs.add(".")
-    return signs.pop() if len(signs) == 1 else None
-
-
-def _tells_point(texts: Any) -> bool:
-    """Whether a column of plain numbers has a point that cannot part thousands."""
-    import pyarrow.compute as pc
-
-    pointed = pc.match_substring(texts, ".")
-    return bool(pc.any(pc.and_not(pointed, pc.match_substring_regex(texts, _THREE_DIGITS))).as_py())
-
-
-def _text(name: str, draft: _Draft, file: _File) -> _Found:
+def _text(name: str, draft: Draft, file: _File) -> _Found:
     asked = file.options.kind_for(name)
     texts = draft.texts
     if asked in ("categorical", "text"):
@@ -197,8 +131,9 @@ def _text(name: str, draft: _Draft, file: _File) -> _Found:
         form, doubt = choose_form(draft.numbers, file.decimal, file.separator)
         values = parse_numbers(texts, form)
         assert values is not None
-        kind: Kind = "duration" if is_duration(form.units) else "number"
-        return _Found(kind, form, doubt, see_numbers(values, ends_as_written(texts, values)), values)
+        if is_duration(form.units):
+            return _Found("duration", form, doubt, see_numbers(values, ends_as_written(texts, values)), values)
+        return _written(values, form, doubt, asked == "numeric", texts)
     found = _flags(name, texts) or _times(texts, file) or _durations(texts)
     if found is not None and asked != "numeric":
         return found
@@ -206,17 +141,17 @@ def _text(name: str, draft: _Draft, file: _File) -> _Found:
     return _words(name, texts, None)
 
 
-def _plain(name: str, draft: _Draft, file: _File, numeric: bool) -> _Found:
+def _plain(name: str, draft: Draft, file: _File, numeric: bool) -> _Found:
     """Numbers as computers write them; but in a file with decimal commas a point parts thousands."""
     import pyarrow.compute as pc
 
     texts, values = draft.texts, draft.plain
     assert values is not None
-    if file.decimal == "," and pc.any(pc.match_substring(texts, ".")).as_py() and not _tells_point(texts):
+    if file.decimal == "," and pc.any(pc.match_substring(texts, ".")).as_py() and not tells_point(texts):
         form = Form(",", ".")
         parsed = parse_numbers(tidy(texts), form)
         if parsed is not None:
-            return _Found("number", form, "", see_numbers(parsed, ends_as_written(texts, parsed)), parsed)
+            return _written(parsed, form, "", numeric, texts)
     if not numeric:
         if not _has_fractions(values) and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
             doubt = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"
@@ -256,11 +191,34 @@ def _number_as_it_is(values: Floats, kind: Kind) -> _Found:
     return _Found(kind, PLAIN, "", see_numbers(values), values)
 
 
+def _written(values: Floats, form: Form, doubt: str, numeric: bool, texts: Any) -> _Found:
+    """Numbers that are written otherwise than computers do. texts: what they were read from."""
+    codes = () if numeric else find_codes(values)
+    if codes:
+        return _coded(values, codes, form, doubt, texts)
+    return _Found("number", form, doubt, see_numbers(values, ends_as_written(texts, values)), values)
+
+
+def _coded(values: Floats, codes: tuple[float, ...], form: Form, doubt: str, texts: Any = None) -> _Found:
+    """Numbers less the codes for missing values among them, which is said; what else is doubtful is odd.
+
+    A doubt that offers another option stays one, so that the option is asked for.
+    """
+    kept, said = blank_codes(values, codes), doubt_codes(values, codes)
+    first, second = (doubt, said) if "--" in doubt else (said, doubt)
+    seen = see_numbers(kept, () if texts is None else ends_as_written(texts, kept))
+    seen = replace(seen, oddities=(second,) if second else ())
+    return _Found("number", replace(form, missing=codes), first, seen, kept)
+
+
 def _number(name: str, values: Floats, whole: bool, lost: bool, file: _File, numeric: bool) -> _Found:
     """Numbers, unless they only number the rows."""
+    doubt = "whole numbers beyond 2^53 are rounded to 16 digits" if lost else ""
+    codes = () if numeric else find_codes(values)
+    if codes:
+        return _coded(values, codes, PLAIN, doubt)
     seen = see_numbers(values)
     if numeric or not file.named or not whole or seen.n_missing or seen.n_distinct < len(values):
-        doubt = "whole numbers beyond 2^53 are rounded to 16 digits" if lost else ""
         return _Found("number", PLAIN, doubt, seen, values)
     if is_id_name(name) and len(values) >= 5:
         return _Found("id", PLAIN, "", seen)
@@ -295,7 +253,7 @@ def _numbers_as_times(name: str, values: Floats, asked: bool) -> _Found | None:
     return _Found("time", Form(layout=layout), doubt if layout == SERIAL else "", see_times(times), times)
 
 
-def _as_time(name: str, draft: _Draft, file: _File) -> _Found:
+def _as_time(name: str, draft: Draft, file: _File) -> _Found:
     found = None
     if draft.plain is not None:
         found = _numbers_as_times(name, draft.plain, True)

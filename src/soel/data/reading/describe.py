@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from soel.data.reading.kinds import Reading, TableReading
+from soel.data.reading.missing_codes import write_code
 from soel.data.reading.units import BOUNDS
 from soel.data.reading.words import MAX_CATEGORIES
 
@@ -39,6 +40,8 @@ def describe_kind(reading: Reading) -> str:
         parts.append(f"some with {', '.join(bounds)}")
     if form.words:
         parts.append("/".join(sorted(form.words, key=lambda word: -form.words[word])))
+    if form.missing:
+        parts.append(f"{' / '.join(map(write_code, form.missing))} for missing")
     if form.order:
         parts.append({"dmy": "day first", "mdy": "month first", "ymd": "year first"}[form.order])
     elif form.layout and reading.kind in ("time", "duration"):
@@ -68,7 +71,7 @@ def describe_features(reading: Reading) -> str:
 
 def options_for(reading: Reading) -> tuple[str, ...]:
     """The options that change how the column is read."""
-    return _OTHER[reading.kind]
+    return (*(("--numeric",) if reading.form.missing else ()), *_OTHER[reading.kind])
 
 
 def draw_bars(bars: Sequence[int]) -> str:

@@ -20,6 +20,7 @@ class Form:
     decimal, thousands: the signs in numbers; thousands may be several. units: what may stand around a number (a
     currency, a percent sign, a unit) and by how much each multiplies. words: the flags' words, 1 for yes and 0 for no.
     layout: the name of a layout of times or durations (see `times`). order: of day, month and year, such as 'dmy'.
+    missing: numbers that stand for a missing value, such as -999 (see `missing_codes`).
     """
 
     decimal: str = "."
@@ -28,6 +29,7 @@ class Form:
     words: Mapping[str, int] = field(default_factory=dict)
     layout: str = ""
     order: str = ""
+    missing: tuple[float, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -80,10 +82,13 @@ class Reading:
         """Back from the values of `to_json`."""
         if values["kind"] not in KINDS:
             raise ValueError(f"unknown kind of column {values['kind']!r}")
-        seen: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in values["seen"].items()
-        }
-        return cls(str(values["name"]), values["kind"], Form(**values["form"]), str(values["doubt"]), Seen(**seen))
+        form, seen = Form(**_with_tuples(values["form"])), Seen(**_with_tuples(values["seen"]))
+        return cls(str(values["name"]), values["kind"], form, str(values["doubt"]), seen)
+
+
+def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain values from JSON, which has lists for tuples."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
 
 
 @dataclass(frozen=True)

@@ -117,9 +117,9 @@ def parse_numbers(texts: Any, form: Form) -> Floats | None:
     if plain is not None:
         return plain
     signs = ((form.decimal, form.thousands),)
-    if not pc.all(_fits(texts, signs, form.units)).as_py():
+    if not _all_fit(texts, signs, form.units):
         texts = _drop_tolerance(texts)
-        if not pc.all(_fits(texts, signs, form.units)).as_py():
+        if not _all_fit(texts, signs, form.units):
             return None
     negative = pc.match_substring_regex(texts, r"^[^\d]*-|^\(|[^.,-]-$")  # '5,-' is a price
     factor = _factors(texts, form.units)
@@ -153,6 +153,13 @@ def share_of_numbers(texts: Any) -> float:
     n_texts = int(len(texts) - texts.null_count)
     n_numbers = int(pc.sum(_fits(texts, SIGNS, dict.fromkeys(UNITS, 1.0))).as_py() or 0)
     return float(n_numbers / max(n_texts, 1))
+
+
+def fit_common_signs(texts: Any) -> NDArray[np.bool_]:
+    """Which of the tidy texts (N,) are numbers with those signs that most of them have, whatever the unit."""
+    bare, units = _drop_tolerance(texts), dict.fromkeys(UNITS, 1.0)
+    fits = [_as_mask(_fits(bare, (signs,), units)) for signs in SIGNS]
+    return max(fits, key=np.count_nonzero)
 
 
 def choose_form(found: Numbers, decimal: str | None, separator: str = "") -> tuple[Form, str]:
@@ -239,6 +246,13 @@ def _as_mask(fits: Any) -> np.ndarray:
     import pyarrow.compute as pc
 
     return np.asarray(pc.fill_null(fits, True).to_numpy(zero_copy_only=False), bool)
+
+
+def _all_fit(texts: Any, signs: Sequence[tuple[str, str]], units: Mapping[str, float]) -> bool:
+    """Whether all texts that there are fit; where all are missing, none does not."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(_fits(texts, signs, units), min_count=0).as_py())
 
 
 def _fits(texts: Any, signs: Sequence[tuple[str, str]], units: Mapping[str, float]) -> Any:

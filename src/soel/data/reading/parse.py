@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from soel.data.columns import Column, check_finite
-from soel.data.reading.cells import Cells
+from soel.data.reading.cells import TIME, Cells
 from soel.data.reading.kinds import Form, Reading
+from soel.data.reading.missing_codes import blank_codes
 from soel.data.reading.numbers import as_floats, blank_missing, misfit, parse_numbers, tidy
 from soel.data.reading.times import parse_compact, parse_duration, parse_times
 from soel.errors import SchemaError
@@ -33,9 +34,11 @@ def parse_column(reading: Reading, cells: Cells) -> Column:
     if kind == "time":
         return _time(reading, cells)
     if cells.type in ("number", "flag", "duration"):
-        return check_finite(reading.name, cells.values)
+        return check_finite(reading.name, blank_codes(cells.values, reading.form.missing))
     if cells.type in ("text", "category"):
-        return check_finite(reading.name, _number(reading, cells))
+        return check_finite(reading.name, blank_codes(_number(reading, cells), reading.form.missing))
+    if np.isnat(cells.values).all():
+        return np.full(len(cells), np.nan)
     raise SchemaError(_differs(reading, f"dates or times such as {_example(cells)}"))
 
 
@@ -65,6 +68,8 @@ def _time(reading: Reading, cells: Cells) -> Column:
     if cells.type in ("time", "clock"):
         return np.asarray(cells.values)
     if cells.type == "number":
+        if np.isnan(cells.values).all():
+            return np.full(len(cells), np.datetime64("NaT"), TIME)
         found = from_number(cells.values, reading.form)
         if found is not None:
             return np.asarray(found)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
-from soel.data.reading.numbers import share_of_numbers
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.data.reading.numbers import fit_common_signs, share_of_numbers
+from soel.data.reading.units import CURRENCIES, FAMILY_OF
 from soel.errors import DataError
 
 MOST = 0.5  # of the cells
-_NUMBER = r"^[-+$€£(.,\s]*\d[\d.,' ]*(?:[eE][-+]?\d+)?[^\d\w]*$"
 _DATE = r"^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:\D|$)"
 _DOTTED = r"^\d+(?:[.:]\d+){2,}$"  # addresses of machines, versions: codes, whatever else they look like
+_UNIT = re.compile(r"\d(?:[eE][-+]?\d+)?[.,]?\s*([^\d\s()+.,'_-][^\d()+]*?)[\s)-]*$")
 
 
 def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
     """Words among numbers or dates are a fault of the data: nobody wants a category for each number."""
     import pyarrow.compute as pc
 
-    n_texts, share = len(texts) - texts.null_count, share_of_numbers(texts)
+    n_texts = len(texts) - texts.null_count
     if asked != "numeric" and pc.all(pc.match_substring_regex(texts, _DOTTED)).as_py():
         return
-    if share > MOST:
-        n_words, row = round((1 - share) * n_texts), _first_other(texts, _NUMBER)
-        raise DataError(_describe(name, "mostly numbers", n_words, texts, row))
+    if share_of_numbers(texts) > MOST:
+        raise DataError(_describe(name, "mostly numbers", texts, _find_others(texts)))
     n_dates = int(pc.sum(pc.match_substring_regex(texts, _DATE)).as_py() or 0)
     if n_dates == n_texts:
         raise DataError(
@@ -31,20 +35,40 @@ def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
             "Write them in one form, or make the column categorical."
         )
     if n_dates > MOST * n_texts:
-        raise DataError(_describe(name, "mostly dates", n_texts - n_dates, texts, _first_other(texts, _DATE)))
+        others = np.asarray(pc.fill_null(pc.invert(pc.match_substring_regex(texts, _DATE)), False), bool)
+        raise DataError(_describe(name, "mostly dates", texts, others))
     if asked == "numeric":
-        n_words = max(round((1 - share) * n_texts), 1)
+        others = _find_others(texts)
         raise DataError(
-            f"Column {name!r} is asked for as numbers, but {_cells_are_not(n_words)}, such as "
-            f"{texts[_first_other(texts, _NUMBER)].as_py()!r}. Correct them, or read the column otherwise."
+            f"Column {name!r} is asked for as numbers, but {_cells_are_not(int(others.sum()))}, such as "
+            f"{texts[int(others.argmax())].as_py()!r}. Correct them, or read the column otherwise."
         )
 
 
-def _describe(name: str, what: str, n_words: int, texts: Any, row: int) -> str:
+def _describe(name: str, what: str, texts: Any, others: NDArray[np.bool_]) -> str:
+    """others: which cells (N,) are not what the column mostly is."""
+    row = int(others.argmax())
     return (
-        f"Column {name!r} is {what}, but {_cells_are_not(max(n_words, 1))}, such as {texts[row].as_py()!r} in "
+        f"Column {name!r} is {what}, but {_cells_are_not(int(others.sum()))}, such as {texts[row].as_py()!r} in "
         f"row {row}. Correct them, leave them empty where the value is missing, or make the column categorical."
     )
+
+
+def _find_others(texts: Any) -> NDArray[np.bool_]:
+    """Which cells (N,) do not go together with most: no numbers, numbers with other signs, or with other units."""
+    others = ~fit_common_signs(texts)
+    if others.any():
+        return others
+    families = [_family(text) if text is not None else "" for text in texts.to_pylist()]
+    common = Counter(family for family in families if family).most_common(1)
+    odd = np.array([bool(family) and family != common[0][0] for family in families], bool)
+    return odd if odd.any() else np.asarray(texts.is_valid())
+
+
+def _family(text: str) -> str:
+    """What the unit of a number measures; empty where there is none."""
+    unit = _UNIT.search(text)
+    return "" if unit is None else "money" if unit[1] in CURRENCIES else FAMILY_OF.get(unit[1], unit[1])
 
 
 def _cells_are_not(n: int) -> str:
@@ -64,10 +88,3 @@ def _odd_one(texts: Any) -> str:
 
 def _signs(cell: str) -> str:
     return re.sub(r"\d+", lambda found: str(len(found[0])), cell)
-
-
-def _first_other(texts: Any, pattern: str) -> int:
-    import pyarrow.compute as pc
-
-    row = pc.index(pc.match_substring_regex(texts, pattern), False).as_py()
-    return max(int(row), 0)

@@ -45,8 +45,9 @@ export class Histogram {
   // A threshold that n scores lie above, halfway to the next one.
   thresholdFor(n) {
     const size = this.sorted.length;
-    if (n <= 0) return this.sorted[size - 1];
-    if (n >= size) return this.sorted[0] - 1e-6 * Math.max(1, Math.abs(this.sorted[0]));
+    const margin = (score) => 1e-6 * Math.max(1, Math.abs(score)); // the server has more digits
+    if (n <= 0) return this.sorted[size - 1] + margin(this.sorted[size - 1]);
+    if (n >= size) return this.sorted[0] - margin(this.sorted[0]);
     return (this.sorted[size - n] + this.sorted[size - n - 1]) / 2;
   }
 

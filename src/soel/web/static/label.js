@@ -15,6 +15,7 @@ let chosen = null; // an item the expert went back to; null follows the open one
 let busy = true;
 let trained = false; // whether this page saw a training
 let nextLook = 0; // whether the disk takes anything in again
+const written = new Map(); // notes of this page by item: an answer that is undone takes its note along, its words stay
 
 const fetchItem = (id) => persist(() => get("/api/item", { id }), retrying);
 const order = () => [...session.mine.filter((id) => !session.open.includes(id)), ...session.open];
@@ -78,7 +79,7 @@ async function show(id) {
   for (const button of document.querySelectorAll(".actions .answer")) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
   }
-  find("note").value = item.note;
+  find("note").value = item.note || (written.get(id) ?? "");
   find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
   showWhy(id);
@@ -187,6 +188,7 @@ async function answer(verdict) {
   const later = chosen === null ? [] : order().slice(order().indexOf(item) + 1);
   chosen = later.find((id) => !session.open.includes(id)) ?? null;
   current = { ...shown, item: null }; // the same item may come back, and is then shown anew
+  written.set(item, note);
   const stored = await act(() => post("/api/answers", { item, verdict, note, tab }), { done: t("saved.verdict", { verdict: t(`said.${verdict}`) }) });
   if (!stored && current?.item === null) current = shown;
 }

@@ -1,0 +1,3 @@
+from tests.table_session import make
+
+__all__ = ["make"]
