@@ -91,9 +91,9 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
     try:
-        return content.decode(guess_encoding(path.name, content, whole=True)).removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text. Save it as CSV UTF-8.") from error
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode(guess_encoding(path.name, content, whole=True))
 
 
 def _first_line(file: TextIO) -> str:
