@@ -69,6 +69,7 @@ def test_separators_in_quotes_do_not_count() -> None:
         (b"a,\n1,2\n", "without a name"),
         (b"a,b\n1,2\n1,2,3\n", "Line 3 of a.csv has 3 cells, the header 2"),
         (b"a\n\x81\n", "neither UTF-8 nor Windows-1252"),
+        ("a\n1".encode("utf-16")[:-1], "damaged, or no text"),
         (b"a\n" + b"x" * 200_000, "not a CSV file"),
     ],
 )

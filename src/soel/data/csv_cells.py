@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -90,10 +91,12 @@ def _read_text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    try:
+    with suppress(UnicodeDecodeError):
         return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    try:
         return content.decode(guess_encoding(path.name, content, whole=True))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is damaged, or no text ({error.reason}). Save it as CSV UTF-8.") from error
 
 
 def _first_line(file: TextIO) -> str:
