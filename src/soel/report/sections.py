@@ -13,8 +13,8 @@ from soel.report.words import count, digits, number, percent
 
 MOST_COLUMNS, MOST_EVENTS = 100, 100
 MAP_KEY = (
-    ". The stronger the colour, the less a place looks like the other pictures; "
-    "a defect can also lie where there is none"
+    ". The stronger the colour, the less a place looks like the other pictures; outlined is what hardly any usual "
+    "picture shows; a defect can also lie where there is no colour"
 )
 
 
