@@ -1,0 +1,174 @@
+"""What the estimator says of data, labels and parameters that make no sense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from soel import SOEL, ConfigError, DataError, LabelError, SchemaError
+from tests.conftest import Sample, make_toy
+from tests.test_estimator import fitted, quick
+
+__all__ = ["fitted"]
+
+
+@pytest.mark.parametrize("rule", ["many", "share=2", "alarms=-1", "alarms=1.5", "share", "contamination=1"])
+def test_bad_threshold_rules_are_explained(toy: Sample, rule: str) -> None:
+    with pytest.raises(ConfigError, match="threshold rule"):
+        quick(threshold=rule).fit(toy.x)
+
+
+@pytest.mark.parametrize("share", [0.0, -0.1, 0.6])
+def test_impossible_contamination_is_refused(toy: Sample, share: float) -> None:
+    with pytest.raises(ConfigError, match="contamination"):
+        quick(contamination=share).fit(toy.x)
+
+
+@pytest.mark.parametrize("part", ["backbone", "strategy", "objective", "contamination"])
+def test_unknown_parts_name_the_known_ones(toy: Sample, part: str) -> None:
+    with pytest.raises(ConfigError, match="Choose one of"):
+        quick(**{part: "nonsense"}).fit_with_expert(toy.x, lambda rows: toy.is_anomaly[rows])
+
+
+def test_other_columns_are_refused(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"))
+    detector = quick().fit(frame)
+    with pytest.raises(SchemaError, match="f"):
+        detector.predict(frame.drop(columns="f"))
+    with pytest.raises(SchemaError, match="6 features"):
+        detector.predict(toy.x[:, :5])
+
+
+NAMED, NUMBERED = pd.DataFrame(make_toy().x, columns=list("abcdef")), pd.DataFrame(make_toy().x)
+WITH_NAMES = "X has feature names, but SOEL was fitted without feature names: its columns were matched by position; fit"
+WITHOUT = "X does not have valid feature names, but SOEL was fitted with feature names: .* by position; give a frame"
+
+
+@pytest.mark.parametrize(
+    ("pool", "new", "words"),
+    [
+        (NAMED, NAMED.to_numpy(), WITHOUT),
+        (NAMED, NUMBERED, WITHOUT),
+        (NAMED, NUMBERED.to_numpy().tolist(), WITHOUT),
+        (NUMBERED, NAMED, WITH_NAMES),
+        (NUMBERED.to_numpy(), pl.DataFrame(NAMED), WITH_NAMES),
+    ],
+)
+def test_columns_matched_by_position_are_warned_of_once_a_call(pool: Any, new: Any, words: str) -> None:
+    detector = SOEL("distances", random_state=0).fit(pool)
+    own = {"predict": detector.predict(pool), "drift": detector.drift(pool).found}
+    for face in ("predict", "predict_proba", "p_values", "list_anomalies", "drift", "explain"):
+        with pytest.warns(UserWarning, match=words) as said:
+            found = getattr(detector, face)(new)
+        assert [each.filename for each in said] == [__file__], face  # in the line of who called
+        np.testing.assert_array_equal(found.found if face == "drift" else found, own.get(face, found))
+    for given in ((pool, new), (new, pool), (new, new)):
+        with pytest.warns(UserWarning, match=words) as said:
+            detector.explain(*given)
+        assert len(said) == 1
+
+
+@pytest.mark.parametrize(("pool", "new"), [(NUMBERED, NUMBERED.to_numpy()), (NUMBERED.to_numpy(), NUMBERED)])
+def test_numbers_of_columns_are_no_names(pool: Any, new: Any) -> None:
+    quick().fit(pool).predict(new)  # a warning would be an error
+
+
+@pytest.mark.parametrize("n", [10.5, "10", None, True, np.nan, np.arange(300)])
+def test_what_is_no_number_of_rows_is_refused(toy: Sample, fitted: SOEL, n: Any) -> None:
+    calls = (
+        lambda: quick().query(toy.x, n),
+        lambda: quick().fit_with_expert(toy.x, lambda rows: toy.is_anomaly[rows], n),
+        lambda: fitted.spot_check(n),
+    )
+    for call in calls:
+        with pytest.raises(
+            ConfigError, match=r"^n(_queries)? must be a whole number, got .{1,60}; give one such as 10.$"
+        ):
+            call()
+
+
+def test_a_whole_number_may_be_a_float(toy: Sample, fitted: SOEL) -> None:
+    np.testing.assert_array_equal(quick().query(toy.x, 5.0), quick().query(toy.x, 5))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(fitted.spot_check(np.float64(5)), fitted.spot_check(np.int8(5)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("n", "words"), [(0, "At least one row.*got 0"), (-3, "got -3"), (1000, "only 190 of 200")])
+def test_impossible_spot_checks(fitted: SOEL, n: int, words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        fitted.spot_check(n)
+    assert len(fitted.spot_check(190)) == 190
+
+
+@pytest.mark.parametrize("fdr", ["0.1", 5, -1, None, np.nan, True])
+def test_what_is_no_share_of_false_ones_is_refused(toy: Sample, fitted: SOEL, fdr: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^fdr must be a share from 0 to 1, got .*; give one such as 0.1.$"):
+        fitted.list_anomalies(toy.x, fdr=fdr)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"threshold": 20}, "threshold must be a rule as text, such as .*'alarms=20'.*, got 20"),
+        ({"threshold": None}, "threshold must be a rule as text, .* got None"),
+        ({"contamination": [0.1]}, r"contamination must lie in \(0, 0.5\], got \[0.1\]; give"),
+        ({"columns": 3}, "columns must be ReadOptions or a dict such as .*, got 3; None"),
+        ({"columns": "memo"}, "columns must be ReadOptions or a dict such as .*, got 'memo'; None"),
+    ],
+)
+def test_parameters_of_another_type_are_refused(toy: Sample, parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        quick(**parameters).fit(toy.x)
+
+
+@pytest.mark.parametrize(("n", "message"), [(0, "At least one"), (-1, "At least one"), (201, "only 200 of 200")])
+def test_impossible_budgets(toy: Sample, n: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        quick().query(toy.x, n)
+
+
+def test_outlier_codes_turned_round_are_recognised(toy: Sample) -> None:
+    with pytest.raises(LabelError, match="scikit-learn"):
+        quick().fit(toy.x, np.where(toy.is_anomaly, -1, 1))
+
+
+def test_unknown_codes_are_listed(toy: Sample) -> None:
+    labels = toy.labels().astype(int)
+    labels[0] = 7
+    with pytest.raises(LabelError, match="7"):
+        quick().fit(toy.x, labels)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_too_few_rows(rows: int) -> None:
+    with pytest.raises(DataError, match="minimum"):
+        quick().fit(np.ones((rows, 3)))
+
+
+def test_infinite_values_and_empty_columns_are_named(toy: Sample) -> None:
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"), dtype=float)
+    with pytest.raises(DataError, match=r"'c'.*inf|inf.*'c'"):
+        quick().fit(frame.assign(c=np.inf))
+    with pytest.raises(DataError, match="'x3' has no value"):
+        quick().fit(frame.assign(d=np.nan).to_numpy())
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.ones((20, 2)),
+        pd.DataFrame({"id": [f"k{n:03}" for n in range(20)], "site": "north", "load": 1.0}),
+    ],
+)
+def test_rows_that_leave_nothing_to_learn_are_warned_of(rows: Any) -> None:
+    with pytest.warns(
+        UserWarning, match=r"No column varies .* all 20 rows are equal, so .* mean nothing; give"
+    ) as said:
+        detector = quick().fit(rows)
+    assert [each.filename for each in said] == [__file__]
+    assert np.ptp(detector.anomaly_score(rows)) == 0
+    with pytest.warns(UserWarning, match="No column varies"):
+        quick().query(rows, 2)
