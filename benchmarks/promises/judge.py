@@ -79,15 +79,17 @@ def _false_alarms(run: Run) -> Iterator[Kept]:
 
 
 def _list(run: Run) -> Iterator[Kept]:
-    """Of the pool's rows without a label, and of new rows with as many anomalies among them."""
+    """Of the pool's rows without a label, and of new rows with as many anomalies among them as the pool has."""
     free = run.labels == UNLABELLED
     cut = parse_threshold("fdr=0.1").cut(run.scores, 0.1, run.probabilities, labels=run.labels)
     alarms, truth = run.scores[free] > cut, run.truth[free]
     yield Kept("fdr 10%", float((~truth[alarms]).mean()) if alarms.any() else 0.0, float(alarms.sum()), "<= 10%", 0.1)
     if run.new_truth.any() and not run.new_truth.all():
         new = run.new_scores > cut
-        real, false = truth.mean() * new[run.new_truth].mean(), (1 - truth.mean()) * new[~run.new_truth].mean()
-        yield Kept("fdr 10%, new rows", float(false / (real + false)) if new.any() else 0.0, nominal="<= 10%", most=0.1)
+        share = run.truth.mean()
+        real, false = share * new[run.new_truth].mean(), (1 - share) * new[~run.new_truth].mean()
+        false_share = float(false / (real + false)) if real + false else 0.0
+        yield Kept("fdr 10%, new rows", false_share, nominal="<= 10%", most=0.1)
 
 
 def _probability(run: Run) -> Iterator[Kept]:

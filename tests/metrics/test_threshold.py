@@ -82,8 +82,18 @@ def test_known_anomalies_do_not_make_room_for_false_alarms_on_the_list() -> None
     assert rule.cut(scores, 0.5, probabilities, labels=labels) == 3.5
     assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities) == 2.5
     assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities, labels=labels) == 3.5
-    assert parse_threshold("fdr=0.01").cut(scores, 0.5, probabilities, labels=labels) == 6.0  # not even the highest
-    assert rule.cut(scores, 0.5, probabilities, labels=np.ones(6, np.int8)) == 6.0
+    assert parse_threshold("fdr=0.01").cut(scores, 0.5, probabilities, labels=labels) >= 6.0  # not even the highest
+    assert rule.cut(scores, 0.5, probabilities, labels=np.ones(6, np.int8)) >= 6.0
+
+
+def test_where_nothing_is_listed_a_new_row_has_to_be_sure_by_itself() -> None:
+    scores = np.array([0.0, 1.0, 2.0])
+    chances = 1 / (1 + np.exp(-(scores - 3)))  # 0.27 at the highest
+    cut = parse_threshold("fdr=0.1").cut(scores, 0.5, chances)
+    assert cut == pytest.approx(3 + np.log(9))  # where the curve says 0.9
+    assert parse_threshold("fdr=0").cut(scores, 0.5, chances) == NEVER
+    assert parse_threshold("fdr=0.1").cut(scores, 0.5, np.full(3, 0.3)) == NEVER  # no score says more than another
+    assert parse_threshold("fdr=0.1").cut(np.zeros(3), 0.5, np.full(3, 0.3)) == NEVER
 
 
 def test_costs_are_weighed_by_the_probability() -> None:

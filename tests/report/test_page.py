@@ -106,7 +106,7 @@ def test_a_true_share_gets_a_tile_and_the_cover_radius_lies_folded_away(read: Re
 
 def test_a_rule_that_lets_nothing_raise_an_alarm_says_so(read: Read, make_facts: MakeFacts) -> None:
     text = read(make_facts(threshold=Threshold(math.inf, "false-alarms=0.01", 0))).text
-    assert "Alarms 0 too few items for this promise" in text
+    assert "Alarms 0 no score raises one" in text
 
 
 @pytest.mark.parametrize(("has_map", "head"), [(True, "Where"), (False, "Picture")])

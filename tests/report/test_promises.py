@@ -67,3 +67,8 @@ def test_no_more_alarms_are_counted_than_there_are_rows() -> None:
     rule = parse_threshold("alarms=20")
     assert promise_of(rule, n_scored=1).lines() == ["1 item with the highest scores, right or wrong."]
     assert promise_of(rule, n_scored=500).lines() == ["20 items with the highest scores, right or wrong."]
+
+
+def test_a_list_that_is_empty_promises_what_it_did() -> None:
+    rule = parse_threshold("fdr=0.1")
+    assert promise_of(rule, can_alarm=False) == promise_of(rule)

@@ -60,7 +60,7 @@ class ThresholdRule:
         if self.kind == "fdr":
             free = np.ones(len(scores), bool) if labels is None else labels == UNLABELLED
             n_listed = _count_listed(scores[free], probabilities[free], self.value)
-            return _above(scores[free], n_listed) if n_listed else float(scores.max())
+            return _above(scores[free], n_listed) if n_listed else _where_sure(scores, probabilities, self.value)
         if self.kind == "cost":  # an alarm costs 1 - p, silence p times the value
             return _above(scores, int((probabilities * (1 + self.value) > 1).sum()))
         return _tolerating(scores, reference or Reference.of(scores), self.value)
@@ -120,6 +120,20 @@ def _tolerating(scores: Floats, reference: Reference, rate: float) -> float:
     if cut == -np.inf:
         return float(np.nextafter(min(scores.min(), reference.scores.min()), -np.inf))
     return NEVER if cut == np.inf else cut
+
+
+def _where_sure(scores: Floats, probabilities: Floats, rate: float) -> float:
+    """A cut above the pool's scores (N,), from which on a new row alone would be false with a chance of the rate.
+
+    Probabilities (N,) are a logistic curve of the score.
+    """
+    low, high = int(scores.argmin()), int(scores.argmax())
+    odds = np.log(np.clip(probabilities, 1e-12, 1 - 1e-12) / np.clip(1 - probabilities, 1e-12, 1))
+    rise = float(odds[high] - odds[low])
+    if rate <= 0 or not rise > 0:
+        return NEVER
+    wanted = float(np.log((1 - rate) / rate) - odds[low])
+    return float(min(max(scores[high], scores[low] + wanted * (scores[high] - scores[low]) / rise), NEVER))
 
 
 def _count_listed(scores: Floats, probabilities: Floats, rate: float) -> int:

@@ -53,7 +53,7 @@ def promise_of(
     can_alarm: whether any score raises an alarm by it. n_scored: how many rows there are, where they are counted.
     """
     value = rule.value or 0.0
-    if not can_alarm:
+    if not can_alarm and rule.kind == "false-alarms":
         n_normal = math.ceil(1 / value - 1e-9) - 1 if value else 0
         needs = f"that takes {n_normal:,} normal items" if n_normal else "no pool is large enough for that"
         says = f"No item can raise an alarm: this pool is too small to promise {percent(value)}; {needs}."

@@ -39,7 +39,7 @@ def tiles(facts: ReportFacts) -> Markup:
 
 
 def _start(threshold: float) -> str:
-    return f"score above {number(threshold)}" if math.isfinite(threshold) else "too few items for this promise"
+    return f"score above {number(threshold)}" if math.isfinite(threshold) else "no score raises one"
 
 
 def plot(figure: Figure) -> Markup:

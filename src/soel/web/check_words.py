@@ -26,7 +26,7 @@ def promise_words(threshold: str, t: Texts, can_alarm: bool = True) -> list[str]
     can_alarm: whether any score raises an alarm by it.
     """
     rule = parse_threshold(threshold)
-    if not can_alarm:
+    if not can_alarm and rule.kind == "false-alarms":
         return [t("promise.too_small", rate=t.number(100 * (rule.value or 0.0)))]
     if rule.kind not in RULES or rule.value is None:
         return []
