@@ -41,9 +41,9 @@ def cpu_seconds() -> float:
 def test_help_is_quick_and_names_every_verb() -> None:
     times = []
     for _ in range(3):
-        started, used = time.perf_counter(), cpu_seconds()
+        started = time.perf_counter()
         shown = python("-m", "soel.cli.main", "--help")
-        times += [time.perf_counter() - started, cpu_seconds() - used]  # others may be at work
+        times.append(time.perf_counter() - started)
     assert shown.returncode == 0
     assert min(times) < 0.4
     assert all(f"\n    {verb} " in shown.stdout for verb in VERBS)

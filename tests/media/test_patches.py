@@ -103,6 +103,28 @@ def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> No
         assert session.folder.patches is None
 
 
+@pytest.mark.parametrize(
+    ("width", "patches", "tiles", "says"),
+    [
+        (160, "auto", [1, 2, 0.125], "1 x 2 tiles"),  # seen whole
+        (90, "auto", None, ""),  # nearly square
+        (160, "no", None, "Only the middle 50 % of a picture is looked at; --resolution"),
+    ],
+)
+def test_long_pictures_whose_places_count_are_seen_whole(
+    tmp_path: Path, width: int, patches: str, tiles: list[float] | None, says: str
+) -> None:
+    folder = make_pictures(tmp_path / "pictures", 12)
+    for path in folder.iterdir():
+        Image.open(path).resize((width, 80)).save(path)
+    media, options = MediaOptions(patches=patches), SessionOptions(budget=2)
+    with closing(sessions.create_session(tmp_path / "s", folder, options, media=media)) as session:
+        assert session.folder.media_note["tiles"] == tiles
+        said = media_summary(tmp_path / "s")["chosen"]
+        assert says in said
+        assert ("tiles" in said or "Only the middle" in said) is bool(says)
+
+
 def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
         asked = session.ask(2)

@@ -294,7 +294,7 @@ def media_summary(folder: Path) -> dict[str, str]:
     if note.get("tiles"):
         chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
     elif (note.get("seen") or 1) < 1 / OBLONG:
-        chosen += f" Only the middle {note['seen']:.0%} of a picture is looked at; --resolution shows it whole."
+        chosen += f" Only the middle {100 * note['seen']:.0f} % of a picture is looked at; --resolution shows it whole."
     if note.get("patches"):
         chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
     elif note.get("moments"):
