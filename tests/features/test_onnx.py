@@ -10,6 +10,7 @@ import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
 from soel.errors import ConfigError, ModelFileError
 from soel.features import onnx_extractor, torch_onnx
@@ -162,3 +163,39 @@ def test_a_network_that_torch_does_not_know_runs_without_the_gpu(
     monkeypatch.setitem(torch_onnx._OPERATIONS, "Relu", None)
     del torch_onnx._OPERATIONS["Relu"]
     np.testing.assert_array_equal(OnnxExtractor(network).features(squares(2)), expected)
+
+
+def save_graph(path: Path, *nodes: onnx.NodeProto) -> Path:
+    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, 16, 16])
+    features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", 3, 16, 16])
+    model = helper.make_model(helper.make_graph(nodes, "net", [image], [features]), ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def external(neighbour: str) -> TensorProto:
+    tensor = TensorProto(name="secret", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=neighbour)
+    return tensor
+
+
+def test_a_constant_in_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "neighbour").write_bytes(np.float32(7).tobytes())
+    constant = helper.make_node("Constant", [], ["secret"], value=external("neighbour"))
+    add = helper.make_node("Add", ["images", "secret"], ["features"])
+    with pytest.raises(ModelFileError, match="'secret' lie in another file"):
+        OnnxExtractor(save_graph(tmp_path / "net.onnx", constant, add))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_endless_loop_is_refused(tmp_path: Path, nested: bool) -> None:
+    state = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
+    count = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    more = helper.make_tensor_value_info("more", TensorProto.BOOL, [])
+    body = helper.make_graph([], "body", [count, more, state], [more, state])
+    node = helper.make_node("Loop", ["", "", "images"], ["features"], body=body)
+    if nested:
+        branch = helper.make_graph([node], "branch", [], [state])
+        node = helper.make_node("If", ["images"], ["features"], then_branch=branch, else_branch=branch)
+    with pytest.raises(ModelFileError, match="'Loop', and loops are not run"):
+        OnnxExtractor(save_graph(tmp_path / "net.onnx", node))

@@ -70,3 +70,10 @@ def test_a_clip_that_vanishes_gives_errors_in_its_place(tmp_path: Path) -> None:
     source = open_source(make_clip(tmp_path / "a.mp4", 5))
     (tmp_path / "a.mp4").write_bytes(b"changed")
     assert all(isinstance(picture, DataError) for picture in source.read([0, 1]))
+
+
+def test_a_playlist_does_not_open_the_files_it_names(tmp_path: Path) -> None:
+    make_clip(tmp_path / "a.mp4", 5)
+    (tmp_path / "list.mp4").write_text("ffconcat version 1.0\nfile a.mp4\n")
+    with pytest.raises(DataError, match=r"list\.mp4 \(it is not a video that can be read"):
+        open_source(tmp_path / "list.mp4")

@@ -13,6 +13,7 @@ from soel.errors import ModelFileError
 
 Array = NDArray[Any]
 FINEST, COARSEST = 6, 20  # pixels of the picture that a place of a middle layer stands for
+LOOPS = ("Loop", "Scan")
 FINE = 3, 12  # and of a finer one; a layer may be both
 
 
@@ -39,13 +40,12 @@ class Graph:
 def read_graph(path: Path) -> Graph:
     """Read an ONNX file whose weights are inside it."""
     from google.protobuf.message import DecodeError
-    from onnx import ModelProto, external_data_helper, helper, numpy_helper
+    from onnx import ModelProto, helper, numpy_helper
 
     try:
-        graph = ModelProto.FromString(path.read_bytes()).graph
-        outside = [t.name for t in graph.initializer if external_data_helper.uses_external_data(t)]
-        if outside:
-            raise ValueError(f"the weights {outside[0]!r} lie in another file")
+        model = ModelProto.FromString(path.read_bytes())
+        _refuse_unsafe(model)
+        graph = model.graph
         constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
         inputs = {v.name: _shape(v) for v in graph.input if v.name not in constants}
         nodes = tuple(Node(n.op_type, tuple(n.input), tuple(n.output), _attributes(n, helper)) for n in graph.node)
@@ -53,9 +53,25 @@ def read_graph(path: Path) -> Graph:
             raise ValueError("there is no output in it")
     except (DecodeError, LookupError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(
-            f"{path.name} cannot be read as an ONNX file ({error}). Export the model again."
+            f"{path.name} cannot be read as an ONNX file ({error}). Export the model again, with its weights inside."
         ) from error
     return Graph(nodes, constants, inputs, tuple(value.name for value in graph.output))
+
+
+def _refuse_unsafe(message: Any) -> None:
+    """Refuse tensors that name another file, and loops, which may never end; anywhere in the model."""
+    from onnx import NodeProto, TensorProto
+
+    if isinstance(message, TensorProto):
+        if message.data_location == TensorProto.EXTERNAL or message.external_data:
+            raise ValueError(f"the weights {message.name!r} lie in another file")
+        return
+    if isinstance(message, NodeProto) and message.op_type in LOOPS:
+        raise ValueError(f"it contains {message.op_type!r}, and loops are not run")
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in [value] if hasattr(value, "ListFields") else value:
+                _refuse_unsafe(each)
 
 
 def _shape(value: Any) -> tuple[int | None, ...]:

@@ -17,6 +17,8 @@ from soel.features.image_files import Scanned
 from soel.features.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 from soel.features.pictures import MAX_PIXELS
 
+# Demuxers that read one file and nothing else: playlists (concat, hls, dash) would open what a file names.
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegvideo,m4v,mpegts"
 SUFFIXES = frozenset({".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v", ".mpg", ".mpeg"})
 
 
@@ -123,7 +125,7 @@ def _decode(clip: Clip, wanted: set[int]) -> Iterator[tuple[int, Picture]]:
 def _open(path: Path) -> Any:
     av = _library()
     try:
-        return av.open(str(path))
+        return av.open(str(path), options={"format_whitelist": FORMATS, "protocol_whitelist": "file"})
     except (av.FFmpegError, ValueError) as error:
         raise DataError(f"it is not a video that can be read: {reason(error)}") from error
 
