@@ -35,7 +35,7 @@ NO_DATA = {
     "noise.parquet": (b"PAR1 no more", "noise.parquet cannot be read"),
     "noise.npy": (b"\x93NUMPY", "noise.npy cannot be read"),
     "noise.mp4": (b"no clip", "noise.mp4"),
-    "one.png": (b"no picture", "one picture"),
+    "one.png": (b"no picture", "it is not a picture that can be read"),
 }
 
 

@@ -156,7 +156,7 @@ def test_pictures_are_looked_at_before_they_are_read(tmp_path: Path) -> None:
     for extractor, words in (("nobody", "no extractor called 'nobody'"), ("no.onnx", "no network no.onnx")):
         with pytest.raises((ConfigError, DataError), match=words):
             Creation(folder, media=MediaOptions(extractor)).check()
-    with pytest.raises(DataError, match="one picture"):
+    with pytest.raises(DataError, match=r"a\.png \(it is not a picture"):
         Creation(folder / "a.png").check()
 
 

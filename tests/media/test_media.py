@@ -21,6 +21,7 @@ from PIL import Image
 from soel.api import scores, sessions
 from soel.data.session_tables import read_items, readable_rows
 from soel.errors import DataError, LabelError, SchemaError, SessionError
+from soel.exchange.label_files import export_labels
 from soel.features import extractors
 from soel.features.extractors import RESNET152, file_digest
 from soel.features.source import Reading
@@ -89,6 +90,37 @@ def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
     told = media_summary(tmp_path / "s")["left_out"]
     assert "empty.png" in told
     assert "picture1.png" in told
+
+
+def test_coco_names_the_files_of_pictures(session: Session, tmp_path: Path) -> None:
+    items = session.ask(2).items
+    session.tell(dict.fromkeys(items, "anomaly"))
+    path, _ = export_labels(session, "coco", tmp_path / "coco.json", scores.name_items(session))
+    names = dict(zip(session.ids, (row[0] for row in readable_rows(session.folder, session.ids)[1]), strict=True))
+    written = {image["item_id"]: image["file_name"] for image in json.loads(path.read_text())["images"]}
+    assert written == {item: names[item] for item in items}
+
+
+def test_new_pictures_that_cannot_be_read_are_named(session: Session, folder: Path, tmp_path: Path) -> None:
+    new = make_folder(tmp_path / "new", 3)
+    (new / "empty.png").write_bytes(b"")
+    cut = new / "plain" / "picture1.png"
+    cut.write_bytes(cut.read_bytes()[:400])
+    found = picture_pool.read_new_pictures(session.folder.path, new)
+    assert [item.name for item in found.items] == ["odd/picture0.png", "plain/picture2.png"]
+    assert [file.name for file in found.skipped] == ["empty.png", "plain/picture1.png"]
+    assert "the file is empty" in found.skipped[0].reason
+    assert "cannot be decoded" in found.skipped[1].reason
+
+
+def test_one_picture_is_scored(session: Session, folder: Path, tmp_path: Path) -> None:
+    session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+    session.fit()
+    one = scores.score_file(session, folder / "odd" / "picture3.png", tmp_path / "one.csv")
+    every = scores.score_file(session, folder, tmp_path / "all.csv")
+    assert one["n_items"] == 1
+    (same,) = [row for row in every["top"] if row["file"] == "picture3.png"]
+    assert (one["top"][0]["file"], one["top"][0]["score"]) == ("picture3.png", same["score"])
 
 
 def test_thumbnails_are_made_once_and_outlive_the_files(session: Session, folder: Path) -> None:

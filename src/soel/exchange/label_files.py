@@ -61,11 +61,21 @@ def export_labels(
         labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
         _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
     elif form == "coco":
-        called_names = dict(zip(session.ids, (names or {}).get("name", session.ids), strict=True))
-        _write_json(path, as_coco(entries, called_names))
+        files = {item: _file_name(item, row, names or {}) for row, item in enumerate(session.ids)}
+        _write_json(path, as_coco(entries, files))
     else:
         _write_json(path, as_tasks(entries))
     return path, len(entries)
+
+
+def _file_name(item: str, row: int, names: Mapping[str, Sequence[Any]]) -> str:
+    """The path of a picture below the data's folder, or clip and second of a frame; the id where neither is known."""
+    folder, file, name, clip, second = (
+        names[key][row] if key in names else None for key in ("folder", "file", "name", "clip", "second")
+    )
+    if clip:
+        return f"{clip} at {second:g} s"
+    return "/".join(part for part in (folder, file) if part) or name or item
 
 
 def _form_of(out: Path | None) -> str:

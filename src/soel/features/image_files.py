@@ -45,6 +45,11 @@ def image_folder(
     return _scan(folder.name, paths, names, frame_rate, every, scanned)
 
 
+def image_file(path: Path, scanned: Scanned | None = None) -> ImageFiles:
+    """One picture."""
+    return _scan(path.stem, [path], [path.name], None, 1, scanned)
+
+
 def image_list(name: str, paths: Sequence[Path], scanned: Scanned | None = None) -> ImageFiles:
     """Pictures by their paths, in the order given."""
     return _scan(name, paths, [str(path) for path in paths], None, 1, scanned)

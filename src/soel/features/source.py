@@ -18,7 +18,7 @@ from soel.features.image_arrays import (
     read_arrays,
     read_idx,
 )
-from soel.features.image_files import Scanned, image_folder
+from soel.features.image_files import Scanned, image_file, image_folder
 from soel.features.items import Source, describe
 
 
@@ -79,9 +79,9 @@ def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
             return read_idx(path, reading.max_unpacked)
         if suffix in (".npz", ".npy"):
             return read_arrays(path, reading.max_unpacked)
-    raise DataError(
-        f"{path.name} is one picture or of an unknown kind. Give a folder, a clip, .npz, .npy or idx files."
-    )
+    if suffix in pictures.SUFFIXES:
+        return image_file(path, scanned)
+    raise DataError(f"{path.name} is of an unknown kind. Give a folder, a picture, a clip, .npz, .npy or idx files.")
 
 
 def _open_folder(path: Path, reading: Reading, scanned: Scanned | None) -> Source:

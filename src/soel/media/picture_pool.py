@@ -97,7 +97,7 @@ def read_picture_pool(
 class NewPictures:
     """Pictures that are no part of the session. features: (n, d). patches: (n, P, D) where places are looked at.
 
-    rows: (n,) their positions in the source.
+    rows: (n,) their positions in the source. skipped: the files that could not be read, with the reason of each.
     """
 
     items: list[MediaItem]
@@ -105,6 +105,7 @@ class NewPictures:
     patches: Floats | None
     source: Source
     rows: Rows
+    skipped: tuple[Skipped, ...]
 
     def picture(self, at: int) -> Picture:
         """One of the pictures (H, W, 3)."""
@@ -124,7 +125,8 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
     items = [source.items[row] for row in features.rows]
-    return NewPictures(items, features.matrix, features.patches, source, features.rows)
+    skipped = (*source.skipped, *features.faulty)
+    return NewPictures(items, features.matrix, features.patches, source, features.rows, skipped)
 
 
 def reading_of(note: Mapping[str, Any]) -> Reading:
