@@ -115,6 +115,27 @@ def test_undo_without_an_answer_is_an_error(session: Session) -> None:
     assert session.state.labels == {}
 
 
+def test_undo_by_number_takes_back_that_answer_once(session: Session) -> None:
+    session.tell({"item 3": "anomaly"})
+    first = session.state.undoable["expert"].number
+    session.tell({"item 9": "normal"})
+    with pytest.raises(SessionError, match="is not the newest answer"):
+        session.undo(event=first)
+    newest = session.state.undoable["expert"].number
+    assert session.undo(event=newest) == "item 9"
+    with pytest.raises(SessionError, match="taken back already"):
+        session.undo(event=newest)
+    assert session.state.labels == {"item 3": 1}
+
+
+def test_a_corrected_verdict_keeps_the_note(session: Session) -> None:
+    session.tell([Answer("item 3", Verdict.ANOMALY, "scratch")])
+    session.tell({"item 3": "normal"})
+    assert [note.text for note in session.state.notes_of("item 3")] == ["scratch"]
+    session.tell([Answer("item 3", Verdict.NORMAL, "")])
+    assert session.state.notes_of("item 3") == ()
+
+
 @pytest.mark.parametrize(
     ("n", "error", "message"),
     [(0, DataError, "At least one"), (-1, DataError, "At least one"), (21, SessionError, "budget leaves 20")],

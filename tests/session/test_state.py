@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from soel.errors import SessionError
 from soel.session import Answer, Event, Ledger, SessionState, fold
+from soel.session.ports import ANSWER_KINDS
 from soel.session.rounds import Draw, ModelRef, Round
+from soel.session.state import Undoable
 from soel.types import Verdict
 
 ITEMS = tuple("abcdefghij")
@@ -51,7 +55,20 @@ def leased(item: str, who: str, minute: int, tab: str = "") -> Event:
 
 
 def after(*events: Event, budget: int = 20, per_item: int = 1) -> SessionState:
-    return fold([numbered(e, i) for i, e in enumerate(events, start=1)], budget, per_item)
+    return fold(in_order(events), budget, per_item)
+
+
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """These events numbered from 1; an undo names the newest answer of its annotator that stands."""
+    found, standing = list[Event](), defaultdict[str, list[int]](list)
+    for number, event in enumerate(events, start=1):
+        body = event.body
+        if event.kind == "undo":
+            body = {"of": standing[event.who].pop()} if standing[event.who] else {}
+        elif event.kind in ANSWER_KINDS:
+            standing[event.who].append(number)
+        found.append(numbered(replace(event, body=body), number))
+    return found
 
 
 def numbered(event: Event, number: int) -> Event:
@@ -166,7 +183,25 @@ def test_undo_goes_back_one_answer_of_the_same_annotator_at_a_time() -> None:
     assert after(*told, UNDO).labels == {"a": 1, "b": 0}
     assert after(*told, UNDO, UNDO).labels == {"b": 0}
     assert after(*told, UNDO, UNDO, UNDO).labels == {"b": 0}
-    assert after(*told, UNDO).undoable == {"expert": 1, "other": 1}
+    assert after(*told, UNDO).undoable == {"expert": Undoable("a", 2), "other": Undoable("b", 3)}
+
+
+def test_an_undo_of_another_answer_than_the_newest_is_void() -> None:
+    told = [said("a", "anomaly"), said("b", "normal")]
+    for of in (1, 7, None):
+        events = [*in_order(told), numbered(Event("undo", "expert", body={"of": of}), 3)]
+        assert fold(events, 20).labels == {"a": 1, "b": 0}
+    twice = [numbered(Event("undo", "expert", body={"of": 2}), number) for number in (3, 4)]
+    assert fold([*in_order(told), *twice], 20).labels == {"a": 1}, "a repeated undo takes one answer back"
+
+
+def test_an_answer_without_a_note_keeps_the_earlier_one_and_an_empty_one_removes_it() -> None:
+    told = [ROUND, Answer("a", Verdict.NORMAL, "first").event("expert"), said("a", "anomaly")]
+    assert [note.text for note in after(*told).notes_of("a")] == ["first"]
+    assert after(*told).answers["a"].note == "first"
+    between = [told[0], told[1], written("a", "second", "expert"), told[2]]
+    assert [note.text for note in after(*between).notes_of("a")] == ["second"], "the newest note stands"
+    assert after(*told, Answer("a", Verdict.NORMAL, "").event("expert")).notes_of("a") == ()
 
 
 def test_a_label_belongs_to_the_newest_round_that_had_drawn_its_item() -> None:
@@ -310,7 +345,7 @@ def test_undo_after_tell_restores(events: list[Event], answer: Event, per_item: 
 
 @given(histories, st.integers(0, 26), per_items)
 def test_events_may_come_in_portions(events: list[Event], cut: int, per_item: int) -> None:
-    whole = [numbered(event, number) for number, event in enumerate(events, start=1)]
+    whole = in_order(events)
     ledger = Ledger(20, per_item)
     ledger.add(whole[:cut])
     early = ledger.state()
@@ -356,11 +391,12 @@ def test_a_round_is_never_short_while_items_are_left(events: list[Event]) -> Non
 
 
 def test_ten_thousand_events_are_folded_in_a_fifth_of_a_second() -> None:
-    events = [numbered(drawn(1, ITEMS), 1)]
+    events = [drawn(1, ITEMS)]
     for number in range(2, 10_002):
         item, who = f"item {number % 700}", f"ann {number % 5}"
         kinds = (said(item, "anomaly", who), said(item, "skip", who), leased(item, who, number % 60))
-        events.append(numbered((*kinds, Event("undo", who))[number % 4], number))
+        events.append((*kinds, Event("undo", who))[number % 4])
+    events = in_order(events)
     spent = []
     for _ in range(3):
         started = time.thread_time()  # of this thread alone: other work on the machine does not count

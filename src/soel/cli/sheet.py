@@ -52,7 +52,7 @@ def read_sheet(session: Session, path: Path) -> list[Answer]:
 
 
 def _answer(row: Mapping[str, str], id_column: str) -> Answer:
-    return Answer(row[id_column].strip(), read_verdict(row["label"]), row.get("note", "").strip())
+    return Answer(row[id_column].strip(), read_verdict(row["label"]), row.get("note", "").strip() or None)
 
 
 def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:

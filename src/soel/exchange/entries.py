@@ -61,7 +61,7 @@ def store_entries(session: Session, entries: Sequence[Entry], who: str | None = 
         elif entry.kind is EntryKind.DECISION:
             decisions.append((name, entry.item, entry.verdict.value))
         else:
-            answers.append((name, Answer(entry.item, entry.verdict, entry.note)))
+            answers.append((name, Answer(entry.item, entry.verdict, entry.note or None)))
     return session.take_in(answers, decisions, notes, marks)
 
 

@@ -15,15 +15,15 @@ DISAGREEMENT: Final = "disagreement"
 
 @dataclass(frozen=True)
 class Answer:
-    """An expert's word on one item, with an optional note."""
+    """An expert's word on one item. note: None keeps the annotator's earlier note, an empty one removes it."""
 
     item: str
     verdict: Verdict
-    note: str = ""
+    note: str | None = None
 
     def event(self, who: str) -> Event:
         """The answer as it is stored."""
-        body: dict[str, object] = {"note": self.note} if self.note else {}
+        body: dict[str, object] = {} if self.note is None else {"note": self.note}
         label = self.verdict.label
         if label is None:
             return Event(self.verdict.value, who, self.item, body)
@@ -49,8 +49,9 @@ def as_answers(answers: Mapping[str, str]) -> tuple[Answer, ...]:
 class Vote:
     """The newest answer of one annotator about an item, of those not taken back.
 
-    number, at: of its event. first_label: the number of the event of this annotator's first label of the item, None
-    without one. times_aside: how often this annotator skipped it or was unsure.
+    number, at: of its event. noted: the number of the event that gave the note, None without one. first_label: the
+    number of the event of this annotator's first label of the item, None without one. times_aside: how often this
+    annotator skipped it or was unsure.
     """
 
     who: str
@@ -60,6 +61,7 @@ class Vote:
     at: str = ""
     first_label: int | None = None
     times_aside: int = 0
+    noted: int | None = None
 
     @property
     def label(self) -> Label | None:

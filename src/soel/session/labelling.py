@@ -18,7 +18,7 @@ from soel.session.ledger import Ledger
 from soel.session.marks import Mark, read_mark
 from soel.session.people import share_out
 from soel.session.pools import NewPool, PoolRef
-from soel.session.ports import Event, Store
+from soel.session.ports import ANSWER_KINDS, Event, Store
 from soel.session.results import TellResult
 from soel.session.state import SessionState
 from soel.validation import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
@@ -126,11 +126,21 @@ class Labelling:
         self._store.append(events)
         return TellResult(len(events), len(unique) + len(decisions) + len(notes) + len(marks) - len(events))
 
-    def undo(self, who: str = "expert") -> None:
-        """Take back the newest answer of this annotator that still stands."""
-        if not self.state.undoable.get(who):
+    def undo(self, who: str = "expert", event: int | None = None) -> str:
+        """Take back the newest answer of this annotator that still stands; returns its item.
+
+        event: the number of that answer; refused where another one is the newest, or it was taken back already.
+        """
+        newest = self.state.undoable.get(who)
+        if newest is None and event is None:
             raise SessionError(f"{who!r} has no answer to take back. Name the annotator who told it.")
-        self._store.append([Event("undo", who)])
+        if newest is None or event not in (None, newest.number):
+            raise _not_newest(who, event)
+        stored = self._store.append([Event("undo", who, body={"of": newest.number})])
+        meanwhile = self._store.read(newest.number)
+        if any(e.who == who and e.kind in ANSWER_KINDS and e.number < stored[0].number for e in meanwhile):
+            raise _not_newest(who, newest.number)
+        return newest.item
 
     def decide(self, item: str, verdict: str | None, who: str = "owner") -> None:
         """The owner's word on an item, above all annotators'; None takes it back."""
@@ -232,7 +242,7 @@ class Labelling:
 
     def _check(self, answers: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
         self._check_names(sorted({who for who, _ in answers} | {who for who, _, _ in others}))
-        for text in [answer.note for _, answer in answers] + [text for _, _, text in others]:
+        for text in [answer.note or "" for _, answer in answers] + [text for _, _, text in others]:
             check_text(text)
         self._check_items([answer.item for _, answer in answers] + [item for _, item, _ in others])
 
@@ -282,7 +292,7 @@ def _repeats(state: SessionState, who: str, answer: Answer, is_open: bool) -> bo
     vote = state.vote_of(answer.item, who)
     if vote is None or vote.verdict != answer.verdict or (is_open and not vote.is_label):
         return False
-    return not answer.note or answer.note == vote.note
+    return answer.note is None or _repeats_note(state, who, answer.item, answer.note)
 
 
 def _decision_on(state: SessionState, item: str) -> str | None:
@@ -291,13 +301,20 @@ def _decision_on(state: SessionState, item: str) -> str | None:
 
 
 def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
-    return any(note.who == who and note.text == text for note in state.notes_of(item))
+    return text == next((note.text for note in state.notes_of(item) if note.who == who), "")
 
 
 def _redraws(state: SessionState, item: str, mark: Mark) -> bool:
     """Whether the same annotator drew just this before; nothing was drawn at first."""
     held = next((each for each in state.marks.get(item, ()) if each.who == mark.who), None)
     return not mark.regions if held is None else held.body() == mark.body()
+
+
+def _not_newest(who: str, event: int | None) -> SessionError:
+    return SessionError(
+        f"Answer {event} is not the newest answer of {who!r}, or was taken back already; nothing was changed. "
+        "Look at the session again."
+    )
 
 
 def _note(who: str, item: str, text: str) -> Event:

@@ -14,7 +14,7 @@ from soel.session.marks import Mark, read_mark
 from soel.session.pools import FIRST, PoolChange, PoolRef, pool_at, read_change
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
-from soel.session.state import Fit, Note, SessionState, read_estimate
+from soel.session.state import Fit, Note, SessionState, Undoable, read_estimate
 from soel.types import Estimate, Label, Verdict
 
 ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "mark", "round", "refine")
@@ -47,7 +47,7 @@ class Ledger:
         self._budget, self._per_item = budget, answers_per_item
         self._rounds: list[Round] = []
         self._items: dict[str, _Item] = {}
-        self._answered: dict[str, list[str]] = {}  # per annotator: the items answered, newest last
+        self._answered: dict[str, list[Undoable]] = {}  # per annotator, newest last
         self._answers: dict[str, Answered] = {}
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
@@ -97,7 +97,7 @@ class Ledger:
                 self._budget,
                 tuple(self._rounds),
                 self._there(self._answers),
-                {who: len(items) for who, items in self._answered.items() if items},
+                {who: answered[-1] for who, answered in self._answered.items() if answered},
                 self._warm_up,
                 self._estimate,
                 tuple(self._fits),
@@ -128,14 +128,19 @@ class Ledger:
         if first is None and verdict.label is not None:
             first = event.number
         times_aside = (before.times_aside if before else 0) + (verdict.label is None)
-        note = str(event.body.get("note", ""))
-        own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside))
-        self._answered.setdefault(event.who, []).append(item)
+        said = event.body.get("note")
+        note, noted = (str(said), event.number) if said is not None else ("", None)
+        if said is None and before is not None:
+            note, noted = before.note, before.noted
+        own.append(Vote(event.who, verdict, event.number, note, event.at, first, times_aside, noted))
+        self._answered.setdefault(event.who, []).append(Undoable(item, event.number))
         self._unsettled.add(item)
 
     def _undo(self, event: Event) -> None:
-        if self._answered.get(event.who):
-            item = self._answered[event.who].pop()
+        """Take back the answer that the event names; void where it is not the newest one that stands."""
+        answered = self._answered.get(event.who)
+        if answered and event.body.get("of") == answered[-1].number:
+            item = answered.pop().item
             self._items[item].votes[event.who].pop()
             self._unsettled.add(item)
 

@@ -29,6 +29,14 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Undoable:
+    """The newest answer of an annotator that still stands. number: of its event."""
+
+    item: str
+    number: int
+
+
+@dataclass(frozen=True)
 class Fit:
     """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
 
@@ -47,7 +55,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class SessionState:
-    """Everything that follows from the events. `undoable`: how many answers each annotator can take back.
+    """Everything that follows from the events. undoable: the answer that each annotator can take back.
 
     answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
     pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
@@ -59,7 +67,7 @@ class SessionState:
     budget: int
     rounds: tuple[Round, ...] = ()
     answers: Mapping[str, Answered] = field(default_factory=dict)
-    undoable: Mapping[str, int] = field(default_factory=dict)
+    undoable: Mapping[str, Undoable] = field(default_factory=dict)
     warm_up: ModelRef | None = None
     estimate: Estimate | None = None
     fits: tuple[Fit, ...] = ()
@@ -148,7 +156,7 @@ class SessionState:
     def notes_of(self, item: str) -> tuple[Note, ...]:
         """What annotators wrote about an item, each one's newest words, oldest first."""
         votes = self.answers[item].votes if item in self.answers else ()
-        notes = [Note(v.who, v.note, v.number, v.at) for v in votes if v.note]
+        notes = [Note(v.who, v.note, v.noted, v.at) for v in votes if v.noted is not None]
         newest: dict[str, Note] = {}
         for note in sorted([*notes, *self.written_notes.get(item, ())], key=lambda note: note.number):
             newest.pop(note.who, None)

@@ -50,7 +50,7 @@ class AnswerIn(Message):
 
     item: ItemId
     verdict: Verdict
-    note: Note = ""
+    note: Note | None = None
     tab: Tab = ""
 
 

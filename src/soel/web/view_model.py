@@ -164,10 +164,10 @@ class ViewModel:
             {"who": mark.who, "mine": mark.who == user.name, "regions": mark.body()["regions"]} for mark in drawn
         )
 
-    def answer(self, user: User, item: str, verdict: Verdict, note: str) -> None:
+    def answer(self, user: User, item: str, verdict: Verdict, note: str | None) -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training."""
         before = self.session.state.open
-        self.session.tell([Answer(self.check(item), verdict, note.strip())], user.name)
+        self.session.tell([Answer(self.check(item), verdict, None if note is None else note.strip())], user.name)
         if before and not self.session.state.open:
             self.go_on()
 
