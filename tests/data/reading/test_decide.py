@@ -304,3 +304,31 @@ def test_the_order_of_rows_does_not_matter_and_reading_again_gives_the_same(
     again = read_frame(pd.DataFrame({"a": pd.Series(column, dtype=object), "z": 1.5}), reading=stored)
     for name, expected in frame.columns.items():
         np.testing.assert_array_equal(again.columns[name], expected)
+
+
+ADDRESSES = [f"192.168.100.{last}" for last in range(101, 161)]
+POINTED = [f"{whole}.{whole}" for whole in range(101, 161)]
+
+
+def test_a_column_of_addresses_does_not_change_how_numbers_are_read() -> None:
+    frame = read_frame(pd.DataFrame({"source": ADDRESSES, "load": POINTED}))
+    assert values(frame, "load") == [float(text) for text in POINTED]
+
+
+@pytest.mark.parametrize("cells", [ADDRESSES, ["1.10.100", "2.10.101", "1.12.100"] * 8, ["1.2.2024", "3.4.2024"] * 8])
+def test_addresses_versions_and_dates_are_no_numbers(cells: list[str]) -> None:
+    assert kind(read(cells)) != "number"
+
+
+def test_columns_that_contradict_each_other_are_read_each_by_itself() -> None:
+    frame = read_frame(
+        pd.DataFrame({"price": ["1,5", "2,25"], "rate": ["0.25", "0.5"], "load": ["101.101", "102.102"]})
+    )
+    assert values(frame, "price") == [1.5, 2.25]
+    assert values(frame, "load") == [101.101, 102.102]
+
+
+def test_a_point_that_another_column_makes_a_thousands_separator_is_doubted() -> None:
+    frame = read_frame(pd.DataFrame({"price": ["1,5", "2,25"], "load": ["101.101", "102.102"]}))
+    assert values(frame, "load") == [101101, 102102]
+    assert "could also be a decimal sign" in doubt(frame, "load")

@@ -31,6 +31,7 @@ _SECONDS = (946_684_800, 4_102_444_800)  # 2000 to 2100
 _DATE_NAME = re.compile(r"(?i:(?:^|[\W_])(?:date|datum|fecha)(?:$|[\W_])|\wdatum$)|[a-z](?:Date|Datum)(?:$|[\W_A-Z])")
 _SERIAL_DAYS = (36526, 55153)  # what spreadsheets have for 2000 to 2051
 _CODE = r"^0\d"
+POINT_OR_THOUSANDS = "'.' could also be a decimal sign; --decimal says which sign is the decimal one"
 N_SPELLINGS = 6  # of yes and no, in small and capital letters
 
 
@@ -151,7 +152,8 @@ def _plain(name: str, draft: Draft, file: _File, numeric: bool) -> _Found:
         form = Form(",", ".")
         parsed = parse_numbers(tidy(texts), form)
         if parsed is not None:
-            return _written(parsed, form, "", numeric, texts)
+            is_settled = file.options.decimal or file.separator == ";"
+            return _written(parsed, form, "" if is_settled else POINT_OR_THOUSANDS, numeric, texts)
     if not numeric:
         if not _has_fractions(values) and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
             doubt = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"

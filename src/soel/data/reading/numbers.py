@@ -270,12 +270,12 @@ def _either(units: Iterable[str]) -> str:
 
 
 def _body(decimal: str, thousands: str) -> str:
-    """The digits of a number: groups of three from the right, or two and then three as in India."""
+    """The digits of a number: groups of three from the right; between commas, two and then three as in India."""
     point = re.escape(decimal)
     whole = r"\d+"
     if thousands:
-        sign = re.escape(thousands)
-        whole = rf"(?:[1-9]\d{{0,2}}(?:{sign}\d{{2,3}})*{sign}\d{{3}}|\d+)"
+        sign, group = re.escape(thousands), r"\d{2,3}" if thousands == "," else r"\d{3}"
+        whole = rf"(?:[1-9]\d{{0,2}}(?:{sign}{group})*{sign}\d{{3}}|\d+)"
     return rf"(?:{whole}(?:{point}\d*)?|{point}\d+)"
 
 

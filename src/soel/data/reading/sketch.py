@@ -10,6 +10,8 @@ from soel.data.reading.cells import Cells
 from soel.data.reading.numbers import Numbers, as_floats, blank_missing, find_numbers, tidy
 from soel.types import Floats
 
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
+_ADDRESS = rf"^{_BYTE}(?:\.{_BYTE}){{3}}$"
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
 
 
@@ -47,7 +49,14 @@ def sketch_text(column: Cells, asked: str | None) -> Sketch:
         return Sketch(is_plain=True, is_tidy=True)
     texts = blank_missing(tidy(column.values))
     is_plain = as_floats(texts) is not None
-    return Sketch(is_plain, False, None if is_plain else find_numbers(texts))
+    return Sketch(is_plain, False, None if is_plain or are_addresses(texts) else find_numbers(texts))
+
+
+def are_addresses(texts: Any) -> bool:
+    """Whether all tidy texts are IPv4 addresses, such as 192.168.100.101, which would also be a number of billions."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(texts, _ADDRESS)).as_py())
 
 
 def draft_text(column: Cells, sketch: Sketch) -> Draft:
@@ -58,11 +67,11 @@ def draft_text(column: Cells, sketch: Sketch) -> Draft:
 
 
 def find_file_decimal(sketches: Mapping[str, Sketch], cells: Mapping[str, Cells]) -> str | None:
-    """The decimal sign that those columns tell that could not be read otherwise; None where they do not agree."""
+    """The decimal sign of those columns that have only one; None where there is none, or where they contradict."""
     found = [sketch.numbers for sketch in sketches.values() if sketch.numbers is not None]
     signs = {numbers.decimal for numbers in found} - {None}
-    if signs == {","} or not any(numbers.seen for numbers in found):
-        return "," if signs else None
+    if not any(numbers.seen for numbers in found):
+        return None
     if any(sketch.is_plain and tells_point(draft_text(cells[name], sketch).texts) for name, sketch in sketches.items()):
         signs.add(".")
     return signs.pop() if len(signs) == 1 else None
