@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from soel.backbones.ntl import TableNTL
+from soel.networks.backbones.ntl import TableNTL
+from soel.networks.training import Model, losses, warm_up
 from soel.numeric.cores import n_cores
-from soel.profiles import Schedule
-from soel.training import Model, losses, warm_up
+from soel.settings import Schedule
 
 N_ROWS, N_COLUMNS, N_VIEWS, EPOCHS, SMALL = 6000, 36, 9, 3, 64
 VIEW_PRODUCTS = 3 * N_COLUMNS**2  # multiply-adds of one view of one row

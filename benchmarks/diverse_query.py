@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from soel.ask.diverse import Diverse
 from soel.numeric.cores import n_cores, side_by_side
-from soel.queries.diverse import Diverse
 from soel.types import PoolView
 
 N_ROWS, WIDTH, QUERIES = 200_000, 320, 20

@@ -15,13 +15,13 @@ import numpy as np
 import onnxruntime
 from PIL import Image
 
-from soel.features.extract import BATCH, extract
-from soel.features.extractors import DEFAULT
-from soel.features.items import Source
-from soel.features.onnx_extractor import OnnxExtractor
-from soel.features.preprocess import square
-from soel.features.source import open_source
-from soel.media.extractors import cache_folder, open_extractor
+from soel.images.extract import BATCH, extract
+from soel.images.extractor_choice import cache_folder, open_extractor
+from soel.images.extractors import DEFAULT
+from soel.images.items import Source
+from soel.images.onnx_extractor import OnnxExtractor
+from soel.images.preprocess import square
+from soel.images.source import open_source
 
 N_PICTURES, ROUNDS = 160, 5
 FLOORS = {"share_of_bare_throughput": 0.9, "share_of_throughput_with_patches": 0.5}

@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.learner import Learner
-from soel.profiles import AUTHORS, DEFAULT, Profile
-from soel.training import fit
+from soel.networks.training import fit
+from soel.settings import AUTHORS, DEFAULT, Profile
 from soel.types import Estimate, Kind, Pool
 
 N_ROWS, N_FEATURES, N_LABELS, BATCH = 5555, 2048, 20, 512

@@ -15,11 +15,11 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from tests.stores.killing import ENVIRONMENT, kill_each
-from tests.stores.postgres_server import running_server
+from tests.session.stores.killing import ENVIRONMENT, kill_each
+from tests.session.stores.postgres_server import running_server
 
-from soel.api import sessions
 from soel.session import Answer, SessionOptions
+from soel.session.api import sessions
 from soel.types import Verdict
 
 N_KILLS, N_ITEMS = 1000, 50

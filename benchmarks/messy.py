@@ -16,10 +16,10 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.messy_files import careless, make_files
 from benchmarks.messy_items import Messy
 from soel import SOEL
-from soel.data.encoder import Encoder
-from soel.data.frame import read_frame
-from soel.data.reading.describe import describe_kind
-from soel.data.tables import read_table
+from soel.tables.encoder import Encoder
+from soel.tables.frame import read_frame
+from soel.tables.reading.describe import describe_kind
+from soel.tables.tables import read_table
 
 REAL = ("cardio", "thyroid", "pima")
 FLOORS = {"read_as_meant": 1.0, "hundred_less_worst_loss": 98.0, "files": 25.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from soel_reproduction.figures import svg
+from soel_paper.figures import svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,22 +22,22 @@ from typing import Any
 import numpy as np
 import pyarrow as arrow
 from pyarrow import parquet
+from soel.session.pool_files.cluster_drawing import DrawPart
 
 from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, step_traffic
-from soel.api import sessions
-from soel.backbones.layers import BatchNorm
-from soel.data.session_streams import open_whole
-from soel.data.thinning import draw_rows
-from soel.engines.ray.clusters import ClusterOptions
+from soel.ask.k_center import KCenter
+from soel.ask.shards import Shard
+from soel.networks.backbones.layers import BatchNorm
 from soel.numeric.space import Origin
-from soel.pools.cluster_drawing import DrawPart
-from soel.profiles import DEFAULT
-from soel.queries.k_center import KCenter
-from soel.queries.shards import Shard
 from soel.scoring.cluster_scoring import scoring_on
+from soel.scoring.ray.clusters import ClusterOptions
 from soel.scoring.score_stream import Scorer, score_missing
 from soel.scoring.scored_parts import open_scored_parts
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
+from soel.settings import DEFAULT
+from soel.tables.session_streams import open_whole
+from soel.tables.thinning import draw_rows
 from soel.types import Estimate, PoolView, Rows
 
 WIDTH, N_FILES, FILE_ROWS, POOL_ROWS, N_DRAWS, BATCH, EPOCHS = 30, 8, 32_768, 131_072, 20, 2048, 6

@@ -13,8 +13,8 @@ import httpx
 import numpy as np
 
 from benchmarks.tell_latency import served
-from soel.api import sessions
 from soel.session import SessionOptions
+from soel.session.api import sessions
 
 N_ITEMS, N_SMALL, N_COLUMNS, TURNS = 1_000_000, 2000, 5, 3
 LIMITS = {"help": 0.4, "status_of_a_million": 1.0, "prepared_page": 1.0}  # seconds

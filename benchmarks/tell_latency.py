@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from soel.api import sessions
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
 from soel.session.files import PoolRecord, save_record
 from soel.session.ports import Event
 from soel.session.rounds import Draw, ModelRef, Round

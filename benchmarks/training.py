@@ -11,8 +11,8 @@ import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.learner import Learner, learn_together, prepare_together
-from soel.profiles import AUTHORS
-from soel.training.threads import threads_for
+from soel.networks.training.threads import threads_for
+from soel.settings import AUTHORS
 from soel.types import Kind, Pool
 
 N_ROWS, N_COLUMNS, EPOCHS, SEEDS = 246, 9, 40, 5  # the pool of BreastW under the paper's protocol

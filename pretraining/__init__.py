@@ -1,1 +1,1 @@
-"""Making the network of `soel.detectors.pretrained`: tasks, training, measuring."""
+"""Making the network of `soel.detect.incontext`: tasks, training, measuring."""

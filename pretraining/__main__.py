@@ -1,4 +1,4 @@
-"""`python -m pretraining compare|train|evaluate|export`: make and measure `soel.detectors.pretrained`."""
+"""`python -m pretraining compare|train|evaluate|export`: make and measure `soel.detect.incontext`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pretraining import checkpoint, compare, tables
 from pretraining.evaluate import RULES, evaluate, shown
 from pretraining.export import export
 from pretraining.train import Plan, Run, begin, keep, resume, train
-from soel.detectors.pretrained.network import Shape
+from soel.detect.incontext.network import Shape
 
 
 def main(words: list[str] | None = None) -> int:

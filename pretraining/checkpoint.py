@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from pretraining.module import Module
-from soel.detectors.pretrained.network import Shape
+from soel.detect.incontext.network import Shape
 
 LARGEST_FILE = 15_000_000  # bytes
 

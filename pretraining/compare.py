@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from pretraining import tables, tasks
-from soel.detectors.pretrained.reference import Described, Reference
+from soel.detect.incontext.features import Described, Reference
 
 COLUMNS = ("distinct", "two values", "few values", "commonest", "skewed", "heavy", "bound", "unexplained")
 SCORES = (

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from pretraining import tables
 from pretraining.questions import apart
-from soel.detectors.pretrained.network import Network, Outputs
-from soel.detectors.pretrained.passes import read_pool, see
-from soel.detectors.pretrained.reference import TINY, Reference
+from soel.detect.incontext.features import TINY, Reference
+from soel.detect.incontext.network import Network, Outputs
+from soel.detect.incontext.passes import read_pool, see
 
 CLIP = 3.0
 Rule = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from soel.detectors.pretrained.evidence import N_EVIDENCE, N_META
-from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Shape
-from soel.detectors.pretrained.reference import N_CELL, N_COLUMN, N_SCORES
+from soel.detect.incontext.features import N_CELL, N_COLUMN, N_SCORES
+from soel.detect.incontext.label_features import N_EVIDENCE, N_META
+from soel.detect.incontext.network import N_SHARE_BINS, Network, Shape
 
 
 class Module(nn.Module):

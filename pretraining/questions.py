@@ -7,7 +7,7 @@ import random
 import torch
 from torch import Tensor
 
-from soel.detectors.pretrained.reference import FAR, TINY, Described
+from soel.detect.incontext.features import FAR, TINY, Described
 
 STRATEGIES = ("random", "top", "centre", "tilted", "tilted", "mixed")
 

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from pretraining import checkpoint, questions, tasks
 from pretraining.module import Module
 from pretraining.muon import Muon
-from soel.detectors.pretrained.network import (
+from soel.detect.incontext.features import Described, Reference
+from soel.detect.incontext.network import (
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,
@@ -30,8 +31,7 @@ from soel.detectors.pretrained.network import (
     Seen,
     Shape,
 )
-from soel.detectors.pretrained.passes import read_pool, see
-from soel.detectors.pretrained.reference import Described, Reference
+from soel.detect.incontext.passes import read_pool, see
 
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
 ANOMALY_WEIGHT = 0.35  # of the anomalies beside the normal rows, in the loss for ranking

@@ -12,7 +12,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("soel", "soel_reproduction")
+PACKAGES = ("soel", "soel_paper")
 
 
 def main(folder: Path = ROOT) -> int:
@@ -42,7 +42,7 @@ def count_lines(folder: Path) -> tuple[Counter[str], Counter[str]]:
             source[room_of(module.removesuffix(".__init__"))] += _length(path)
     for path in sorted((folder / "tests").rglob("*.py")):
         first = path.relative_to(folder / "tests").parts[0]
-        name = PACKAGES[1] if first == "reproduction" else first
+        name = PACKAGES[1] if first == "paper" else first
         tests[name if name in source else "soel"] += _length(path)
     return source, tests
 

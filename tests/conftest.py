@@ -17,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from soel.learner import Learner
-from soel.profiles import Profile
+from soel.settings import Profile
 from soel.types import Floats, Kind, Pool
 from tests.disks import SmallDisk, small_disk
 

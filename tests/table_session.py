@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from soel.api import sessions
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
 from tests.cli.conftest import write_table
 from tests.session.fake_engine import FakeEngine
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from soel import SOEL
-from soel.data.frame import read_frame
-from soel.data.scaling import robust, standard
 from soel.errors import DataWarning
+from soel.tables.frame import read_frame
+from soel.tables.scaling import robust, standard
 from tests.test_estimator import quick
 
 

@@ -16,10 +16,10 @@ import pytest
 import torch
 
 from soel import PROFILES, SOEL, ConfigError, ModelFileError, SoelError
-from soel.metrics import auroc
+from soel.assess.metrics import auroc
 from soel.types import Kind
-from tests.backbones.test_own_module import TinyAutoencoder
 from tests.conftest import Sample, make_toy
+from tests.networks.backbones.test_own_module import TinyAutoencoder
 
 DEFAULT = PROFILES["default"]
 QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=10), n_members=2)

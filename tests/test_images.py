@@ -10,12 +10,12 @@ import pytest
 
 from soel import SOEL
 from soel.errors import SchemaError
-from soel.features.extract import extract
-from soel.features.image_arrays import image_array
-from soel.media import image_rows
-from soel.profiles import DEFAULT, PAPER, Schedule
-from tests.features.makers import ColourExtractor
-from tests.features.test_patches import PlaceExtractor
+from soel.images import image_rows
+from soel.images.extract import extract
+from soel.images.image_arrays import image_array
+from soel.settings import DEFAULT, PAPER, Schedule
+from tests.images.makers import ColourExtractor
+from tests.images.test_patches import PlaceExtractor
 
 SMALL = replace(
     PAPER,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from soel.metrics import auroc
+from soel.assess.metrics import auroc
 from tests.conftest import make_toy
 
 

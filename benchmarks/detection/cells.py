@@ -17,7 +17,7 @@ from sklearn.metrics import average_precision_score
 from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.detection.contestants import CONTESTANTS, Contestant, Scores
 from benchmarks.detection.tasks import Expert, Task, read_task
-from soel.metrics import auroc, f1_at_share, f1_score
+from soel.assess.metrics import auroc, f1_at_share, f1_score
 from soel.types import Progress
 
 

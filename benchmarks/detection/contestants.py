@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmarks.detection.tasks import Expert
 from soel import PROFILES, SOEL
 from soel.types import UNLABELLED, Floats
-from soel_reproduction.peers import fit_peer, missing_package
+from soel_paper.peers import fit_peer, missing_package
 
 CLASSIFIERS, EVEN = ("labelled-forest", "supervised"), 0.5  # these give probabilities, with a threshold of their own
 USUAL_SHARE = 0.1  # alarms of a detector without a rule of its own: what scores above this share of the pool

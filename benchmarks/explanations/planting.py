@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from soel import SOEL
-from soel.data.catalogue_files import read_rows
-from soel.explanations import Ordinary
-from soel.explanations.ordinary import CORRELATED
+from soel.explain import Ordinary
+from soel.explain.ordinary import CORRELATED
 from soel.types import Floats, Rows
+from soel_paper.catalogue_files import read_rows
 
 TABLES = (
     "annthyroid",

@@ -19,15 +19,15 @@ from tests.web.sample_data import write_pumps
 
 from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
-from soel.api import scores, sessions
-from soel.api.models import load_model
 from soel.cli.sheet import tell_sheet, write_sheet
-from soel.exchange.label_files import FORMATS, export_labels, import_labels
-from soel.profiles import DEFAULT
 from soel.session import Session, SessionOptions
+from soel.session.api import scores, sessions
+from soel.session.api.models import load_model
 from soel.session.digests import CHECKED
-from soel.stores.checks import check_session
-from soel.stores.schema import digest_of
+from soel.session.exchange.label_files import FORMATS, export_labels, import_labels
+from soel.session.stores.checks import check_session
+from soel.session.stores.schema import digest_of
+from soel.settings import DEFAULT
 from soel.types import Verdict
 from soel.web.launch import view_of
 

@@ -18,8 +18,8 @@ from tests.web.conftest import SITE, Page, build_page
 
 from benchmarks.fuzz.mutation import edited
 from benchmarks.fuzz.target import Build, Target, put_file
-from soel.api import sessions
 from soel.errors import DataError
+from soel.session.api import sessions
 from soel.web.server import Address, settings
 
 HOST, ORIGIN = "127.0.0.1:8000", "http://127.0.0.1:8000"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-from tests.features.makers import make_clip, noise, residual_network
+from tests.images.makers import make_clip, noise, residual_network
 
 from benchmarks.fuzz.target import Build, Target, one_file
 from soel.errors import DataError, ModelFileError
-from soel.features.onnx_extractor import OnnxExtractor
-from soel.features.source import is_media, open_source
-from soel.features.torch_resnet import load_onnx_resnet
+from soel.images.onnx_extractor import OnnxExtractor
+from soel.images.source import is_media, open_source
+from soel.images.torch_resnet import load_onnx_resnet
 
 SIDE = 16
 

@@ -13,16 +13,16 @@ from sklearn.metrics import average_precision_score
 from benchmarks.cell_files import as_line, read_cells, write_cells
 from benchmarks.patches.pixels import pixel_figures
 from benchmarks.patches.sets import SETS, split
-from soel.detectors.base import PlaceDetector
-from soel.features.extract import extract
-from soel.features.extractors import DEFAULT
-from soel.features.image_arrays import image_array
-from soel.features.patches import SMALLEST_SIDE, map_grid
+from soel.assess.metrics import auroc
+from soel.detect.base import PlaceDetector
+from soel.images.extract import extract
+from soel.images.extractor_choice import cache_folder, open_extractor
+from soel.images.extractors import DEFAULT
+from soel.images.image_arrays import image_array
+from soel.images.patches import SMALLEST_SIDE, map_grid
 from soel.learner import Fitted, Learner
-from soel.media.extractors import cache_folder, open_extractor
-from soel.metrics import auroc
 from soel.numeric.grids import Grid
-from soel.profiles import PROFILES
+from soel.settings import PROFILES
 from soel.types import UNLABELLED, Floats, Kind, Pool
 
 WAYS = ("global", "patches", "both")  # of one fit: its part of whole pictures, its part of patches, and all of it

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label
 
-from soel.metrics import auroc
+from soel.assess.metrics import auroc
 from soel.numeric.grids import Grid
 from soel.types import Floats
 

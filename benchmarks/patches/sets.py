@@ -16,8 +16,8 @@ from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS, Mask
 from benchmarks.patches.textures import FAMILIES, SIDE
 from soel.durable import replacing
 from soel.errors import ConfigError, DataError
-from soel.features.source import Reading, open_source
-from soel.media.known_labels import known_labels
+from soel.images.known_labels import known_labels
+from soel.images.source import Reading, open_source
 from soel.types import ANOMALY
 
 N_NORMAL, N_DEFECTIVE = 740, 200  # of a generated family

@@ -20,7 +20,7 @@ from benchmarks.promises.summary import Judged, summarise
 from benchmarks.promises.tables import Count
 from benchmarks.promises.tasks import Cell, Source, find_sources
 from soel.durable import write_whole
-from soel.profiles import find_profile
+from soel.settings import find_profile
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.promises.runs import Asked, Run
 from benchmarks.promises.tables import Count
-from soel.contamination.base import wilson
-from soel.metrics.calibration import PRIOR, Calibration, calibrate
-from soel.metrics.threshold import parse_threshold
-from soel.quality import Bounds, SpotCheck, UnsureBand, draw_check
-from soel.quality.alarms import calibration_error, real_alarms
-from soel.quality.conformal import Reference
+from soel.assess.contamination.base import wilson
+from soel.assess.metrics.calibration import PRIOR, Calibration, calibrate
+from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.quality import Bounds, SpotCheck, UnsureBand, draw_check
+from soel.assess.quality.alarms import calibration_error, real_alarms
+from soel.assess.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED
 
 RATES = (0.01, 0.05)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.promises.tasks import SHARES, Cell, Source, Task, task_of
-from soel.contamination import ESTIMATORS
-from soel.data.encoder import Encoder
-from soel.data.frame import read_frame
+from soel.assess.contamination import ESTIMATORS
+from soel.assess.quality.conformal import Reference
 from soel.durable import write_whole
 from soel.learner import Learner
-from soel.profiles import Profile
-from soel.quality.conformal import Reference
+from soel.settings import Profile
+from soel.tables.encoder import Encoder
+from soel.tables.frame import read_frame
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Evidence, Floats, Labels, Pool
 
 BUDGETS = (10, 20, 40)

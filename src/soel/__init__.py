@@ -9,12 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soel.api.labels import merge_session, take_labels
-    from soel.api.listing import list_sessions
-    from soel.api.sessions import create_session, open_session
-    from soel.backbones.base import Backbone
-    from soel.contamination.base import ContaminationEstimator
-    from soel.detectors.base import Detector
+    from soel.ask.base import Strategy
+    from soel.assess.contamination.base import ContaminationEstimator
+    from soel.detect.base import Detector
     from soel.errors import (
         ConfigError,
         DataError,
@@ -27,36 +24,39 @@ if TYPE_CHECKING:
         UnknownItemError,
     )
     from soel.estimator import SOEL
-    from soel.explanations import Explanation, Reason
-    from soel.features.extractors import Extractor
-    from soel.media.picture_pool import MediaOptions
-    from soel.objectives.base import Objective
-    from soel.pools.growth import add_data
-    from soel.profiles import PROFILES, Profile, Schedule
-    from soel.queries.base import Strategy
+    from soel.explain import Explanation, Reason
+    from soel.images.extractors import Extractor
+    from soel.images.picture_pool import MediaOptions
+    from soel.networks.backbones.base import Backbone
+    from soel.networks.objectives.base import Objective
     from soel.session import Answer, Session, SessionOptions
+    from soel.session.api.labels import merge_session, take_labels
+    from soel.session.api.listing import list_sessions
+    from soel.session.api.sessions import create_session, open_session
     from soel.session.growth import remove_items
+    from soel.session.pool_files.growth import add_data
+    from soel.settings import PROFILES, Profile, Schedule
     from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
 
 __version__ = "0.1.0"
 
 _NAMES = {
     "soel.estimator": ("SOEL",),
-    "soel.api.sessions": ("create_session", "open_session"),
-    "soel.pools.growth": ("add_data",),
+    "soel.session.api.sessions": ("create_session", "open_session"),
+    "soel.session.pool_files.growth": ("add_data",),
     "soel.session.growth": ("remove_items",),
-    "soel.api.labels": ("merge_session", "take_labels"),
-    "soel.api.listing": ("list_sessions",),
+    "soel.session.api.labels": ("merge_session", "take_labels"),
+    "soel.session.api.listing": ("list_sessions",),
     "soel.session": ("Answer", "Session", "SessionOptions"),
-    "soel.media.picture_pool": ("MediaOptions",),
-    "soel.profiles": ("PROFILES", "Profile", "Schedule"),
-    "soel.queries.base": ("Strategy",),
-    "soel.objectives.base": ("Objective",),
-    "soel.backbones.base": ("Backbone",),
-    "soel.contamination.base": ("ContaminationEstimator",),
-    "soel.detectors.base": ("Detector",),
-    "soel.explanations": ("Explanation", "Reason"),
-    "soel.features.extractors": ("Extractor",),
+    "soel.images.picture_pool": ("MediaOptions",),
+    "soel.settings": ("PROFILES", "Profile", "Schedule"),
+    "soel.ask.base": ("Strategy",),
+    "soel.networks.objectives.base": ("Objective",),
+    "soel.networks.backbones.base": ("Backbone",),
+    "soel.assess.contamination.base": ("ContaminationEstimator",),
+    "soel.detect.base": ("Detector",),
+    "soel.explain": ("Explanation", "Reason"),
+    "soel.images.extractors": ("Extractor",),
     "soel.types": (
         "Estimate",
         "Evidence",

@@ -48,7 +48,7 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
     first = mutants.draw("metrics", [], 10, 1)
     assert first == mutants.draw("metrics", [], 10, 1) != mutants.draw("metrics", [], 10, 2)
     assert len(set(first)) == 10
-    assert {each.path for each in mutants.draw("metrics", ["cover.py"], 3, 0)} == {"soel/metrics/cover.py"}
+    assert {each.path for each in mutants.draw("metrics", ["cover.py"], 3, 0)} == {"soel/assess/metrics/cover.py"}
 
 
 def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -> None:
@@ -57,10 +57,10 @@ def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -
         each for each in places if "Sub -> Add in np.asarray(scores, np.float64) - self.middle" in each.change
     )
     (tmp_path / "test_blind.py").write_text(
-        "from soel.metrics.calibration import Calibration\ndef test(): assert Calibration(1.0, 0.0)\n"
+        "from soel.assess.metrics.calibration import Calibration\ndef test(): assert Calibration(1.0, 0.0)\n"
     )
     (tmp_path / "test_sharp.py").write_text(
-        "from soel.metrics.calibration import Calibration\n"
+        "from soel.assess.metrics.calibration import Calibration\n"
         "import numpy as np\n"
         "def test(): assert Calibration(1.0, 2.0).probabilities(np.array([2.0])) == 0.5\n"
     )
@@ -71,7 +71,7 @@ def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -
 
 def test_tests_that_fail_anyway_judge_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "survives", lambda mutant, tests: False)
-    with pytest.raises(RuntimeError, match="tests/metrics fails on the code as it is"):
+    with pytest.raises(RuntimeError, match="tests/assess/metrics fails on the code as it is"):
         mutants.main(["metrics"])
 
 
@@ -81,7 +81,7 @@ def test_verdicts_are_kept_and_survivors_named(
     asked: list[mutants.Mutant] = []
 
     def fake(mutant: mutants.Mutant, tests: list[str]) -> bool:
-        assert tests == ["tests/metrics"]
+        assert tests == ["tests/assess/metrics"]
         if mutant.number == mutants.UNCHANGED:
             return True
         asked.append(mutant)

@@ -17,7 +17,7 @@ from benchmarks.promises.summary import Judged, summarise
 from benchmarks.promises.tables import LUCK, Count, judge_runs
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
-from soel.profiles import PAPER, Profile, find_profile
+from soel.settings import PAPER, Profile, find_profile
 from soel.types import NORMAL, UNLABELLED, Estimate
 
 

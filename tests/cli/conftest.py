@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.api import sessions
 from soel.cli.main import main
-from soel.data.csv_cells import read_rows, write_rows
+from soel.session.api import sessions
+from soel.tables.csv_cells import read_rows, write_rows
 from tests.session.fake_engine import FakeEngine
 
 HEADER = ("name", "width", "height", "label", "truth")

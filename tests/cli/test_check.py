@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.api import sessions
-from soel.stores.models import read_model, write_model
+from soel.session.api import sessions
+from soel.session.stores.models import read_model, write_model
 from tests.cli.conftest import Run
 from tests.session.fake_engine import FakeEngine
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from soel.api import sessions
-from soel.data.csv_cells import read_rows, write_rows
 from soel.session import Session
+from soel.session.api import sessions
+from soel.tables.csv_cells import read_rows, write_rows
 from tests.cli.conftest import Run, fill
 
 INIT_ERRORS = [

@@ -17,8 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-import soel.api.scores  # noqa: F401 - before a test changes what it reads
-from soel.data.csv_cells import read_rows
+import soel.session.api.scores  # noqa: F401 - before a test changes what it reads
+from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run, fill
 
 N_ROWS, N_POOL = 500, 60

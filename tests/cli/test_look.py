@@ -10,8 +10,8 @@ import pytest
 
 from soel.cli.column_options import settle
 from soel.cli.main import main
-from soel.data.look import look_at
-from soel.data.reading.options import ReadOptions
+from soel.tables.look import look_at
+from soel.tables.reading.options import ReadOptions
 
 TEXT = "order_id;price;when;is_fraud\n" + "".join(
     f"A{row};{row % 7},{row % 10}5 €;{row % 28 + 1:02d}.03.2024;{int(row % 9 == 0)}\n" for row in range(60)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from soel.data.csv_cells import read_rows
-from soel.media import picture_pool
+from soel.images import picture_pool
+from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run
-from tests.features.makers import ColourExtractor, make_clip, make_folder
+from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 
 @pytest.fixture(autouse=True)

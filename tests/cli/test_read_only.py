@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from soel.api import sessions
 from soel.session import SessionOptions
+from soel.session.api import sessions
 from tests.cli.conftest import Run, write_table
 from tests.disks import small_disk
 from tests.session.fake_engine import FakeEngine

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.conftest import make_toy
-from tests.features.makers import residual_network
+from tests.images.makers import residual_network
 
 
 @pytest.fixture
@@ -116,4 +116,4 @@ def test_without_the_experiments_their_verbs_say_so(
 ) -> None:
     monkeypatch.setattr("soel.cli.verbs_research.find_spec", lambda package: None)
     said = run(*words)
-    assert (said.code, "needs the package soel_reproduction" in said.err) == (2, True)
+    assert (said.code, "needs the package soel_paper" in said.err) == (2, True)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from soel.api import sessions
-from soel.api.models import load_model
-from soel.data.csv_cells import read_rows
 from soel.learner.models import POOL_SCORES, Fitted, state_of
+from soel.session.api import sessions
+from soel.session.api.models import load_model
+from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run
 
 engine_maker = sessions.engine_maker  # the real one, before a test puts a fake in its place
@@ -64,7 +64,7 @@ def test_a_replay_of_models_in_an_older_form_ends_well(run: Run, folder: Path, m
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     with monkeypatch.context() as patch:
-        patch.setattr("soel.api.models.state_of", older)  # as the releases did that kept no scores of the pool
+        patch.setattr("soel.session.api.models.state_of", older)  # as the releases did that kept no scores of the pool
         run("fit", folder)
     fit = sessions.open_session(folder).state.fit
     assert fit is not None

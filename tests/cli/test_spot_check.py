@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.data.csv_cells import read_rows
-from soel.quality import SpotCheck, Stratum
+from soel.assess.quality import SpotCheck, Stratum
 from soel.report.quality_words import quality_lines
+from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill
 from tests.cli.test_loop import label_round, truth
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import soel
-from soel.api import sessions
 from soel.cli.main import build_parser
 from soel.report.progress import Bar
 from soel.session import SessionFolder, SessionOptions, lay_out
+from soel.session.api import sessions
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
@@ -58,7 +58,7 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
 
 
 def test_telling_does_not_import_torch() -> None:
-    code = "import sys, soel.api.sessions, soel.cli.sheet; print('torch' in sys.modules)"
+    code = "import sys, soel.session.api.sessions, soel.cli.sheet; print('torch' in sys.modules)"
     assert python("-c", code).stdout.strip() == "False"
 
 

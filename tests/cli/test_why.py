@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.data.csv_cells import read_rows, write_rows
-from soel.explanations.words import NO_REASON, ordinal
+from soel.explain.words import NO_REASON, ordinal
+from soel.tables.csv_cells import read_rows, write_rows
 
 N_ROWS = 120
 

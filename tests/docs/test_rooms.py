@@ -9,10 +9,10 @@ from scripts import rooms
 
 
 def test_rooms_of_modules() -> None:
-    assert rooms.room_of("soel.data.reading.kinds") == "data"
+    assert rooms.room_of("soel.tables.reading.kinds") == "tables"
     assert rooms.room_of("soel.types") == "types"
     assert rooms.room_of("soel") == "soel"
-    assert rooms.room_of("soel_reproduction.cells") == "soel_reproduction"
+    assert rooms.room_of("soel_paper.cells") == "soel_paper"
 
 
 def test_a_small_house_by_hand(

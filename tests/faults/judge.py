@@ -8,10 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soel.api import sessions
-from soel.data.session_tables import read_items
 from soel.session import Session
-from soel.stores.checks import check_session
+from soel.session.api import sessions
+from soel.session.stores.checks import check_session
+from soel.tables.session_tables import read_items
 from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 
 Line = tuple[str, str, str]

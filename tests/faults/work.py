@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from soel.session.pool_files.growth import add_data
 
-from soel.api import scores, sessions
 from soel.durable import remove_leftovers
-from soel.exchange.label_files import export_labels
-from soel.pools.growth import add_data
 from soel.session import Session, SessionOptions
+from soel.session.api import scores, sessions
+from soel.session.exchange.label_files import export_labels
 from soel.session.growth import remove_items
-from soel.stores.models import read_model, write_model
+from soel.session.stores.models import read_model, write_model
 from soel.types import Verdict
 from tests.session.fake_engine import FakeEngine
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel import training
 from soel.learner import Learner, learn_together, prepare_together
 from soel.learner.batch import _Stack
-from soel.profiles import DISTANCES, PAPER, Profile
+from soel.networks import training
+from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Pool
 from tests.conftest import make_learner, make_toy
 

@@ -8,7 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from soel.detectors import DETECTORS
+from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.quality.conformal import Reference
+from soel.detect import DETECTORS
 from soel.learner import Blend, Learner
 from soel.learner.held_out import (
     COUNTERWEIGHT,
@@ -20,9 +22,7 @@ from soel.learner.held_out import (
     score_held_out,
     weigh,
 )
-from soel.metrics.threshold import parse_threshold
-from soel.profiles import DEFAULT, DISTANCES
-from soel.quality.conformal import Reference
+from soel.settings import DEFAULT, DISTANCES
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
 
 

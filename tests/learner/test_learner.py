@@ -10,14 +10,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel import PROFILES, SOEL
-from soel.detectors.neighbours import Neighbours
+from soel.assess.metrics import auroc
+from soel.detect.neighbours import Neighbours
 from soel.errors import ConfigError
 from soel.learner import HERE, Blend, Fitted, Learner
 from soel.learner.learner import NO_SCORES
 from soel.learner.models import restore, state_of
-from soel.metrics import auroc
-from soel.profiles import DEFAULT, DISTANCES, PAPER, Profile
-from soel.training import Model
+from soel.networks.training import Model
+from soel.settings import DEFAULT, DISTANCES, PAPER, Profile
 from soel.types import Floats, Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy
 

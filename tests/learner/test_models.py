@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soel.assess.metrics.calibration import Calibration
+from soel.assess.quality.conformal import Reference
 from soel.errors import SoelError
 from soel.learner import HERE, Blend, Fitted, Learner, Warm
 from soel.learner.models import (
@@ -24,10 +26,8 @@ from soel.learner.models import (
     restore_blend,
     state_of,
 )
-from soel.metrics.calibration import Calibration
-from soel.profiles import DISTANCES, PAPER
-from soel.quality.conformal import Reference
-from soel.training import losses
+from soel.networks.training import losses
+from soel.settings import DISTANCES, PAPER
 from soel.types import UNLABELLED, Estimate, Kind, PoolView
 from tests.conftest import Sample, make_learner
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from soel.contamination.base import rate_among_unlabelled
-from soel.detectors.base import Detector
+from soel.assess.contamination.base import rate_among_unlabelled
+from soel.assess.metrics.calibration import Calibration, calibrate
+from soel.assess.metrics.threshold import ThresholdRule
+from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import Blend, Fitted, Learner, Network, Warm
 from soel.learner.learner import ASSUMED, _rate
-from soel.metrics.calibration import Calibration, calibrate
-from soel.metrics.threshold import ThresholdRule
-from soel.profiles import DISTANCES, PAPER, Profile
-from soel.training import losses
+from soel.networks.training import losses
+from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
 from tests.conftest import Sample, make_learner, make_toy
 
@@ -66,7 +66,7 @@ def test_a_member_that_scores_all_rows_alike_does_not_divide_by_0() -> None:
 
 def test_embeddings_stand_side_by_side() -> None:
     trained, x = network()
-    from soel.training import embed
+    from soel.networks.training import embed
 
     members = embed(trained.model, x)
     np.testing.assert_array_equal(trained.embed(x), np.concatenate([members[0], members[1]], axis=1))

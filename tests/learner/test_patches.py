@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from soel.assess.metrics import auroc
 from soel.errors import DataError
 from soel.learner import Fitted, Learner
 from soel.learner.models import restore, state_of
-from soel.metrics import auroc
-from soel.profiles import DEFAULT
+from soel.settings import DEFAULT
 from soel.types import Floats, Kind, Pool
 
 QUICK = replace(DEFAULT, vectors=replace(DEFAULT.vectors, deep_weight=0.0, patch_detector="patches"), narrows=False)

@@ -9,7 +9,7 @@ from soel import SOEL
 from soel.errors import DataError
 from soel.learner import Learner
 from soel.learner.portions import Portion, plan_draws, visible_rows
-from soel.profiles import DISTANCES
+from soel.settings import DISTANCES
 from soel.types import Kind, Labels, Pool
 from tests.conftest import make_learner, make_toy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detectors.angular import Angular
-from soel.detectors.base import Detector
-from soel.detectors.foresight import trust_in
+from soel.detect.angular import Angular
+from soel.detect.base import Detector
+from soel.detect.foresight import trust_in
 from soel.learner.held_out import weigh_patches
 from soel.types import Floats, Labels
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pretraining import anomalies, questions, tasks
-from soel.detectors.pretrained.reference import Reference
+from soel.detect.incontext.features import Reference
 
 CPU = torch.device("cpu")
 

@@ -18,8 +18,8 @@ from safetensors import safe_open
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pretraining import checkpoint, tables, train
-from soel.detectors.pretrained.network import N_SHARE_BINS, Network, Outputs, Shape
-from soel.detectors.pretrained.share import PRIOR
+from soel.detect.incontext.network import N_SHARE_BINS, Network, Outputs, Shape
+from soel.detect.incontext.share import PRIOR
 
 CPU = torch.device("cpu")
 SMALL = Shape(width=32, n_heads=4, n_layers=2, cell_width=16)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.metrics.threshold import KINDS, parse_threshold
-from soel.quality.figures import RoughFigures
+from soel.assess.metrics.threshold import KINDS, parse_threshold
+from soel.assess.quality.figures import RoughFigures
 from soel.report.promises import promise_of
 from soel.report.quality_words import rough_lines
 from soel.types import Estimate

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.api import sessions
+from soel.assess.metrics import cover_radius
 from soel.cli.main import main
-from soel.data.frame import as_frame
-from soel.data.session_tables import read_encoder
-from soel.metrics import cover_radius
-from soel.profiles import PAPER
 from soel.scoring.cover import find_space, measure_cover
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
+from soel.settings import PAPER
+from soel.tables.frame import as_frame
+from soel.tables.session_tables import read_encoder
 from tests.conftest import make_learner, make_toy
 from tests.session.fake_engine import FakeEngine
 

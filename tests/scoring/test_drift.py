@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from soel import SOEL
-from soel.data.baseline import ColumnBaseline, Counts, add_tallies, tally_from_json, tally_json
-from soel.data.encoder import Encoder
-from soel.data.frame import read_frame
 from soel.scoring.drift import AlarmCounts, Drift, _log_all_new, _log_chance, judge_drift
+from soel.tables.baseline import ColumnBaseline, Counts, add_tallies, tally_from_json, tally_json
+from soel.tables.encoder import Encoder
+from soel.tables.frame import read_frame
 
 MOVED = np.array([0, 20, 0])
 EQUAL = AlarmCounts(10, 1000, 10, 1000)

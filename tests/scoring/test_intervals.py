@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.data.csv_cells import read_rows
 from soel.scoring.intervals import find_intervals, name_intervals, write_intervals
+from soel.tables.csv_cells import read_rows
 from soel.types import Interval
 
 CLIPS = ["a"] * 20 + ["b"] * 20

@@ -21,17 +21,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import soel
-from soel.data import row_files
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame
-from soel.data.streams import Stream, open_stream
-from soel.data.tables import read_table
 from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring import merging
 from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session.results import rank_scores
+from soel.tables import row_files
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
+from soel.tables.streams import Stream, open_stream
+from soel.tables.tables import read_table
 from soel.types import Floats
 
 N_ROWS, N_FILES = 600, 6
@@ -127,7 +127,7 @@ def test_parquet_in_parquet_out(
 def test_as_csv_and_as_a_folder(
     stream: Stream, folder: Path, expected: list[dict[str, object]], tmp_path: Path
 ) -> None:
-    from soel.data.csv_cells import read_rows
+    from soel.tables.csv_cells import read_rows
 
     score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores.csv")
     score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
@@ -276,7 +276,7 @@ import sys
 from pathlib import Path
 from tests.scoring.test_score_stream import Counting, scorer_for
 from soel.scoring.score_stream import score_stream
-from soel.data.streams import open_stream
+from soel.tables.streams import open_stream
 
 folder = Path(sys.argv[1])
 score_stream(open_stream(folder, "key"), scorer_for(folder, Counting(pause=0.3)), Path(sys.argv[2]))

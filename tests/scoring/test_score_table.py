@@ -9,13 +9,13 @@ import openpyxl
 import pyarrow.parquet
 import pytest
 
-from soel.data.csv_cells import read_rows
+from soel.assess.quality import UnsureBand
 from soel.errors import ConfigError
-from soel.features.items import MediaItem
-from soel.quality import UnsureBand
+from soel.images.items import MediaItem
 from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
 from soel.session.results import rank_scores
+from soel.tables.csv_cells import read_rows
 from soel.types import Verdict
 
 IDS = ("p1", "p2", "p3")

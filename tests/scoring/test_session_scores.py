@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.api.scores import score_file
-from soel.data.csv_cells import read_rows, write_rows
+from soel.session.api.scores import score_file
+from soel.tables.csv_cells import read_rows, write_rows
 from tests.table_session import Make
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.profiles import PAPER
 from soel.session import Session, SessionConfig, SessionFolder, lay_out
-from soel.stores.events import SqlStore
+from soel.session.stores.events import SqlStore
+from soel.settings import PAPER
 from soel.types import Kind
 from tests.session.fake_engine import FakeEngine
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from soel.detectors.base import NOTHING, Detector
+from soel.assess.metrics.calibration import Calibration
+from soel.assess.metrics.threshold import parse_threshold
+from soel.detect.base import NOTHING, Detector
 from soel.errors import ModelFileError
 from soel.learner import Blend, Fitted, Learner, Warm
-from soel.metrics.calibration import Calibration
-from soel.metrics.threshold import parse_threshold
-from soel.profiles import Profile
 from soel.session import SessionConfig
+from soel.settings import Profile
 from soel.types import ANOMALY, NORMAL, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
 
 

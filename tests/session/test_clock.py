@@ -9,7 +9,7 @@ import pytest
 
 from soel.session import Session
 from soel.session.leases import AHEAD, as_text
-from soel.stores import events
+from soel.session.stores import events
 from soel.types import Verdict
 from tests.session.conftest import MakeSession
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from soel.assess.quality import UnsureBand
 from soel.errors import SessionError
-from soel.quality import UnsureBand
 from soel.session import Session
 from soel.session.replay import replay
 from tests.session.test_spot_check import learn

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from soel.profiles import DEFAULT
 from soel.session import Session
 from soel.session.replay import replay
+from soel.settings import DEFAULT
 from soel.types import Kind
 from tests.session.conftest import IDS, MakeSession
 from tests.session.fake_engine import FakeEngine, FakeLearner

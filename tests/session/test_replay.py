@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soel.assess.metrics.calibration import Calibration
 from soel.learner import Fitted
-from soel.metrics.calibration import Calibration
 from soel.oracle import SimulatedExpert
 from soel.session import Event, Session
 from soel.session.replay import replay

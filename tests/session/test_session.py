@@ -9,8 +9,8 @@ import pytest
 
 from soel.errors import ConfigError, DataError, LabelError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
-from soel.profiles import PAPER
 from soel.session import Answer, Session
+from soel.settings import PAPER
 from soel.types import Kind, Verdict
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession
 from tests.session.fake_engine import FakeEngine

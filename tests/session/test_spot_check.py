@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soel.assess.quality import draw_check
 from soel.errors import SessionError
 from soel.oracle import SimulatedExpert
-from soel.quality import draw_check
 from soel.session import Session, SessionState
 from soel.session.growth import remove_items
 from soel.session.replay import replay

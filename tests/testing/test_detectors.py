@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from soel.detectors.base import NOTHING, Detector, Options
+from soel.detect.base import NOTHING, Detector, Options
 from soel.testing import DETECTOR_LAWS, check_detector, detectors
 from soel.testing.laws import Law
 from soel.types import Floats, Labels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.features.extractors import Extractor, OwnExtractor, Pictures
+from soel.images.extractors import Extractor, OwnExtractor, Pictures
 from soel.testing import EXTRACTOR_LAWS, check_extractor, extractors
 from soel.testing.laws import Law
 from soel.types import Floats

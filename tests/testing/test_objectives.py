@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.objectives.all_normal import AllNormal
-from soel.objectives.base import Objective, all_on_normal, answered
-from soel.objectives.one_class import OneClass
-from soel.objectives.soel import SoelObjective
-from soel.objectives.supervised import Supervised
+from soel.networks.objectives.all_normal import AllNormal
+from soel.networks.objectives.base import Objective, all_on_normal, answered
+from soel.networks.objectives.one_class import OneClass
+from soel.networks.objectives.soel import SoelObjective
+from soel.networks.objectives.supervised import Supervised
 from soel.testing import OBJECTIVE_LAWS, check_objective, objectives
 from soel.testing.laws import Law
 from soel.types import ItemWeights, PoolView, RankedWeights

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.queries.base import Need, Strategy, certain
-from soel.queries.random import Random, uniform
+from soel.ask.base import Need, Strategy, certain
+from soel.ask.random import Random, uniform
 from soel.testing import STRATEGY_LAWS, check_strategy, strategies
 from soel.testing.laws import Law
 from soel.types import PoolView, Selection

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from soel.api import sessions
-from soel.jobs.background import JobStatus
-from soel.jobs.background_task import add_upload
 from soel.report.kept_reasons import keep_reasons
 from soel.report.outcome import keep_outcome
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
+from soel.session.jobs.background import JobStatus
+from soel.session.jobs.background_task import add_upload
 from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of

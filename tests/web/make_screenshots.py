@@ -9,10 +9,10 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from soel.jobs.background import JobStatus
-from soel.media import picture_pool
-from soel.media.session_media import open_media
+from soel.images import picture_pool
+from soel.images.session_media import open_media
 from soel.session import Answer
+from soel.session.jobs.background import JobStatus
 from soel.types import Verdict
 from soel.web.app import create_preparing_app
 from soel.web.auth import User

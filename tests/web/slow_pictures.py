@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.features import matrix
-from soel.jobs import background, creation_task
-from soel.media import picture_pool
+from soel.images import matrix, picture_pool
+from soel.session.jobs import background, creation_task
 from soel.types import Floats
 from tests.web.pictures import Brightness
 
@@ -31,7 +30,7 @@ class SlowBrightness(Brightness):
 def launch_slow(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
     """Start this module in place of the creation, and nothing in place of another step."""
     started = [sys.executable, "-c", "print('started')"]
-    slow = ["tests.web.slow_pictures" if word == "soel.jobs.creation_task" else word for word in command]
+    slow = ["tests.web.slow_pictures" if word == "soel.session.jobs.creation_task" else word for word in command]
     return launch(started if slow == command else slow, *rest)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Route, expect
 
-from soel.media import picture_pool
+from soel.images import picture_pool
 from tests.web.accessibility import violations
 from tests.web.conftest import BUDGET, N_ITEMS, build_page
 from tests.web.live_server import Live, serving

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.data.csv_cells import read_rows, write_rows
-from soel.media import picture_pool
+from soel.images import picture_pool
+from soel.tables.csv_cells import read_rows, write_rows
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.api import sessions
-from soel.jobs.listening_task import Listener
+from soel.session.api import sessions
+from soel.session.jobs.listening_task import Listener
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving

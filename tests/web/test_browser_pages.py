@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, expect
 
-from soel.data.csv_cells import write_rows
-from soel.media import picture_pool
-from soel.profiles import PAPER
+from soel.images import picture_pool
+from soel.settings import PAPER
+from soel.tables.csv_cells import write_rows
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving

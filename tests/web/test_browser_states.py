@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from soel.api import sessions
+from soel.session.api import sessions
 from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from soel.data import look
 from soel.errors import ConfigError, LabelError, SchemaError
-from soel.jobs import creation_check
-from soel.jobs.creation import Creation, Request
 from soel.session import SessionOptions
+from soel.session.jobs import creation_check
+from soel.session.jobs.creation import Creation, Request
+from soel.tables import look
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
 from soel.web.column_question import ColumnQuestion, ask_about
@@ -123,8 +123,8 @@ def test_a_refused_choice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from soel.api.sessions import open_session
-    from soel.jobs import creation_task
+    from soel.session.api.sessions import open_session
+    from soel.session.jobs import creation_task
 
     table = tmp_path / "known.csv"
     rows = [f"{row % 7}.5,{row % 5},{'anomaly' if row < 3 else 'normal' if row < 30 else ''}" for row in range(60)]

@@ -12,9 +12,9 @@ import pytest
 
 from soel.durable import hold_lock
 from soel.errors import DataError, SessionError
-from soel.jobs import background
-from soel.jobs import uploads as uploads_module
-from soel.jobs.uploads import Uploads
+from soel.session.jobs import background
+from soel.session.jobs import uploads as uploads_module
+from soel.session.jobs.uploads import Uploads
 from tests.web.conftest import N_ITEMS, MakePage, Page
 from tests.web.sample_data import write_pumps
 

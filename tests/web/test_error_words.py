@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.data.encoder import Encoder
-from soel.data.frame import read_frame
-from soel.data.reading.options import ReadOptions
-from soel.data.tables import read_table
 from soel.errors import SoelError
+from soel.tables.encoder import Encoder
+from soel.tables.frame import read_frame
+from soel.tables.reading.options import ReadOptions
+from soel.tables.tables import read_table
 from soel.web.error_words import error_words
 from soel.web.texts import ENGLISH, texts_in
 from tests.web.conftest import Page

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.data.csv_cells import read_rows
-from soel.data.frame import Frame
 from soel.errors import UnknownItemError
-from soel.exchange.label_files import read_labels
 from soel.report.outcome import Outcome
 from soel.session import SessionState
+from soel.session.exchange.label_files import read_labels
+from soel.tables.csv_cells import read_rows
+from soel.tables.frame import Frame
 from soel.web.item_list import ItemList, Selection
 from soel.web.table_view import TableView
 from tests.web.conftest import BUDGET, N_ITEMS, Page

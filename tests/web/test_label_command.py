@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from soel.api import sessions
 from soel.cli.main import main
 from soel.errors import ConfigError
-from soel.jobs.creation import Creation, session_folder
 from soel.session import Answer, SessionOptions
+from soel.session.api import sessions
+from soel.session.jobs.creation import Creation, session_folder
 from soel.types import Verdict
 from soel.web.auth import Auth
 from soel.web.server import Address, _bind
@@ -28,13 +28,13 @@ NO_TORCH = """
 import sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from soel.api import sessions
+from soel.session.api import sessions
 from soel.web.app import create_app
 from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
 from soel.web.site import Site
 from soel.web.launch import view_of
-from soel.jobs.background import Background
+from soel.session.jobs.background import Background
 
 session = sessions.open_session(Path(sys.argv[1]))
 auth = Auth(session.folder.path)

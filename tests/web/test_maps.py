@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
-from soel.api.sessions import write_report
-from soel.media import picture_pool
+from soel.images import picture_pool
 from soel.report.sections import MAP_KEY
-from tests.features.test_patches import PlaceExtractor
+from soel.session.api.sessions import write_report
+from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
 from tests.web.live_server import serving

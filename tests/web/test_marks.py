@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Opened
 
-from soel.media import picture_pool
+from soel.images import picture_pool
 from soel.session.marks import Region
-from tests.features.test_patches import PlaceExtractor
+from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
 from tests.web.conftest import MakePage, Page
 from tests.web.live_server import serving

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from soel.api import sessions
-from soel.features.source import Reading
-from soel.media import picture_pool
-from soel.media.picture_pool import MediaOptions
+from soel.images import picture_pool
+from soel.images.picture_pool import MediaOptions
+from soel.images.source import Reading
+from soel.session.api import sessions
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import Page, build_page
 from tests.web.pictures import Brightness, write_belt, write_discs

@@ -20,10 +20,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from soel.api import sessions
 from soel.durable import mark
-from soel.features.extract import extract
-from soel.features.source import open_source
+from soel.images.extract import extract
+from soel.images.source import open_source
+from soel.session.api import sessions
 from tests.web.accessibility import violations
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, Brightness, write_discs

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from soel.data.look import look_at
-from soel.data.reading.kinds import TableReading
+from soel.tables.look import look_at
+from soel.tables.reading.kinds import TableReading
 from soel.web.reading_view import describe_columns, describe_reading
 from soel.web.texts import ENGLISH, texts_in
 from tests.web.conftest import MakePage, Page

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.data.look import look_at
-from soel.data.reading.kinds import TableReading
+from soel.tables.look import look_at
+from soel.tables.reading.kinds import TableReading
 from soel.web.column_question import ColumnQuestion, ask_about
 from soel.web.reading_words import reading_words
 from soel.web.texts import ENGLISH, texts_in

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.api import sessions
 from soel.report.kept_reasons import keep_reasons, read_reasons
 from soel.session import Answer
+from soel.session.api import sessions
 from soel.types import Verdict
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page

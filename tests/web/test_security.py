@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from soel.data.csv_cells import write_rows
 from soel.errors import SessionError
+from soel.tables.csv_cells import write_rows
 from soel.web.auth import DAY, FILE, LASTS, Auth, User
 from soel.web.markdown import render
 from soel.web.middleware import MOST_BYTES

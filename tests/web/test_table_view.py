@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from soel.data.frame import Frame
-from soel.data.tables import read_table
+from soel.tables.frame import Frame
+from soel.tables.tables import read_table
 from soel.web.columns import Categories, Numbers, measure
 from soel.web.table_view import TableView
 

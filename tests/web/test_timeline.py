@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.api import sessions
-from soel.api.sessions import write_report
-from soel.media import picture_pool
-from tests.features.test_patches import PlaceExtractor
+from soel.images import picture_pool
+from soel.session.api import sessions
+from soel.session.api.sessions import write_report
+from tests.images.test_patches import PlaceExtractor
 from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
 from tests.web.conftest import MakePage, Page

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soel.data.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.errors import ConfigError
+from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 
 if TYPE_CHECKING:
-    from soel.data.reading.kinds import Reading, TableReading
+    from soel.tables.reading.kinds import Reading, TableReading
 
 LISTS = {
     "ignore": "leave these columns out",
@@ -68,8 +68,8 @@ def settle(reading: TableReading, options: ReadOptions, ask: Callable[[str], str
 
 
 def _settle_column(column: Reading, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
-    from soel.data.reading.describe import describe_kind
     from soel.report.text import show
+    from soel.tables.reading.describe import describe_kind
 
     shown = ", ".join(map(show, column.seen.examples))
     print(f"Column {show(column.name)!r} ({shown}) is read as {describe_kind(column)}: {show(column.doubt)}.")

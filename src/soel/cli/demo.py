@@ -12,13 +12,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import IsolationForest
 
-from soel.api import sessions
-from soel.data.csv_cells import write_rows
-from soel.data.frame import as_frame
-from soel.data.session_tables import read_encoder
+from soel.assess.metrics import auroc, f1_score
 from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
-from soel.metrics import auroc, f1_score
 from soel.oracle.simulated import SimulatedExpert
 from soel.report.facts import MethodResult
 from soel.report.page import write_report
@@ -26,6 +22,10 @@ from soel.report.progress import progress_bar
 from soel.report.text import format_table
 from soel.report.words import digits, percent
 from soel.session import Session, SessionOptions
+from soel.session.api import sessions
+from soel.tables.csv_cells import write_rows
+from soel.tables.frame import as_frame
+from soel.tables.session_tables import read_encoder
 from soel.types import Floats
 
 N_QUERIES, SHARE, SEED = 10, 0.1, 0

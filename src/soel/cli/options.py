@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.engines.ray.clusters import ClusterOptions
+    from soel.scoring.ray.clusters import ClusterOptions
     from soel.session import Session, SessionOptions
 
 PROFILES = ("default", "distances", "paper", "authors")
@@ -39,7 +39,7 @@ def add_engine(verb: argparse.ArgumentParser) -> None:
 
 def open_session(args: argparse.Namespace) -> Session:
     """The session that the arguments name."""
-    from soel.api import sessions
+    from soel.session.api import sessions
 
     return sessions.open_session(args.folder, args.store, cluster_options(args))
 
@@ -47,7 +47,7 @@ def open_session(args: argparse.Namespace) -> Session:
 def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:
     """The cluster that the arguments name; None for this machine."""
     if getattr(args, "engine", "local") == "ray":
-        from soel.engines.ray.clusters import ClusterOptions
+        from soel.scoring.ray.clusters import ClusterOptions
 
         return ClusterOptions(args.address, args.workers, args.shared)
     named = [name for name in ("address", "workers", "shared") if getattr(args, name, None) is not None]

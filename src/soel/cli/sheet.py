@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from soel.data.csv_cells import read_rows, write_rows
-from soel.data.session_tables import readable_rows
 from soel.errors import LabelError, SessionError, SoelError, naming
 from soel.session import Answer, Session, TellResult, read_verdict
+from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.session_tables import readable_rows
 
 ITEM, OLD_ITEM = "item", "item_id"  # and as releases before called it, whose sheets may still be out
 COLUMNS = (ITEM, "label", "note", "session")

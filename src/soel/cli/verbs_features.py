@@ -10,7 +10,7 @@ from soel.cli.reply import Reply
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.media.picture_pool import MediaOptions
+    from soel.images.picture_pool import MediaOptions
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -48,8 +48,8 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
 
 def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOptions:
     """The options as one value."""
-    from soel.features.source import Reading
-    from soel.media.picture_pool import MediaOptions
+    from soel.images.picture_pool import MediaOptions
+    from soel.images.source import Reading
 
     limit = Reading.max_unpacked if args.max_unpacked is None else args.max_unpacked
     reading = Reading(args.every, args.frame_rate, args.strict, limit)
@@ -59,14 +59,14 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
 
 def describe_media(folder: Path) -> dict[str, str]:
     """What a session on pictures chose and left out, in sentences; nothing for a table."""
-    from soel.media.picture_pool import media_summary
+    from soel.images.picture_pool import media_summary
 
     return media_summary(folder)
 
 
 def run_list(args: argparse.Namespace) -> Reply:
     """Say which extractors there are."""
-    from soel.features.extractors import NAMES
+    from soel.images.extractors import NAMES
 
     text = "\n".join(f"{name}: {what}" for name, what in NAMES.items())
     return Reply({"extractors": dict(NAMES)}, f"{text}\nNext: soel init DIR --data FOLDER --extractor NAME")
@@ -74,7 +74,7 @@ def run_list(args: argparse.Namespace) -> Reply:
 
 def run_export(args: argparse.Namespace) -> Reply:
     """Write a network as ONNX."""
-    from soel.features.export import export_extractor
+    from soel.images.export import export_extractor
 
     export_extractor(args.network, args.out)
     text = f"{args.network} is in {args.out}.\nNext: soel init DIR --data FOLDER --extractor {args.out}"

@@ -9,7 +9,7 @@ from soel.cli.column_options import add_column_options, read_column_options
 from soel.cli.reply import Reply
 
 if TYPE_CHECKING:
-    from soel.data.reading.kinds import Reading, TableReading
+    from soel.tables.reading.kinds import Reading, TableReading
 
 WIDEST = 28  # letters of a name or an example
 MOST_COLUMNS = 200  # more are not shown in full; --json has them all
@@ -27,8 +27,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_look(args: argparse.Namespace) -> Reply:
     """Show how a table is read."""
-    from soel.data.look import look_at
-    from soel.data.reading.describe import document_of
+    from soel.tables.look import look_at
+    from soel.tables.reading.describe import document_of
 
     reading = look_at(args.data, args.id_column, args.label_column, read_column_options(args))
     return Reply({"data": args.data, **document_of(reading)}, show_reading(reading, args.data))
@@ -36,8 +36,8 @@ def run_look(args: argparse.Namespace) -> Reply:
 
 def show_reading(reading: TableReading, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
-    from soel.data.reading.describe import warnings_of
     from soel.report.text import show
+    from soel.tables.reading.describe import warnings_of
 
     size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
     head = f"{show(data)}: {size}{_file(reading)}."
@@ -80,7 +80,7 @@ def _file(reading: TableReading) -> str:
 
 
 def _row(reading: Reading, n_rows: int) -> list[object]:
-    from soel.data.reading.describe import describe_features, describe_kind, draw_bars, options_for
+    from soel.tables.reading.describe import describe_features, describe_kind, draw_bars, options_for
 
     seen = reading.seen
     missing = "" if not seen.n_missing else f"{100 * seen.n_missing / n_rows:.3g} %"

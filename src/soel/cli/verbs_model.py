@@ -70,8 +70,8 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
-    from soel.api.scores import score_file
     from soel.report.text import show
+    from soel.session.api.scores import score_file
 
     if args.fail_on_drift and args.data is None:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
@@ -79,7 +79,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why)
         if args.maps is not None:
-            from soel.media.session_maps import write_maps
+            from soel.images.session_maps import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
     lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
@@ -128,7 +128,7 @@ def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def run_report(args: argparse.Namespace) -> Reply:
     """Write one HTML page about the session."""
-    from soel.api import sessions
+    from soel.session.api import sessions
 
     with closing(open_session(args)) as session:
         out = sessions.write_report(session, args.out or args.folder / "report.html")

@@ -11,12 +11,12 @@ from soel.cli.reply import Reply
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.data.catalogue import Dataset
     from soel.report.progress import Bar
-    from soel_reproduction.reproduce import Plan
-    from soel_reproduction.sources import Source
+    from soel_paper.catalogue import Dataset
+    from soel_paper.reproduce import Plan
+    from soel_paper.sources import Source
 
-EXPERIMENTS = "soel_reproduction"  # the package of the paper's experiments, which may be left out
+EXPERIMENTS = "soel_paper"  # the package of the paper's experiments, which may be left out
 EXTRACTOR = "efficientnet-lite2"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
@@ -98,11 +98,11 @@ def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_datasets(args: argparse.Namespace) -> Reply:
     """List the catalogue, after fetching what was named."""
     _check_installed()
-    from soel.data.catalogue import CATALOGUE, find_dataset
-    from soel.data.catalogue_access import data_folder, fetch
     from soel.report.progress import progress_bar
     from soel.report.text import format_table
-    from soel_reproduction.sources import Source
+    from soel_paper.catalogue import CATALOGUE, find_dataset
+    from soel_paper.catalogue_access import data_folder, fetch
+    from soel_paper.sources import Source
 
     source = Source(args.data_dir, extractor=args.extractor)
     folder = data_folder(source.data_dir)
@@ -125,7 +125,7 @@ def _check_installed() -> None:
 
 
 def _extract(name: str, source: Source, progress: Bar) -> None:
-    from soel.data.catalogue import find_dataset
+    from soel_paper.catalogue import find_dataset
 
     find_dataset(name)
     if not source.has_pictures(name):
@@ -153,10 +153,10 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     if args.list or args.name is None:
         return _artefact_list()
     from soel.report.progress import progress_bar
-    from soel_reproduction.artefacts import find_artefact
-    from soel_reproduction.reproduce import CELLS, reproduce
-    from soel_reproduction.sources import Source
-    from soel_reproduction.store import CellStore
+    from soel_paper.artefacts import find_artefact
+    from soel_paper.reproduce import CELLS, reproduce
+    from soel_paper.sources import Source
+    from soel_paper.store import CellStore
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
@@ -174,8 +174,8 @@ def run_compare(args: argparse.Namespace) -> Reply:
     """Compare our profiles and the peers on a user's table."""
     _check_installed()
     from soel.report.progress import progress_bar
-    from soel_reproduction.compare import compare
-    from soel_reproduction.variants import find_variant
+    from soel_paper.compare import compare
+    from soel_paper.variants import find_variant
 
     budgets, variants = _numbers(args.budgets), [find_variant(name) for name in _words(args.profiles)]
     with progress_bar("compare") as progress:
@@ -192,7 +192,7 @@ def _special(args: argparse.Namespace) -> Reply:
     if given:
         raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
     from soel.report.progress import progress_bar
-    from soel_reproduction import page, settings, sources, toy
+    from soel_paper import page, settings, sources, toy
 
     if args.name == "settings":
         rows = settings.settings_rows()
@@ -212,7 +212,7 @@ def _special(args: argparse.Namespace) -> Reply:
 
 def _artefact_list() -> Reply:
     from soel.report.text import format_table
-    from soel_reproduction.artefacts import ARTEFACTS
+    from soel_paper.artefacts import ARTEFACTS
 
     entries = [artefact.to_json() for artefact in ARTEFACTS.values()]
     times = ("minutes", "minutes_on_gpu")
@@ -234,8 +234,8 @@ def _duration(minutes: float | None) -> str:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from soel_reproduction.reproduce import Plan
-    from soel_reproduction.variants import find_variant, narrow
+    from soel_paper.reproduce import Plan
+    from soel_paper.variants import find_variant, narrow
 
     if args.seeds is not None and args.seeds < 1:
         raise ConfigError(f"At least one seed is needed, got {args.seeds}.")

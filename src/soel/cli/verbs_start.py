@@ -26,10 +26,10 @@ from soel.errors import ConfigError, SoelError
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from soel.data.reading.options import ReadOptions
-    from soel.exchange.twins import TakenLabels
     from soel.session import Session, Status
+    from soel.session.exchange.twins import TakenLabels
     from soel.session.people import Person
+    from soel.tables.reading.options import ReadOptions
 
 HINTS = {
     "ask": "soel ask {folder}",
@@ -72,11 +72,11 @@ DATA_HELP = (
 
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
-    from soel.api.sessions import create_session
     from soel.cli.verbs_look import show_columns
-    from soel.data.reading.describe import document_of, warnings_of
-    from soel.data.session_tables import read_encoder
-    from soel.exchange.label_column import take_label_column
+    from soel.session.api.sessions import create_session
+    from soel.session.exchange.label_column import take_label_column
+    from soel.tables.reading.describe import document_of, warnings_of
+    from soel.tables.session_tables import read_encoder
 
     columns = _settle_columns(args)
     if args.labels is not None and not args.labels.exists():
@@ -121,7 +121,7 @@ def run_init(args: argparse.Namespace) -> Reply:
 
 def _take_labels(session: Session, source: Path) -> TakenLabels:
     """Answers from elsewhere for a session that has just been made; what goes wrong here leaves it without them."""
-    from soel.api.labels import take_labels
+    from soel.session.api.labels import take_labels
 
     try:
         return take_labels(session, source)
@@ -133,9 +133,9 @@ def _settle_columns(args: argparse.Namespace) -> ReadOptions:
     """How columns are to be read; whoever sits at a terminal is asked about those that could be meant otherwise."""
     columns = read_column_options(args)
     if may_ask(args) and Path(args.data).is_file() and args.path_column is None:
-        from soel.data.look import look_at
-        from soel.data.tables import has_table_suffix
-        from soel.features.source import is_media
+        from soel.images.source import is_media
+        from soel.tables.look import look_at
+        from soel.tables.tables import has_table_suffix
 
         if has_table_suffix(Path(args.data)) and not is_media(Path(args.data)):
             return settle(look_at(args.data, args.id_column, args.label_column, columns), columns)

@@ -17,8 +17,8 @@ from soel.errors import ConfigError
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.jobs.background import JobStatus
-    from soel.jobs.creation import Creation
+    from soel.session.jobs.background import JobStatus
+    from soel.session.jobs.creation import Creation
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
-    from soel.jobs.creation import Creation
+    from soel.session.jobs.creation import Creation
     from soel.validation import clean_name
 
     try:
@@ -73,7 +73,7 @@ def run_label(args: argparse.Namespace) -> Reply:
 
 def _check_folder(data: Path) -> None:
     """A folder of sessions is none itself, and holds no pictures: say which sessions there are."""
-    from soel.features.source import is_media
+    from soel.images.source import is_media
 
     inside = [path for path in data.iterdir() if not path.name.startswith(".")] if data.is_dir() else []
     found = [path for path in inside if (path / "config.json").is_file()]
@@ -88,8 +88,8 @@ def _draw_check(creation: Creation, n: int, store: str | None, who: str) -> None
     """A spot check for the page to show; the budget grows where it has to. One that is open stays."""
     from contextlib import closing
 
-    from soel.api.sessions import open_session
     from soel.report.progress import progress_bar
+    from soel.session.api.sessions import open_session
 
     if not creation.is_done:
         raise ConfigError("A spot check checks a result, and there is none yet; leave --spot-check out at first.")

@@ -13,22 +13,22 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.utils import check_random_state
 
-from soel.api.models import SavedModel, load_model, save_model
-from soel.data.reading.options import ReadOptions
+from soel.assess.metrics import cover_radius
 from soel.errors import ConfigError
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.task import Task, check_parts, read_columns, read_share, read_task, read_threshold
+from soel.images.image_rows import ImageRows, find_session_images
 from soel.learner import Learner, Warm
-from soel.media.image_rows import ImageRows, find_session_images
-from soel.metrics import cover_radius
-from soel.profiles import Profile, find_profile
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
+from soel.session.api.models import SavedModel, load_model, save_model
+from soel.settings import Profile, find_profile
+from soel.tables.reading.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
 from soel.validation import check_count, check_labels
 
 if TYPE_CHECKING:
-    from soel.backbones.base import UserModule
+    from soel.networks.backbones.base import UserModule
 
 Ask = Callable[[Rows], Any]
 
@@ -78,7 +78,7 @@ class SOEL(FittedDetector):
         What the rows were taken for.
     backbone_ : str
         The network of the profile, 'own' for your own.
-    quality_ : soel.quality.Quality
+    quality_ : soel.assess.quality.Quality
         What the last spot check proves, each figure with its interval; set by `quality`.
     history_ : list of lists
         Mean loss per epoch and member; empty where no network was needed.
@@ -168,7 +168,7 @@ class SOEL(FittedDetector):
         session learnt from, without its id and label columns; one on pictures takes their features, and where it looks
         at places (`--patches`) the pictures themselves, an array (N, H, W, 3) of bytes.
         """
-        from soel.api.sessions import find_model  # here: what learns in memory needs no store
+        from soel.session.api.sessions import find_model  # here: what learns in memory needs no store
 
         saved = load_model(find_model(Path(folder)), backbone)
         images = find_session_images(Path(folder))

@@ -8,18 +8,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from soel.api.models import SavedModel
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame, read_frame
+from soel.assess.quality import Quality, SpotCheck, draw_check
+from soel.assess.quality.conformal import benjamini_hochberg
 from soel.errors import ConfigError, DataError, LabelError
 from soel.estimator.notices import warn_of_positions
-from soel.explanations import Explanation
+from soel.explain import Explanation
+from soel.images.image_rows import ImageRows
 from soel.learner import Fitted
-from soel.media.image_rows import ImageRows
-from soel.quality import Quality, SpotCheck, draw_check
-from soel.quality.conformal import benjamini_hochberg
 from soel.report.table_explainer import TableExplainer
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
+from soel.session.api.models import SavedModel
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame, read_frame
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
 from soel.validation import check_count, check_labels, check_share
 

@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame
 from soel.errors import DataWarning
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
 from soel.types import Floats
 
 NO_NAMES = (

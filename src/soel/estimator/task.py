@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from soel.backbones import BACKBONES
-from soel.contamination import ESTIMATORS
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame, read_frame
-from soel.data.kinds import find_kind
-from soel.data.reading.describe import warnings_of
-from soel.data.reading.options import ReadOptions, as_options
+from soel.ask import STRATEGIES
+from soel.assess.contamination import ESTIMATORS
+from soel.assess.metrics.threshold import ThresholdRule, parse_threshold
 from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
+from soel.images.image_rows import ImageRows, find_image_rows
 from soel.learner import Learner
 from soel.learner.machine import has_gpu
-from soel.media.image_rows import ImageRows, find_image_rows
-from soel.metrics.threshold import ThresholdRule, parse_threshold
-from soel.objectives import OBJECTIVES
-from soel.profiles import Profile
-from soel.queries import STRATEGIES
+from soel.networks.backbones import BACKBONES
+from soel.networks.objectives import OBJECTIVES
+from soel.settings import Profile
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame, read_frame
+from soel.tables.kinds import find_kind
+from soel.tables.reading.describe import warnings_of
+from soel.tables.reading.options import ReadOptions, as_options
 from soel.types import Kind, Pool
 from soel.validation import is_number
 

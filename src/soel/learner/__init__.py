@@ -8,7 +8,7 @@ from soel.learner.batch import learn_together, prepare_together
 from soel.learner.compute import HERE, Compute
 from soel.learner.learner import Learner
 from soel.learner.models import Blend, Fitted, Network, Warm
-from soel.training.task import Task
+from soel.networks.training.task import Task
 
 __all__ = [
     "HERE",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel import training
 from soel.learner.learner import Learner
 from soel.learner.models import Fitted, Network, Warm
+from soel.networks import training
 from soel.types import Evidence, Labels, Pool
 
 if TYPE_CHECKING:
-    from soel.training import Model
+    from soel.networks.training import Model
 
 
 def prepare_together(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Warm]:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from soel import training
+from soel.ask.base import Strategy
 from soel.learner.models import Blend, Network
-from soel.profiles import Schedule
-from soel.queries.base import Strategy
-from soel.training.task import Task
+from soel.networks import training
+from soel.networks.training.task import Task
+from soel.settings import Schedule
 from soel.types import Floats, Pool, PoolView, Progress, Rows, Selection
 
 if TYPE_CHECKING:
-    from soel.training import Model
+    from soel.networks.training import Model
 
 
 class Compute(Protocol):

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soel.detectors.base import Detector
-from soel.detectors.foresight import judge_foresight, trust_in
+from soel.assess.quality.conformal import Reference
+from soel.detect.base import Detector
+from soel.detect.foresight import judge_foresight, trust_in
 from soel.learner.models import Blend
-from soel.quality.conformal import Reference
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Pool, Rows
 
 FOLDS = 10

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel import training
-from soel.backbones import BACKBONES
-from soel.contamination import ESTIMATORS
-from soel.contamination.base import rate_among_unlabelled
-from soel.detectors import DETECTORS
-from soel.detectors.base import Detector, PlaceDetector
+from soel.ask import STRATEGIES, hears_answers
+from soel.ask.base import Need, Strategy
+from soel.ask.moments import spread_over_time
+from soel.assess.contamination import ESTIMATORS
+from soel.assess.contamination.base import rate_among_unlabelled
+from soel.assess.metrics.calibration import calibrate
+from soel.assess.metrics.threshold import ThresholdRule
+from soel.detect import DETECTORS
+from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.learner.compute import HERE, Compute
 from soel.learner.held_out import reference_scores, weigh_patches
 from soel.learner.models import Blend, Fitted, Network, PatchPart, Warm
 from soel.learner.portions import Portion, plan_draws, visible_rows
-from soel.metrics.calibration import calibrate
-from soel.metrics.threshold import ThresholdRule
+from soel.networks import training
+from soel.networks.backbones import BACKBONES
+from soel.networks.objectives import OBJECTIVES
+from soel.networks.objectives.base import Objective
+from soel.networks.training.task import Task
 from soel.numeric.cores import one_thread_each
-from soel.objectives import OBJECTIVES
-from soel.objectives.base import Objective
-from soel.profiles import Profile
-from soel.queries import STRATEGIES, hears_answers
-from soel.queries.base import Need, Strategy
-from soel.queries.moments import spread_over_time
-from soel.training.task import Task
+from soel.settings import Profile
 from soel.types import (
     ANOMALY,
     NO_ROWS,
@@ -50,8 +50,8 @@ from soel.types import (
 if TYPE_CHECKING:
     import torch
 
-    from soel.backbones.base import Backbone, UserModule
-    from soel.training import Model
+    from soel.networks.backbones.base import Backbone, UserModule
+    from soel.networks.training import Model
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
@@ -360,7 +360,7 @@ class Learner:
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:
-            from soel.backbones.base import Members  # here: it loads torch
+            from soel.networks.backbones.base import Members  # here: it loads torch
 
             return Members(n_features, rngs, self.backbone)
         options = dict(self.profile.backbone_options)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel import training
-from soel.detectors import DETECTORS
-from soel.detectors.base import Detector
+from soel.assess.metrics.calibration import Calibration
+from soel.assess.quality import UnsureBand
+from soel.assess.quality.conformal import Reference
+from soel.assess.quality.figures import RoughFigures
+from soel.detect import DETECTORS
+from soel.detect.base import Detector
 from soel.errors import DataError
-from soel.metrics.calibration import Calibration
+from soel.networks import training
 from soel.numeric.arrays import standardise, within
-from soel.quality import UnsureBand
-from soel.quality.conformal import Reference
-from soel.quality.figures import RoughFigures
 from soel.types import Estimate, Floats, Labels
 
 if TYPE_CHECKING:
-    from soel.training import Model
+    from soel.networks.training import Model
 
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."

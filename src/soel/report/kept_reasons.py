@@ -11,9 +11,9 @@ import numpy as np
 
 from soel.durable import write_whole
 from soel.errors import SessionError
-from soel.explanations import Explanation
-from soel.explanations.summary import find_drivers, find_rule, group_alike
-from soel.explanations.words import reason_texts, say_reasons, show_cell
+from soel.explain import Explanation
+from soel.explain.summary import find_drivers, find_rule, group_alike
+from soel.explain.words import reason_texts, say_reasons, show_cell
 from soel.report.outcome import FOLDER
 from soel.report.reasons import SessionExplainer
 from soel.report.session_report import Why

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from soel.assess.quality import UnsureBand
+from soel.assess.quality.conformal import Reference
 from soel.durable import write_whole
 from soel.errors import SessionError
-from soel.quality import UnsureBand
-from soel.quality.conformal import Reference
 from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import rank_scores
 from soel.types import Estimate, Floats

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from soel.report.words import count, percent
 
 if TYPE_CHECKING:  # words need no scipy
-    from soel.metrics.threshold import ThresholdRule
+    from soel.assess.metrics.threshold import ThresholdRule
 
 LIKE_THE_POOL = (
     "new normal items are like those of the pool, anomalies score above normal items, and the odds that suspected "

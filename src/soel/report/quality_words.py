@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from soel.report.words import count, digits, percent
 
 if TYPE_CHECKING:  # words need no scipy
-    from soel.quality import Bounds, Quality
-    from soel.quality.figures import RoughFigures
+    from soel.assess.quality import Bounds, Quality
+    from soel.assess.quality.figures import RoughFigures
 
 NO_CHECK = (
     "Nobody has checked the result: its numbers are rough. `soel ask DIR --spot-check 10` draws items by chance, which "

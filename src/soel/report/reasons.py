@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.frame import Frame
-from soel.data.session_tables import read_encoder, read_items
 from soel.errors import ConfigError
-from soel.explanations import Explanation
-from soel.explanations.explanation import MOST_REASONS
-from soel.explanations.words import NO_REASON, reason_texts, say_reasons
+from soel.explain import Explanation
+from soel.explain.explanation import MOST_REASONS
+from soel.explain.words import NO_REASON, reason_texts, say_reasons
 from soel.learner import Blend
 from soel.numeric.distances import nearest_of
 from soel.report.table_explainer import TableExplainer
 from soel.session import Session
 from soel.session.draw import label_vector
+from soel.tables.frame import Frame
+from soel.tables.session_tables import read_encoder, read_items
 from soel.types import Floats, Kind, Label, Rows
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many

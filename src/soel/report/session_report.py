@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel.data.columns import Column
-from soel.data.frame import Frame
-from soel.data.reading.describe import describe_features, describe_kind
+from soel.assess.metrics import cover_radius
+from soel.assess.metrics.threshold import NEVER, parse_threshold
 from soel.errors import SessionError
-from soel.metrics import cover_radius
-from soel.metrics.threshold import NEVER, parse_threshold
-from soel.profiles import Profile
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.report.words import count
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
+from soel.settings import Profile
+from soel.tables.columns import Column
+from soel.tables.frame import Frame
+from soel.tables.reading.describe import describe_features, describe_kind
 from soel.types import Floats, Label, Labels
 
 if TYPE_CHECKING:

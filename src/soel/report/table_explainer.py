@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.data.columns import Column
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame
-from soel.explanations import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
+from soel.explain import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Blend
+from soel.tables.columns import Column
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
 from soel.types import Floats, Labels
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.data.encoder import Encoder
-from soel.data.parts import Part
-from soel.engines.ray.parts import Done
 from soel.errors import SessionError
+from soel.scoring.ray.parts import Done
 from soel.scoring.score_stream import ScoreParts, Scorer, score_parts
 from soel.scoring.scored_parts import ScoredParts
+from soel.tables.encoder import Encoder
+from soel.tables.parts import Part
 from soel.types import Counted
 
 if TYPE_CHECKING:
-    from soel.engines.ray.states import Form, State
     from soel.learner import Blend
+    from soel.scoring.ray.states import Form, State
 
 _LAST: dict[str, Any] = {}  # the model that this process has scored with, so that it is built once
 
@@ -29,7 +29,7 @@ def scoring_on(engine: Any, model: Any) -> ScoreParts | None:
         return None
 
     def score(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_rows: Counted | None) -> None:
-        from soel.engines.ray.states import state_of
+        from soel.scoring.ray.states import state_of
 
         there = replace(parts, folder=Path(parts.folder).resolve())
         work = ScorePart(there, scorer.encoder, scorer.model, cluster.form, state_of(model.blend))
@@ -62,7 +62,7 @@ class ScorePart:
         return Done(part.n_rows)
 
     def _blend(self) -> Blend:
-        from soel.engines.ray.states import restore_blend
+        from soel.scoring.ray.states import restore_blend
 
         if self.model not in _LAST:
             _LAST.clear()

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.ahead import ahead
-from soel.data.encoder import Encoder
-from soel.data.session_streams import open_whole
-from soel.data.streams import Stream
-from soel.engines.ray.parts import Done
 from soel.numeric.distances import nearest
+from soel.scoring.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of
+from soel.tables.ahead import ahead
+from soel.tables.encoder import Encoder
+from soel.tables.session_streams import open_whole
+from soel.tables.streams import Stream
 from soel.types import Floats, Progress
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.data.baseline import Baseline, ColumnBaseline, Counts, Tally
+from soel.tables.baseline import Baseline, ColumnBaseline, Counts, Tally
 
 What = Literal["range", "categories", "missing", "shares", "alarms"]
 WRONG_AT_MOST = 1e-3  # summaries of rows like the pool's that speak nevertheless

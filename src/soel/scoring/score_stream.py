@@ -12,22 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.ahead import ahead
-from soel.data.baseline import Tally, add_tallies
-from soel.data.blocks import column_of
-from soel.data.encoder import Encoder
-from soel.data.parts import Part
-from soel.data.rank_files import write_ranks, write_scores
-from soel.data.row_files import check_length, check_suffix, write_table
-from soel.data.streams import Stream
+from soel.assess.quality import UnsureBand
 from soel.durable import move, replacing
 from soel.errors import ConfigError, NoPermissionError, SessionError
-from soel.quality import UnsureBand
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
 from soel.scoring.scored_parts import ScoredParts, open_scored_parts
 from soel.scoring.stream_reasons import RowExplainer
+from soel.tables.ahead import ahead
+from soel.tables.baseline import Tally, add_tallies
+from soel.tables.blocks import column_of
+from soel.tables.encoder import Encoder
+from soel.tables.parts import Part
+from soel.tables.rank_files import write_ranks, write_scores
+from soel.tables.row_files import check_length, check_suffix, write_table
+from soel.tables.streams import Stream
 from soel.types import Counted, Floats, Progress
 
 ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.row_files import check_length, check_suffix, write_parquet, write_table
-from soel.features.items import MediaItem
-from soel.features.pictures import SUFFIXES as PICTURE_SUFFIXES
-from soel.quality import UnsureBand
+from soel.assess.quality import UnsureBand
+from soel.images.items import MediaItem
+from soel.images.pictures import SUFFIXES as PICTURE_SUFFIXES
 from soel.session import ScoreResult, SessionState
+from soel.tables.row_files import check_length, check_suffix, write_parquet, write_table
 from soel.types import Floats
 
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")

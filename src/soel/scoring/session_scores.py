@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.data.baseline import Tally
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame
-from soel.data.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
+from soel.assess.metrics.threshold import NEVER, parse_threshold
+from soel.assess.quality import UnsureBand
+from soel.assess.quality.alarms import real_alarms
 from soel.learner.models import FEW_ROWS
-from soel.metrics.threshold import NEVER, parse_threshold
-from soel.quality import UnsureBand
-from soel.quality.alarms import real_alarms
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
@@ -25,6 +21,10 @@ from soel.scoring.score_table import Answers, Names, build_score_table, labels_b
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
 from soel.session.results import ScoreResult, rank_scores
+from soel.tables.baseline import Tally
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
+from soel.tables.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.types import ANOMALY, Floats
 
 Cells = Mapping[str, Iterable[Any]]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from soel.data.encoder import Encoder
-from soel.data.frame import Frame
-from soel.data.parts import Part
-from soel.data.streams import Stream
+from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
+from soel.tables.parts import Part
+from soel.tables.streams import Stream
 from soel.types import Floats, Rows
 
 Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]

@@ -9,10 +9,10 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from soel.assess.metrics.threshold import parse_threshold
 from soel.durable import explain, write_whole
 from soel.errors import ConfigError, DamagedError, SessionError
-from soel.metrics.threshold import parse_threshold
-from soel.profiles import GOALS, Profile
+from soel.settings import GOALS, Profile
 from soel.types import Kind
 
 FORMAT = 1

@@ -16,7 +16,7 @@ from soel.errors import DamagedError, SessionError
 from soel.numeric.grids import Grid
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
-from soel.session.pools import FIRST, ROWS, NewPool, PoolRef
+from soel.session.pool_files import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from

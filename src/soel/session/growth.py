@@ -16,7 +16,7 @@ from soel.durable import copy_whole, write_whole
 from soel.errors import DataError, SessionError
 from soel.session.digests import digest_of
 from soel.session.folder import STREAM, SessionFolder, as_note, write_numbers, write_patches
-from soel.session.pools import NewPool, PoolRef
+from soel.session.pool_files import NewPool, PoolRef
 from soel.session.session import Session
 from soel.session.state import SessionState
 from soel.types import Floats

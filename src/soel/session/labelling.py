@@ -17,7 +17,7 @@ from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.ledger import Ledger
 from soel.session.marks import Mark, read_mark
 from soel.session.people import share_out
-from soel.session.pools import NewPool, PoolRef
+from soel.session.pool_files import NewPool, PoolRef
 from soel.session.ports import ANSWER_KINDS, Event, Store
 from soel.session.results import TellResult
 from soel.session.state import SessionState

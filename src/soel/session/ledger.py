@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from soel.assess.quality.figures import RoughFigures
 from soel.errors import LabelError, SessionError
-from soel.quality.figures import RoughFigures
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
 from soel.session.marks import Mark, read_mark
-from soel.session.pools import FIRST, PoolChange, PoolRef, pool_at, read_change
+from soel.session.pool_files import FIRST, PoolChange, PoolRef, pool_at, read_change
 from soel.session.ports import ANSWER_KINDS, Event
 from soel.session.rounds import ModelRef, Round, read_round
 from soel.session.state import Fit, Note, SessionState, Undoable, read_estimate

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.metrics.threshold import ThresholdRule
-from soel.quality.figures import RoughFigures
+from soel.assess.metrics.threshold import ThresholdRule
+from soel.assess.quality.figures import RoughFigures
 from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")

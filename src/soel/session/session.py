@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from soel.ask import hears_answers
+from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.quality import Quality
 from soel.errors import DamagedError, ModelFileError, SessionError
-from soel.metrics.threshold import parse_threshold
-from soel.profiles import Profile
-from soel.quality import Quality
-from soel.queries import hears_answers
 from soel.session.agreement import Agreement, measure_agreement
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
 from soel.session.files import PoolRecord, load_record, save_record
@@ -33,6 +32,7 @@ from soel.session.state import SessionState, estimate_body
 from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
+from soel.settings import Profile
 from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
 SELF = "soel"

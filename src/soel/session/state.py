@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from soel.quality.figures import RoughFigures
+from soel.assess.quality.figures import RoughFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.marks import Mark
-from soel.session.pools import FIRST, PoolRef, pool_at
+from soel.session.pool_files import FIRST, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
 from soel.types import ANOMALY, Estimate, Label
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from soel.assess.metrics import auroc
 from soel.errors import SessionError
-from soel.metrics import auroc
 from soel.numeric.space import Space
 from soel.session.files import PoolRecord
 from soel.session.rounds import Round

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from soel.backbones.base import Backbone
-from soel.metrics import auroc
-from soel.profiles import Schedule
+from soel.assess.metrics import auroc
+from soel.networks.backbones.base import Backbone
+from soel.networks.training import Model, fit, losses, warm_up
+from soel.networks.training.task import Task
+from soel.settings import Schedule
 from soel.testing.laws import Law, check_all, require
-from soel.training import Model, fit, losses, warm_up
-from soel.training.task import Task
 from soel.types import ItemWeights, RankedWeights
 
 MakeBackbone = Callable[[int, Sequence[np.random.Generator]], Backbone]

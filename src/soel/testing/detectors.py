@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.detectors.base import Detector
+from soel.assess.metrics import auroc
+from soel.detect.base import Detector
 from soel.errors import ConfigError
-from soel.metrics import auroc
 from soel.testing.laws import Law, check_all, expecting, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soel.features.extractors import Extractor, Pictures
+from soel.images.extractors import Extractor, Pictures
 from soel.testing.laws import Law, check_all, leaving_alone, require
 
 MakeExtractor = Callable[[], Extractor]

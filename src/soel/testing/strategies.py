@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from soel.ask.base import Need, Strategy
 from soel.errors import ConfigError, DataError
-from soel.queries.base import Need, Strategy
 from soel.testing.laws import Law, check_all, equal, example_view, expecting, leaving_alone, require
 from soel.types import UNLABELLED, PoolView, Selection
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from soel.metrics.threshold import parse_threshold
-from soel.quality import Quality
+from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.quality import Quality
 from soel.types import UNLABELLED
 from soel.web.results import FitResults
 from soel.web.texts import Texts

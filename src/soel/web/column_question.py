@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
-from soel.data.reading.kinds import TableReading
-from soel.data.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.errors import ConfigError
+from soel.tables.reading.kinds import TableReading
+from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.web.reading_view import describe_columns
 from soel.web.reading_words import reading_words
 from soel.web.schemas_data import ColumnOut

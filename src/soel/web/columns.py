@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.data.columns import Column, readable_time
+from soel.tables.columns import Column, readable_time
 from soel.types import Floats
 from soel.web.ports import Strip
 from soel.web.texts import ENGLISH, Texts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from soel.data.columns import Column
 from soel.session import Session
+from soel.tables.columns import Column
 from soel.web.ports import Card, Frame, ItemView, Kind, Picture
 from soel.web.texts import ENGLISH, Texts
 

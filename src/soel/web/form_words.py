@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from soel.data.reading.kinds import Form
-from soel.data.reading.units import BOUNDS
+from soel.tables.reading.kinds import Form
+from soel.tables.reading.units import BOUNDS
 from soel.web.texts import Texts
 
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}

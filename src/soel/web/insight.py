@@ -56,7 +56,7 @@ class Insight:
         return self._session.config.contamination
 
     def _estimate(self, state: SessionState) -> Estimate | None:
-        from soel.contamination import ESTIMATORS
+        from soel.assess.contamination import ESTIMATORS
 
         settings = self._session.config.settings
         try:

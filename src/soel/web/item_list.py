@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.data.columns import Column
 from soel.errors import DataError, UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
+from soel.tables.columns import Column
 from soel.types import Rows
 from soel.web.ports import ItemView
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
-from soel.api import sessions
-from soel.data.session_tables import read_items
 from soel.durable import is_marked
 from soel.errors import StorageError
-from soel.jobs.background import Background
-from soel.jobs.creation import Creation
-from soel.jobs.listening import Listening
-from soel.media.session_maps import SessionMaps
-from soel.media.session_media import open_media
+from soel.images.session_maps import SessionMaps
+from soel.images.session_media import open_media
 from soel.session import Session
+from soel.session.api import sessions
+from soel.session.jobs.background import Background
+from soel.session.jobs.creation import Creation
+from soel.session.jobs.listening import Listening
+from soel.tables.session_tables import read_items
 from soel.validation import check_distinct
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth

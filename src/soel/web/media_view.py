@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
-from soel.data.columns import Column
-from soel.media.session_maps import SessionMaps
-from soel.media.session_media import SessionMedia
+from soel.images.session_maps import SessionMaps
+from soel.images.session_media import SessionMedia
+from soel.tables.columns import Column
 from soel.web.ports import Card, Frame, Kind, Picture
 from soel.web.texts import ENGLISH, Texts
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from soel.data.columns import Column
+from soel.tables.columns import Column
 from soel.web.texts import ENGLISH, Texts
 
 Kind = Literal["table", "image", "video"]

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from soel.data.reading.kinds import TableReading
 from soel.errors import SessionError, SoelError
-from soel.jobs.background import JobStatus
+from soel.session.jobs.background import JobStatus
+from soel.tables.reading.kinds import TableReading
 from soel.web.column_question import ColumnQuestion
 
 PAUSE = 0.2  # seconds between two looks

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 
-from soel.data.reading.describe import describe_kind, draw_bars, options_for
-from soel.data.reading.kinds import KINDS, Reading, TableReading
+from soel.tables.reading.describe import describe_kind, draw_bars, options_for
+from soel.tables.reading.kinds import KINDS, Reading, TableReading
 from soel.web.form_words import form_words
 from soel.web.reading_words import reading_words
 from soel.web.schemas_data import ColumnOut, OptionOut, ReadingOut

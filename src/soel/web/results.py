@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.api.scores import name_items
+from soel.assess.quality import Stratum, UnsureBand, foresee
 from soel.errors import SessionError
-from soel.quality import Stratum, UnsureBand, foresee
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table, labels_by_item
 from soel.session import SessionState
+from soel.session.api.scores import name_items
 from soel.session.draw import label_vector
 from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
 from soel.web.downloads import write_to_bytes

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from soel.data.reading.kinds import TableReading
-from soel.data.session_tables import read_encoder
-from soel.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
+from soel.session.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
+from soel.tables.reading.kinds import TableReading
+from soel.tables.session_tables import read_encoder
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.error_words import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn

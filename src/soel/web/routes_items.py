@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from soel.data.row_files import write_table
 from soel.report.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
 from soel.session import SessionState
+from soel.tables.row_files import write_table
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
 from soel.web.item_list import LabelFilter, Op, Selection, Sort

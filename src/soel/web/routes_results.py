@@ -6,10 +6,10 @@ from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Response
 
-from soel.api.scores import name_items
+from soel.assess.metrics.threshold import NEVER
 from soel.errors import UnknownItemError
-from soel.exchange.label_files import export_labels
-from soel.metrics.threshold import NEVER
+from soel.session.api.scores import name_items
+from soel.session.exchange.label_files import export_labels
 from soel.types import Verdict
 from soel.web.check_words import check_advice_words, promise_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep

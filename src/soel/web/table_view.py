@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.data.columns import Column
-from soel.data.frame import Frame as TableFrame
-from soel.data.reading.kinds import Reading
-from soel.data.reading.units import BOUNDS
+from soel.tables.columns import Column
+from soel.tables.frame import Frame as TableFrame
+from soel.tables.reading.kinds import Reading
+from soel.tables.reading.units import BOUNDS
 from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, measure
 from soel.web.ports import Card, Field, Frame, Kind, Picture

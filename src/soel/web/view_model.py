@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
-from soel.api.labels import take_labels
 from soel.errors import SessionError, SoelError, UnknownItemError
-from soel.exchange.twins import TakenLabels
-from soel.jobs.background import JobStatus
-from soel.jobs.uploads import Uploads
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
+from soel.session.api.labels import take_labels
+from soel.session.exchange.twins import TakenLabels
 from soel.session.growth import remove_items
+from soel.session.jobs.background import JobStatus
+from soel.session.jobs.uploads import Uploads
 from soel.session.leases import turn_of
 from soel.session.spot_check import STRATEGY as CHECK
 from soel.types import Verdict

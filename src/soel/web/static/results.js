@@ -38,7 +38,7 @@ function showHeadline() {
   showCheck(results);
 }
 
-// How many alarms are real, roughly: as soel.quality.alarms has it.
+// How many alarms are real, roughly: as soel.assess.quality.alarms has it.
 function realAlarms(threshold) {
   const known = new Map(results.labelled.map(({ row, verdict }) => [row, verdict]));
   let [n, sum, found] = [0, 0, 0];

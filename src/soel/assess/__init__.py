@@ -1,0 +1,1 @@
+"""What scores mean: thresholds, the share of anomalies, calibration, spot checks."""

@@ -1,0 +1,168 @@
+"""How unlike a feature vector is to the pool's: by its angles to them, and along a direction that labels point out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from soel.detect.base import NOTHING, Detector, Options
+from soel.detect.linear import Linear
+from soel.errors import ModelFileError
+from soel.numeric.distances import mean_of_nearest, nearest
+from soel.numeric.shape import gaussian, mahalanobis, unit
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
+
+# Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: docs/choices.md.
+AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
+NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
+ANOMALY_WEIGHT = 0.7  # of the distance to the nearest labelled anomaly beside that to the pool
+MOST_LABELS = 1000  # that axes and the linear part listen to
+LINEAR_WEIGHT = 2.0  # of the linear part where it foretells every label
+SHAPE_WEIGHT = 0.5  # of the second part beside the first
+SMALLEST, SMALLEST_TO_ANOMALY = 1e-6, 1e-2  # of a distance between unit vectors, before its logarithm is taken
+
+
+@dataclass(frozen=True)
+class AngularOptions(Options):
+    """reference_rows: a larger pool is represented by a random sample of this size."""
+
+    reference_rows: int = 10_000
+
+
+@dataclass(frozen=True)
+class Angular(Detector):
+    """Rows as unit vectors, seen from the middle of the pool, along the axes in which these differ most.
+
+    The score adds two parts in units of their spread over the pool. Neighbours: the logarithm of the mean distance
+    to the nearest of the pool, less 0.7 times that of the distance to the nearest labelled anomaly, plus a linear part
+    (`Linear`) that counts as much as it foretells of the labels. Shape, half as much: the logarithm of Mahalanobis'
+    distance from the rows that the first part leaves unsuspected. Labelled anomalies are no part of the reference.
+    The length of a feature vector says little; its direction much.
+    """
+
+    name = "angular"
+
+    centre: Floats  # (d,) the mean of the pool's unit vectors
+    axes: Floats  # (d, p) orthonormal
+    reference: Floats  # (m, p) points of the pool without labelled anomalies
+    anomalies: Floats  # (a, p) labelled anomalies
+    direction: Floats  # (p,) of the linear part, times its weight
+    unit_of_distance: Floats  # (1,) of the neighbours' logarithms
+    core: Floats  # (p,) the mean of the unsuspected points
+    whitening: Floats  # (p, p) makes their spread the same in every direction
+    unit_of_shape: Floats  # (1,) of the shape's logarithms
+    middle: Floats  # (1,) the pool's mean score before it is moved to 0
+    spread: Floats  # (1,) and its standard deviation
+
+    @classmethod
+    def fit(
+        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+    ) -> Angular:
+        """From features (N, d), their labels (N,) and the estimated share; all chance comes from the seed."""
+        most = AngularOptions.read(options).reference_rows
+        rng, is_anomaly = np.random.default_rng(seed), labels == ANOMALY
+        rows = np.flatnonzero(~is_anomaly) if (labels != ANOMALY).sum() > 1 else np.arange(len(pool))
+        if len(rows) > most:
+            rows = np.sort(rng.choice(rows, most, replace=False))
+        centre, axes = _view(unit(pool[np.union1d(rows, _some(np.flatnonzero(is_anomaly), rng))]), rng)
+        points = _project(pool, centre, axes)
+        neighbours, learnt = _neighbours(points, rows, labels, share, rng)
+        normal = _drop_suspects(neighbours, rows, labels, share)
+        core, whitening = gaussian(points[normal])
+        shape = np.log(mahalanobis(points, core, whitening) + SMALLEST)
+        learnt |= {"centre": centre, "axes": axes, "core": core, "whitening": whitening}
+        learnt["unit_of_shape"] = _spread(shape) / SHAPE_WEIGHT
+        scores = neighbours + shape / learnt["unit_of_shape"]
+        free = labels == UNLABELLED
+        spread = scores[free].std() if free.any() else 0.0
+        learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([spread]) if spread > 0 else _spread(scores)}
+        return cls.from_arrays(learnt)
+
+    def score(self, x: Floats) -> Floats:
+        """Anomaly scores (n,) of features (n, d)."""
+        points = self.space(x)
+        raw = _logarithms(points, self.reference, self.anomalies) / self.unit_of_distance + points @ self.direction
+        raw += np.log(mahalanobis(points, self.core, self.whitening) + SMALLEST) / self.unit_of_shape
+        return np.asarray((raw - self.middle) / self.spread)
+
+    def space(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points (n, p) between which distances are measured."""
+        return _project(x, self.centre, self.axes)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The detector back from its arrays."""
+        if "whitening" not in arrays:
+            raise ModelFileError("This model was saved before the detector had a shape; fit it again.")
+        return super().from_arrays(arrays)
+
+
+def _project(x: Floats, centre: Floats, axes: Floats) -> Floats:
+    """Rows (n, d) as unit vectors from the centre, along the axes: (n, p)."""
+    x = np.asarray(x, np.float32)
+    lengths = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.asarray((x @ axes) / np.where(lengths > 0, lengths, 1) - centre @ axes)
+
+
+def _neighbours(
+    points: Floats, rows: Rows, labels: Labels, share: float | None, rng: np.random.Generator
+) -> tuple[Floats, dict[str, np.ndarray]]:
+    """The first part of the score (N,) in units of its spread, and what is needed to compute it again."""
+    anomalies = points[labels == ANOMALY]
+    own = np.full(len(points), -1)
+    own[rows] = np.arange(len(rows))
+    distances = _logarithms(points, points[rows], anomalies, own)
+    unit_of_distance, direction = _spread(distances), np.zeros(points.shape[1])
+    if share is not None:
+        linear = _taught(points, rows, labels, share, rng)
+        weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
+        direction = linear.direction * (weight / _spread(points @ linear.direction))
+    scores = distances / unit_of_distance + points @ direction
+    whole = _spread(scores)
+    learnt = {"reference": points[rows], "anomalies": anomalies}
+    return scores / whole, learnt | {"direction": direction / whole, "unit_of_distance": unit_of_distance * whole}
+
+
+def _drop_suspects(scores: Floats, rows: Rows, labels: Labels, share: float | None) -> Rows:
+    """Of the reference rows, those that the share leaves unsuspected; labelled normal ones in any case."""
+    below = scores[rows] <= np.quantile(scores, 1 - min(share or 0.0, 0.5))
+    normal = rows[below | (labels[rows] == NORMAL)]
+    return normal if len(normal) > 1 else rows
+
+
+def _logarithms(points: Floats, reference: Floats, anomalies: Floats, own: np.ndarray | None = None) -> Floats:
+    n_neighbours = max(FEWEST_NEIGHBOURS, int(NEIGHBOUR_SHARE * len(reference)))
+    score = np.log(mean_of_nearest(points, reference, n_neighbours, own).astype(np.float64) + SMALLEST)
+    if len(anomalies):
+        score -= ANOMALY_WEIGHT * np.log(nearest(points, anomalies) + SMALLEST_TO_ANOMALY)
+    return np.asarray(score)
+
+
+def _spread(values: Floats) -> np.ndarray:
+    return np.array([values.std() or 1.0])
+
+
+def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:
+    """The linear part, from the reference rows and the labelled ones, or some of these where they are many."""
+    known = _some(np.flatnonzero(labels != UNLABELLED), rng)
+    shown = np.full_like(labels, UNLABELLED)
+    shown[known] = labels[known]
+    seen = np.union1d(rows, known)
+    return Linear.fit(points[seen], shown[seen], share)
+
+
+def _some(known: Rows, rng: np.random.Generator) -> Rows:
+    return known if len(known) <= MOST_LABELS else rng.choice(known, MOST_LABELS, replace=False)
+
+
+def _view(directions: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The mean (d,) of unit vectors (m, d), and the axes (d, p) along which they differ most."""
+    from sklearn.utils.extmath import randomized_svd  # takes a second to import
+
+    centre = directions.mean(axis=0)
+    n_axes = min(AXES, *directions.shape)
+    _, _, axes = randomized_svd(directions - centre, n_axes, random_state=int(rng.integers(2**31)))
+    return centre, np.ascontiguousarray(axes.T)

@@ -1,0 +1,294 @@
+"""What can be said of rows beside a pool before anybody has labelled one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from soel.detect.incontext.forest import Forest
+from soel.detect.incontext.kit import Array, kit_of
+
+CLIP = 4.0  # in standard deviations: one wild value must not decide alone
+N_CELL, N_COLUMN, N_SCORES = 10, 8, 16  # widths of what is said of a cell, a column and a row
+NEIGHBOURS, NEIGHBOUR_SHARE = 5, 0.03
+DROPPED_SHARE = 0.1  # the most isolated rows are no reference for what is normal
+RIDGES = (0.1, 0.003)  # added to the covariance, as shares of the mean variance
+FAR, TINY = 1e9, 1e-3
+LARGEST_SCORE = 5.0
+LEAST_SPREAD = 0.02  # of a score over the pool: where all but a few rows agree, those few are not infinitely far
+
+
+@dataclass(frozen=True)
+class Described:
+    """Rows beside the pool: n rows of d columns, N of them in the pool."""
+
+    z: Array  # (B, n, d) standardised values
+    g: Array  # (B, n, d) Gaussian ranks
+    cells: Array  # (B, n, d, N_CELL)
+    scores: Array  # (B, n, N_SCORES) in standard deviations over the pool
+    distances: Array  # (2, B, n, N) to the pool's rows by z and by g
+    nodes: Array  # (B, R, n, DEPTH + 1) of the forest
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Of the parts."""
+        return tuple(cls.__dataclass_fields__)
+
+    def first(self, n_rows: int) -> Described:
+        """The first rows alone."""
+        rows = slice(0, n_rows)
+        z, g, cells, scores = (part[:, rows] for part in (self.z, self.g, self.cells, self.scores))
+        return Described(z, g, cells, scores, self.distances[:, :, rows], self.nodes[:, :, rows])
+
+    def followed_by(self, other: Described) -> Described:
+        """These rows and then others."""
+        return Described.joined([self, other])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Described]) -> Described:
+        """Rows that were described in parts."""
+        if len(parts) == 1:
+            return parts[0]
+        axes, concat = {"distances": 2, "nodes": 2}, kit_of(parts[0].z).concat
+        return cls(**{name: concat([getattr(part, name) for part in parts], axes.get(name, 1)) for name in cls.names()})
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The s rows (B, n, s, d) that each of n was put together from, and where in the pool (n, s, N) these are."""
+
+    rows: Array
+    same: Array
+
+    def part(self, rows: slice) -> Origin:
+        """Of some of the rows."""
+        return Origin(self.rows[:, rows], self.same[rows])
+
+    @property
+    def hidden(self) -> Array:
+        """Which rows of the pool (n, N) are no company for each."""
+        return self.same.any(1)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """B pools of N rows and d columns, and all that is computed of them once."""
+
+    mean: Array  # (B, 1, d)
+    deviation: Array  # (B, 1, d)
+    ordered: Array  # (B, d, N) standardised values, unclipped, in order
+    z: Array  # (B, N, d)
+    g: Array  # (B, N, d)
+    precisions: tuple[Array, ...]  # (B, d, d) for each ridge
+    forest: Forest
+    columns: Array  # (B, d, N_COLUMN)
+    kth: Array  # (B, N) distance to the tenth neighbour
+    dropped: Array  # (B, N) whether a row is too isolated to be a reference
+    middle: Array  # (B, 1, N_SCORES)
+    spread: Array  # (B, 1, N_SCORES)
+    scale: Array  # (B,) a typical distance to the neighbours, as a share of that to any row
+
+    @classmethod
+    def fit(cls, pool: Array, random: Array) -> tuple[Reference, Described]:
+        """From pools (B, N, d); also what is said of the pools' own rows. random: as `Forest.grow` takes it."""
+        kit = kit_of(pool)
+        mean, deviation = pool.mean(1, keepdims=True), kit.std(pool, 1)
+        deviation = kit.where(deviation > 1e-6 * (1 + abs(mean)), deviation, 1.0)
+        raw = (pool - mean) / deviation
+        z = raw.clip(-CLIP, CLIP)
+        ordered = kit.sort(raw.swapaxes(1, 2))
+        g = _gaussian_rank(*_places(ordered, raw, own=True), pool.shape[1] - 1)
+        precisions = _precisions(z)
+        columns = _columns(ordered, z, g, precisions[0])
+        nothing = kit.zeros(pool, 0)
+        blank = cls(
+            mean, deviation, ordered, z, g, precisions, Forest.grow(z, random), columns, *[nothing] * 5
+        )  # the rest needs distances
+        return blank._complete(raw)
+
+    def _complete(self, raw: Array) -> tuple[Reference, Described]:
+        kit = kit_of(raw)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        blocks = kit.in_blocks(lambda rows: (rows, self._parts(raw[:, rows], rows)), raw.shape[1])
+        near, kth = (kit.concat([parts[name] for _, parts in blocks], 1) for name in ("near_mean", "kth"))
+        n_dropped = int(DROPPED_SHARE * raw.shape[1])
+        border = kit.amin(kit.largest(near, max(n_dropped, 1)))
+        fields["kth"], fields["dropped"] = kth, (near >= border[:, None]) & (n_dropped > 0)
+        squares = sum((parts["distances"][0] ** 2).sum((1, 2)) for _, parts in blocks)
+        fields["scale"] = kit.median(near) / ((squares / raw.shape[1] ** 2) ** 0.5 + TINY)
+        whole = Reference(**fields)
+        said = {rows.start: parts for rows, parts in blocks}
+        each = kit.in_blocks(lambda rows: whole._scores(said[rows.start]), raw.shape[1])
+        scores = kit.concat(each, 1)
+        beside = scores - scores[:, :1]  # or rounding would give one that is the same for all rows a spread
+        fields["middle"], fields["spread"] = (
+            scores[:, :1] + beside.mean(1, keepdims=True),
+            kit.std(beside, 1).clip(LEAST_SPREAD),
+        )
+        whole = Reference(**fields)
+        described = (whole._put_together(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
+        return whole, Described.joined(list(described))
+
+    def describe(self, rows: Array, origin: Origin | None = None) -> Described:
+        """What is said of other rows (B, n, d). origin: what they were made of, which is no company for them."""
+        parts = self._parts((rows - self.mean) / self.deviation, origin=origin)
+        return self._put_together(parts, self._scores(parts))
+
+    def _put_together(self, parts: dict[str, Array], scores: Array) -> Described:
+        scores = ((scores - self.middle) / self.spread).clip(-LARGEST_SCORE, LARGEST_SCORE)
+        return Described(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
+
+    def _parts(self, raw: Array, own: slice | None = None, origin: Origin | None = None) -> dict[str, Array]:
+        """All that scores are made of. own: which rows of the pool they are, if so."""
+        kit = kit_of(raw)
+        z = raw.clip(-CLIP, CLIP)
+        n_pool = self.z.shape[1]
+        n_others = n_pool - int(own is not None)
+        low, high = _places(self.ordered, raw, own is not None)
+        if origin is not None:
+            low, high = self._without(origin, raw, low, high)
+        g = _gaussian_rank(low, high, n_others) if own is None else self.g[:, own]
+        surprise = (z @ self.precisions[0]) / (self.precisions[0].diagonal(0, 1, 2) ** 0.5)[:, None]
+        cells = _cells(self.ordered, z, g, low, high, n_others, surprise)
+        distances = kit.stack([pairwise_distances(z, self.z), pairwise_distances(g, self.g)])
+        if origin is not None:
+            distances = kit.where(origin.hidden, FAR, distances)
+        others = distances
+        if own is not None:
+            itself = kit.arange(n_pool, raw)[own]
+            others = distances + 0.0
+            others[..., itself - own.start, itself] = FAR
+        near = kit.smallest(others[0], min(max(10, math.ceil(NEIGHBOUR_SHARE * n_pool)), n_others))
+        return {
+            "z": z,
+            "g": g,
+            "cells": cells,
+            "distances": distances,
+            "surprise": surprise,
+            "others": others[0],
+            "five": near[..., :NEIGHBOURS].mean(-1),
+            "near_mean": near.mean(-1),
+            "kth": near[..., min(10, near.shape[-1]) - 1],
+            "near_g": kit.smallest(others[1], min(NEIGHBOURS, n_others)).mean(-1),
+            "nodes": self.forest.nodes(z),
+        }
+
+    def _without(self, origin: Origin, raw: Array, low: Array, high: Array) -> tuple[Array, Array]:
+        """The counts (B, d, n) of cells below and not above, without those that the rows were made of."""
+        now = raw.swapaxes(1, 2)
+        for source in range(origin.rows.shape[2]):
+            were = ((origin.rows[:, :, source] - self.mean) / self.deviation).swapaxes(1, 2)
+            n_hidden = origin.same[:, source].sum(1)
+            low, high = low - n_hidden * (were < now), high - n_hidden * (were <= now)
+        return low, high
+
+    def _scores(self, parts: dict[str, Array]) -> Array:
+        """Label-free scores (B, n, N_SCORES), higher is more anomalous, in units of their own."""
+        kit = kit_of(self.z)
+        z, cells = parts["z"], parts["cells"]
+        ten = kit.floats(parts["others"] <= parts["kth"][..., None])  # and those as far as the tenth
+        theirs = (ten @ self.kth[..., None])[..., 0] / ten.sum(-1)
+        kept = kit.where(self.dropped[:, None], FAR, parts["others"])
+        cleaned = kit.smallest(kept, min(NEIGHBOURS, kept.shape[-1] - 1)).clip(max=1e3).mean(-1)
+        tails, surprise = cells[..., 6], abs(parts["surprise"])
+        scores = [
+            kit.log(parts["five"] + TINY),
+            kit.log(parts["near_mean"] + TINY),
+            kit.log((parts["kth"] + TINY) / (theirs + TINY)),
+            kit.log(cleaned + TINY),
+            kit.log(parts["near_g"] + TINY),
+            *[0.5 * kit.log(((z @ p) * z).sum(-1).clip(min=0) + TINY) for p in self.precisions],
+            kit.log((z**2).sum(-1) + TINY),
+            kit.log((parts["g"] ** 2).sum(-1) + TINY),
+            tails.mean(-1),
+            kit.largest(tails, min(3, z.shape[2])).mean(-1),
+            surprise.mean(-1),
+            kit.amax(surprise),
+            cells[..., 4].mean(-1),
+            -cells[..., 5].mean(-1),
+            -self.forest.isolation(parts["nodes"]),
+        ]
+        return kit.stack(scores, -1)
+
+
+def _places(ordered: Array, raw: Array, own: bool) -> tuple[Array, Array]:
+    """How many other rows of the pool lie below, and not above, each cell: two (B, d, n)."""
+    search, values = kit_of(raw).search, raw.swapaxes(1, 2)
+    return search(ordered, values), search(ordered, values, right=True) - int(own)
+
+
+def _rank(low: Array, high: Array, n_others: int) -> Array:
+    """Ranks (B, n, d) between 0 and 1."""
+    return ((0.5 * kit_of(low).floats(low + high) + 0.5) / (n_others + 1)).swapaxes(1, 2)
+
+
+def _gaussian_rank(low: Array, high: Array, n_others: int) -> Array:
+    """Ranks as Gaussian quantiles (B, n, d)."""
+    lowest = 0.5 / (n_others + 1)
+    return kit_of(low).normal_quantiles(_rank(low, high, n_others).clip(lowest, 1 - lowest))
+
+
+def _cells(ordered: Array, z: Array, g: Array, low: Array, high: Array, n_others: int, surprise: Array) -> Array:
+    """What is said of each cell (B, n, d, N_CELL): its value, its rank, its tail, how full its surroundings are."""
+    kit = kit_of(z)
+    n_pool = ordered.shape[-1]
+    step = max(2, n_pool // 20)
+    before = kit.gather(ordered, (low - step).clip(0, n_pool - 1))
+    after = kit.gather(ordered, (high + step).clip(0, n_pool - 1))
+    gap = kit.log(after - before + TINY).clip(-7, 4).swapaxes(1, 2)
+    ties = kit.log(kit.floats(high - low + 1) / (n_others + 1)).swapaxes(1, 2)
+    rank = _rank(low, high, n_others)
+    tail = -kit.log(kit.minimum(rank, 1 - rank).clip(0.5 / (n_others + 1), 0.5))
+    surprise = surprise.clip(-2 * CLIP, 2 * CLIP)
+    return kit.stack([z, g, 2 * rank - 1, abs(2 * rank - 1), gap, ties / 3, tail, abs(z), surprise, abs(surprise)], -1)
+
+
+def _columns(ordered: Array, z: Array, g: Array, precision: Array) -> Array:
+    """What is said of each column (B, d, N_COLUMN): how discrete, skewed and heavy it is, and how bound to others."""
+    kit = kit_of(z)
+    n_pool, width = z.shape[1:]
+    distinct = 1 + kit.floats(ordered[..., 1:] != ordered[..., :-1]).sum(-1)
+    runs = kit.search(ordered, ordered, right=True) - kit.search(ordered, ordered)
+    square = z * z
+    skew, heavy = (square * z).mean(1), (square * square).mean(1)
+    correlation = abs(g.swapaxes(1, 2) @ g) / n_pool
+    itself = kit.arange(width, z)
+    correlation[:, itself, itself] = 0.0
+    alone = 1 / (precision.diagonal(0, 1, 2) + TINY)
+    return kit.stack(
+        [
+            kit.log(distinct) / math.log(n_pool),
+            kit.floats(distinct <= 2),
+            kit.floats(distinct <= 20),
+            kit.floats(kit.amax(runs)) / n_pool,
+            kit.sign(skew) * kit.log(1 + abs(skew)),
+            kit.log(1 + heavy),
+            kit.amax(correlation),
+            alone.clip(0, 2),
+        ],
+        -1,
+    )
+
+
+def _precisions(z: Array) -> tuple[Array, ...]:
+    """Inverse covariances (B, d, d) of standardised rows, one for each ridge."""
+    kit = kit_of(z)
+    n_pool, width = z.shape[1:]
+    centred = z - z.mean(1, keepdims=True)
+    covariance = centred.swapaxes(1, 2) @ centred / n_pool
+    itself = kit.arange(width, z)
+    mean = covariance.diagonal(0, 1, 2).mean(1).clip(min=1e-3)[:, None]
+
+    def add_ridge(ridge: float) -> Array:
+        raised = covariance + 0.0
+        raised[:, itself, itself] += ridge * mean
+        return raised
+
+    return tuple(kit.inverse(add_ridge(ridge)) for ridge in RIDGES)
+
+
+def pairwise_distances(x: Array, pool: Array) -> Array:
+    """Euclidean distances (B, n, N), per root of the number of columns."""
+    squared = (x**2).sum(-1)[..., None] + (pool**2).sum(-1)[:, None] - 2 * x @ pool.swapaxes(1, 2)
+    return (squared.clip(min=0) / x.shape[-1]) ** 0.5

@@ -1,0 +1,247 @@
+"""A context as the network reads it with its labels, and what it then says of other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from soel.detect.incontext.arrays import Chance, softmax
+from soel.detect.incontext.context import keys
+from soel.detect.incontext.device import GPU_BLOCK_ROWS, device_for, move
+from soel.detect.incontext.features import CLIP, Described, Origin, Reference
+from soel.detect.incontext.kit import Array, kit_of
+from soel.detect.incontext.network import Network, Outputs, Seen
+from soel.detect.incontext.passes import Memory, add_rows, measure_beyond, read_pool, read_rows, see
+from soel.detect.incontext.views import MOST_GROUPS
+from soel.detect.incontext.weights import trained_network
+from soel.numeric.cores import one_thread_each
+from soel.types import UNLABELLED, Booleans, Floats, Labels
+
+BLOCK_ROWS = 1000
+FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
+
+
+@dataclass(frozen=True)
+class Context:
+    """Rows (m, d) that stand for a pool, the views (v, d, p) of a wide one, and what else decides how they are read."""
+
+    values: Floats
+    views: Floats
+    seed: int
+    weights: int  # their version
+    n_beyond: int = 0  # the last so many rows are looked at, but are no measure of what is usual
+
+    @property
+    def n_sample(self) -> int:
+        """How many rows are the measure."""
+        return len(self.values) - self.n_beyond
+
+
+@dataclass(frozen=True)
+class Beside:
+    """All that rows are looked at with."""
+
+    network: Network
+    reference: Reference
+    pool: Described
+    labels: Array
+    memory: Memory
+
+
+class View:
+    """A context that the network reads with its labels: all its columns, a group of them, or its axes (d, p)."""
+
+    def __init__(self, rows: Context, labels: Labels, matrix: Floats | None) -> None:
+        self.network = trained_network(rows.weights)
+        self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
+        self.labels = labels.astype(np.int64)[None]
+        self._moved: tuple[Any, Beside] | None = None
+        context = self.narrow(rows.values)
+        sample, beyond = context[: rows.n_sample], context[rows.n_sample :]
+        self.reference, self.pool, self.seen = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
+        if len(beyond):
+            with one_thread_each():
+                self.pool, self.seen = add_rows(self.network, self.reference, self.pool, self.seen, beyond[None])
+
+    @cached_property
+    def _after_labels(self) -> tuple[Memory, Outputs]:
+        with one_thread_each():
+            return read_pool(self.network, self.reference, self.pool, self.seen, self.labels)
+
+    @property
+    def outputs(self) -> Outputs:
+        """What the network says of the context's own rows."""
+        return self._after_labels[1]
+
+    @cached_property
+    def unit(self) -> tuple[float, float]:
+        """Mean and spread of the scores over the rows without a label, where these are enough."""
+        return self._unit_over(self.labels[0] == UNLABELLED)
+
+    def _unit_over(self, rows: Booleans) -> tuple[float, float]:
+        scores = self._rank(self.outputs)
+        usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
+        return float(usual.mean()), float(max(usual.std(), 1e-2))
+
+    def read(
+        self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
+    ) -> Outputs:
+        """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
+        where these are in the context. device: a GPU that computes, None for this CPU.
+        """
+        rows, origins, apart = self.narrow(x)[None], None, None
+        if sources is not None and same is not None:
+            narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
+            origins = Origin(narrow[None], same[:, :, : self.reference.z.shape[1]])
+            apart = np.asarray(same.any(axis=1))
+        beside = Beside(self.network, self.reference, self.pool, self.labels, self._after_labels[0])
+        if device is not None:
+            rows, origins, apart = move((rows, origins, apart), device)
+            beside = self._on(device)
+        kit = kit_of(rows)
+
+        def read(block: slice) -> Outputs:
+            origin, hidden = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
+            described = beside.reference.describe(rows[:, block], origin)
+            described = measure_beyond(beside.reference, beside.pool, described, hidden)
+            seen = beside.network.cells(described.cells, beside.reference.columns)
+            known = (beside.network, beside.reference, beside.pool, beside.labels, beside.memory)
+            return read_rows(*known, described, seen, hidden)
+
+        outputs = Outputs.joined(kit.in_blocks(read, len(x)))
+        return Outputs(*(kit.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
+
+    def _on(self, device: Any) -> Beside:
+        """The same on a device, where the context is read again: keys and values have another form there."""
+        if self._moved is not None and self._moved[0] == device:
+            return self._moved[1]
+        network, reference, pool, seen, labels = move(
+            (self.network, self.reference, self.pool, self.seen, self.labels), device
+        )
+        memory, _ = read_pool(network, reference, pool, seen, labels)
+        self._moved = device, Beside(network, reference, pool, labels, memory)
+        return self._moved[1]
+
+    def logits(self, outputs: Outputs) -> Floats:
+        """Scores (n,) in units of their spread over the context."""
+        middle, spread = self.unit
+        return np.asarray((self._rank(outputs) - middle) / spread)
+
+    def logits_beside(self, usual: Booleans) -> Floats:
+        """Scores (m,) of the context's own rows, in units of their spread over some of them (m,)."""
+        middle, spread = self._unit_over(usual)
+        return np.asarray((self._rank(self.outputs) - middle) / spread)
+
+    def _rank(self, outputs: Outputs) -> Floats:
+        return np.asarray(outputs.rank_by(any_label=bool((self.labels != UNLABELLED).any()))[0])
+
+    def narrow(self, x: Floats) -> Floats:
+        """Rows (n, d) as this view has them."""
+        return np.ascontiguousarray(x if self.matrix is None else x @ self.matrix, np.float32)
+
+
+class Reading:
+    """What the views say together: the first counts half where there are several, the others the other half."""
+
+    def __init__(self, rows: Context, labels: Labels) -> None:
+        self.views = [View(rows, labels, view) for view in rows.views] or [View(rows, labels, None)]
+        n_others = len(self.views) - 1
+        self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
+        self.n_sample = rows.n_sample
+        self.keys = own = keys(rows.values)
+        order = np.argsort(own, kind="stable")
+        self.own, first, counts = np.unique(own[order], return_index=True, return_counts=True)
+        self._groups = (order, first, counts)
+
+    def logits(self, x: Floats) -> Floats:
+        """Scores (n,) in units of their spread over the context."""
+        return self._of_each(x, lambda view, outputs: view.logits(outputs))
+
+    def changed_logits(self, x: Floats, sources: Floats) -> Floats:
+        """The same of rows that were put together from others (n, s, d): the context is read without these."""
+        values = np.empty(len(x))
+        for start in range(0, len(x), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            same = self._find(sources[rows])
+            n_left = self.n_sample - same[:, :, : self.n_sample].sum(axis=(1, 2)).max(initial=0)
+            apart = (sources[rows], same) if same.any() and n_left else ()
+            values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
+        return values
+
+    def _find(self, sources: Floats) -> np.ndarray:
+        """Where (n, s, m) in the context rows (n, s, d) are.
+
+        Of equal rows one is meant: the others are company, as they are for a row of the context itself.
+        """
+        theirs = keys(sources.reshape(-1, sources.shape[2])).reshape(sources.shape[:2])
+        order, first, _ = self._groups
+        at = np.minimum(np.searchsorted(self.own, theirs), len(self.own) - 1)
+        same = np.zeros((*theirs.shape, len(order)), bool)
+        row, source = np.nonzero(self.own[at] == theirs)
+        same[row, source, order[first[at[row, source]]]] = True
+        same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
+        return same
+
+    def context_logits(self) -> Floats:
+        """The scores (m,) of the context's own rows."""
+        return self._together([view.logits(view.outputs) for view in self.views])
+
+    def context_logits_beside(self, usual: Booleans) -> Floats:
+        """The same in units of their spread over some of the rows (m,)."""
+        return self._together([view.logits_beside(usual) for view in self.views])
+
+    def log_odds(self, x: Floats) -> Floats:
+        """Log odds (n,) of being an anomaly."""
+        return self._of_each(x, lambda _, outputs: outputs.chances[0])
+
+    def states(self, x: Floats) -> Floats:
+        """Last states (n, w)."""
+        return self._of_each(x, lambda _, outputs: outputs.states[0])
+
+    def shares(self) -> Floats:
+        """The probability (b,) of each bin of shares."""
+        outputs = [view.outputs.shares for view in self.views]
+        each = [softmax(shares[0], -1) for shares in outputs if shares is not None]
+        return np.asarray(self.weights @ np.stack(each))
+
+    def points(self, x: Floats) -> Floats:
+        """Standardised rows (n, p) of the first view."""
+        view = self.views[0]
+        z = (view.narrow(x) - view.reference.mean[0]) / view.reference.deviation[0]
+        return np.asarray(z.clip(-CLIP, CLIP))
+
+    def _of_each(self, x: Floats, of: Callable[[View, Outputs], Floats]) -> Floats:
+        """What is read of rows (n, d), or known of them already where they are of the context."""
+        order, first, counts = self._groups
+        context = self._together([of(view, view.outputs) for view in self.views])
+        known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
+        key = keys(x)
+        at = np.minimum(np.searchsorted(self.own, key), len(self.own) - 1)
+        is_own = self.own[at] == key
+        values = np.empty((len(x), *context.shape[1:]), np.float64)
+        values[is_own] = known[at[is_own]]
+        others = np.flatnonzero(~is_own)
+        device = device_for(len(others))
+        step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
+        for start in range(0, len(others), step):
+            rows = others[start : start + step]
+            values[rows] = self._together([of(view, view.read(x[rows], device=device)) for view in self.views])
+        return values
+
+    def _together(self, each: list[Floats]) -> Floats:
+        return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
+
+
+@lru_cache(maxsize=2 * (1 + MOST_GROUPS))
+def _before_labels(
+    context: bytes, shape: tuple[int, int], seed: int, weights: int
+) -> tuple[Reference, Described, Seen]:
+    """What needs no label, kept for the next answer: no label changes the sample."""
+    rows = np.frombuffer(context, np.float32).reshape(1, *shape)
+    with one_thread_each():
+        reference, pool = Reference.fit(rows, Chance(seed))
+        return reference, pool, see(trained_network(weights), reference, pool)

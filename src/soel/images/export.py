@@ -1,0 +1,122 @@
+"""Writing a network as ONNX, from packages that carry weights of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from soel.durable import replacing_path
+from soel.errors import ConfigError
+from soel.images.extractors import DEFAULT
+
+SIZE = 224
+FAMILIES = (DEFAULT, "torchvision:NAME", "transformers:NAME")
+
+
+def export_extractor(which: str, out: Path) -> None:
+    """Write a frozen network to an ONNX file that `--extractor` takes: pictures in, the penultimate layer out.
+
+    which: 'efficientnet-lite2', or a model of an installed package such as 'torchvision:resnet152'.
+    """
+    if out.suffix.lower() != ".onnx":
+        raise ConfigError(f"A network is written as .onnx, got {out.name!r}.")
+    family, _, name = which.partition(":")
+    if which == DEFAULT:
+        from soel.images.efficientnet import SIZE as LITE_SIZE
+        from soel.images.efficientnet import load_module
+
+        write_onnx(_with_scaling(load_module()), out, LITE_SIZE)
+    elif family == "torchvision" and name:
+        write_onnx(_from_torchvision(name), out, SIZE)
+    elif family == "transformers" and name:
+        write_onnx(_from_transformers(name), out, SIZE)
+    else:
+        raise ConfigError(f"There is no network {which!r} to export. Choose one of: {', '.join(FAMILIES)}.")
+
+
+def write_onnx(module: Any, path: Path, size: int) -> None:
+    """Write a torch network whole or not at all. Input (n, 3, size, size), output (n, d)."""
+    import torch
+
+    _import_package("onnxscript", "soel[images]")
+    with replacing_path(path) as draft, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _quiet():
+        warnings.simplefilter("ignore")  # the exporter warns about its own future
+        torch.onnx.export(
+            module.eval(),
+            (torch.zeros(2, 3, size, size),),
+            str(draft),
+            dynamo=True,
+            external_data=False,
+            input_names=["images"],
+            output_names=["features"],
+            dynamic_shapes=({0: torch.export.Dim("n", min=1, max=4096)},),
+            verbose=False,
+        )
+
+
+class _quiet:  # noqa: N801 - reads as a word in a `with` line
+    """No log lines of the exporter about packages it would like to have."""
+
+    def __enter__(self) -> None:
+        import logging
+
+        self._logger = logging.getLogger("torch.onnx")
+        self._before = self._logger.level
+        self._logger.setLevel(logging.ERROR)
+
+    def __exit__(self, *_: object) -> None:
+        self._logger.setLevel(self._before)
+
+
+def _with_scaling(network: Any) -> Any:
+    """EfficientNet-Lite2 with its scaling inside, so that the file takes bytes as it stands."""
+    from torch import Tensor, nn
+
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.network((x - 127) / 128)  # type: ignore[no-any-return]
+
+    return Scaled()
+
+
+def _from_torchvision(name: str) -> Any:
+    from torch import nn
+
+    models = _import_package("torchvision.models", "torchvision")
+    network = models.get_model(name, weights="DEFAULT")
+    for head in ("fc", "classifier", "head", "heads"):
+        if hasattr(network, head):
+            setattr(network, head, nn.Identity())
+            return network
+    raise ConfigError(f"torchvision's {name} has no classifier that is known. Choose a residual network.")
+
+
+def _from_transformers(name: str) -> Any:
+    from torch import Tensor, nn
+
+    network = _import_package("transformers", "transformers").AutoModel.from_pretrained(name, use_safetensors=True)
+
+    class Pooled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.network(pixel_values=x).pooler_output.flatten(1)  # type: ignore[no-any-return]
+
+    return Pooled()
+
+
+def _import_package(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ConfigError(f"This needs {module}, which is not installed: pip install '{package}'.") from error

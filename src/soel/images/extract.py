@@ -1,0 +1,157 @@
+"""The features of a source: decoding in threads ahead of the network, batches, one cache."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from soel.durable import hold_lock
+from soel.errors import DataError
+from soel.images.extractors import Extractor, Pictures
+from soel.images.items import Skipped, Source, fingerprint, reason
+from soel.images.matrix import GrowingMatrix
+from soel.images.patches import DEPTH, VERSION, Patches, PatchExtractor, fold_patches, has_patches, patch_depth
+from soel.images.preprocess import square
+from soel.images.tiles import Tiled, stretch
+from soel.numeric.cores import in_order, n_cores
+from soel.types import Floats, Progress, Rows
+
+BATCH = 16
+STRETCH = 32  # rows that one thread decodes in one go: frames of a clip need few seeks this way
+AHEAD = 2  # stretches decoded ahead, per thread
+
+
+@dataclass(frozen=True)
+class Features:
+    """matrix: (n, d) of the rows that could be read. rows: (n,) their positions. faulty: the others, and why.
+
+    patches: (n, P, D) of the same rows, where they were asked for and the extractor can look at places.
+    """
+
+    matrix: Floats
+    rows: Rows
+    faulty: tuple[Skipped, ...]
+    patches: Patches | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Squares (B, size, size, 3), or whole pictures for tiles; one that cannot be read is black, `faults` says why."""
+
+    pictures: Pictures
+    faults: dict[int, str]
+
+
+def extract(
+    source: Source,
+    extractor: Extractor,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+    with_patches: bool = False,
+) -> Features:
+    """Features of all items. What is in the cache is not computed again, what was begun is gone on with.
+
+    with_patches: from the same pass, where the extractor can look at places.
+    """
+    n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
+    looks = with_patches and has_patches(extractor)
+    with _place(source, extractor, cache) as folder, _alone(folder), ExitStack() as stack:
+        stores = [stack.enter_context(GrowingMatrix(folder, n_rows))]
+        if looks:
+            deeper = f"-{patch_depth(extractor)}" if patch_depth(extractor) != DEPTH else ""
+            stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}{deeper}", n_rows, "<f2")))
+        done = min(store.done for store in stores)
+        for found, faults in _compute_batches(_batches(source, extractor, done), extractor, looks):
+            done += len(found[0])
+            for store, rows in zip(stores, found, strict=True):
+                if store.done < done:  # one of them may be further than the other
+                    store.append(rows[store.done - done :], faults)
+            if progress is not None:
+                progress(done, n_rows)
+        kept, faults = [store.finish() for store in stores], stores[0].faults
+        return _readable(source, kept, faults, lasting, patch_depth(extractor) if looks else DEPTH)
+
+
+def _compute_batches(
+    batches: Iterator[Prepared], extractor: Extractor, looks: bool
+) -> Iterator[tuple[tuple[Floats, ...], dict[int, str]]]:
+    """Rows for each store and the faults of each batch, in order; several batches at once where the extractor can."""
+
+    def compute(batch: Prepared) -> tuple[tuple[Floats, ...], dict[int, str]]:
+        if not looks:
+            return (extractor.features(batch.pictures),), batch.faults
+        assert isinstance(extractor, PatchExtractor)
+        vectors, patches = extractor.look(batch.pictures)
+        return (vectors, patches.reshape(len(patches), -1)), batch.faults
+
+    n_together: int = getattr(extractor, "n_together", 1)
+    return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
+
+
+def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], lasting: bool, depth: int) -> Features:
+    n_rows = len(found[0])
+    rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
+    if not len(rows):
+        raise DataError(f"None of the {n_rows} items of {source.name} can be decoded. Check the files.")
+    kept = [matrix if lasting and not faults else matrix[rows] for matrix in found]  # a copy, where no file lasts
+    faulty = tuple(Skipped(source.items[row].name, why) for row, why in faults.items())
+    return Features(kept[0], rows, faulty, fold_patches(kept[1], depth) if len(kept) > 1 else None)
+
+
+def _batches(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
+    """Batches in order, from row `start` on."""
+    held = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {})
+    for part in _ahead(source, extractor, start):
+        held = Prepared(np.concatenate([held.pictures, part.pictures]), held.faults | part.faults)
+        while len(held.pictures) >= BATCH:
+            yield Prepared(held.pictures[:BATCH], held.faults)
+            held = Prepared(held.pictures[BATCH:], {})
+    if len(held.pictures):
+        yield held
+
+
+def _shape(extractor: Extractor) -> tuple[int, int]:
+    """Height and width of the pictures that it takes."""
+    return extractor.shape if isinstance(extractor, Tiled) else (extractor.size, extractor.size)
+
+
+def _ahead(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
+    stretches = (range(at, min(at + STRETCH, len(source.items))) for at in range(start, len(source.items), STRETCH))
+    n_threads = n_cores()
+    return in_order(lambda rows: _prepare(source, rows, extractor), stretches, n_threads, AHEAD * n_threads)
+
+
+def _prepare(source: Source, rows: Sequence[int], extractor: Extractor) -> Prepared:
+    shape = _shape(extractor)
+    pictures = np.zeros((len(rows), *shape, 3), np.uint8)
+    faults = {}
+    for at, picture in enumerate(source.read(rows)):
+        if isinstance(picture, DataError):
+            faults[rows[at]] = reason(picture)
+        else:
+            pictures[at] = stretch(picture, shape) if isinstance(extractor, Tiled) else square(picture, extractor.size)
+    return Prepared(pictures, faults)
+
+
+@contextmanager
+def _place(source: Source, extractor: Extractor, cache: Path | None) -> Iterator[Path]:
+    """Where the matrix grows: in the cache, or nowhere in particular for an extractor that nobody can name."""
+    if cache is not None and extractor.fingerprint is not None:
+        key = f"{fingerprint(source.items)[:24]}-{extractor.fingerprint}".replace("/", "_")
+        yield cache / "features" / key[:200]
+        return
+    with tempfile.TemporaryDirectory(prefix="soel-features-") as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time; the others wait and find its work done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_lock(folder / "lock", patience=-1):
+        yield

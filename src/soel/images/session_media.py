@@ -1,0 +1,149 @@
+"""What people want to see of a session's pictures: thumbnails, the items around one in time, those that look alike."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from soel.errors import DataError, SessionError
+from soel.images.heat_maps import draw_overlay
+from soel.images.image_files import ImageFiles
+from soel.images.items import MediaItem, Source
+from soel.images.neighbours import nearest
+from soel.images.patches import map_grid
+from soel.images.picture_pool import reading_of
+from soel.images.source import open_source
+from soel.images.thumbnails import load_thumbnail, shrink
+from soel.numeric.grids import Grid
+from soel.session import SessionFolder
+from soel.tables.csv_cells import read_rows
+from soel.types import Floats
+
+
+@dataclass(frozen=True)
+class MediaPart:
+    """The pictures that came with one pool. data: where they lie now, if that is not where the session found them."""
+
+    folder: SessionFolder
+    data: Path | None = None
+
+    @cached_property
+    def items(self) -> tuple[MediaItem, ...]:
+        """All of them, in the order of the list that was kept."""
+        rows = read_rows(self.folder.source)
+        return tuple(
+            MediaItem(row["id"], row["name"], row.get("category", ""), row.get("clip", ""), None, _time(row))
+            for row in rows
+        )
+
+    @cached_property
+    def source(self) -> Source:
+        """The pictures themselves; files are not digested again."""
+        note = self.folder.media_note
+        place = Path(self.data or note["data"])
+        if not place.exists():
+            raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
+        if note["paths"] is None:
+            return open_source(place, reading_of(note))
+        base = place if place.is_dir() else place.parent
+        return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
+
+    def picture(self, row: int) -> np.ndarray:
+        """The picture of one of the items."""
+        item = self.items[row]
+        if item.id not in self._rows:
+            raise SessionError(f"The picture of {item.id} is not where the session found it. Restore the files.")
+        picture = next(iter(self.source.read([self._rows[item.id]])))
+        if isinstance(picture, DataError):
+            raise SessionError(f"The picture of {item.id} cannot be read: {picture}. Restore the file.")
+        return picture
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {item.id: row for row, item in enumerate(self.source.items)}
+
+
+@dataclass(frozen=True)
+class SessionMedia:
+    """The pictures of a session. data: where those that it began with lie now, if that is elsewhere."""
+
+    folder: SessionFolder
+    data: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """'video' for frames of clips, else 'image'."""
+        return "video" if self.items[0].time is not None else "image"
+
+    def thumbnail(self, item: str, size: int = 256) -> bytes:
+        """A JPEG with no side longer than `size`; made once, then read from the session's folder."""
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        part = self._parts[number]
+        return load_thumbnail(part.folder.home / "thumbnails", item, size, lambda: part.picture(row))
+
+    @property
+    def grid(self) -> Grid:
+        """Where the places of a map lie in a picture."""
+        return map_grid(self.folder.grid, self.folder.media_note["extractor"])
+
+    def mapped(self, item: str, size: int, values: Floats) -> bytes:
+        """The picture as PNG with no side longer than `size`, its map (P,) drawn over it."""
+        return draw_overlay(shrink(self.picture(item), size), values, self.grid)
+
+    def picture(self, item: str) -> np.ndarray:
+        """The picture (H, W, 3) itself."""
+        number, row = self.folder.rows[self._row_of[item]].tolist()
+        return self._parts[number].picture(row)
+
+    def items_around(self, item: str, seconds: float = 2.0) -> list[tuple[float, str]]:
+        """The items of the same clip within so many seconds, in order, with the seconds before or after."""
+        at = self._row_of[item]
+        centre, part = self.items[at], int(self.folder.rows[at, 0])
+        if centre.time is None:
+            return []
+        clip, reach = self._clips[part, centre.clip], seconds + 1e-9
+        first, last = bisect_left(clip, (centre.time - reach, "")), bisect_right(clip, (centre.time + reach, "~"))
+        return [(time - centre.time, other) for time, other in clip[first:last]]
+
+    def nearest(self, item: str, among: Collection[str], k: int = 3) -> list[str]:
+        """The k items of `among` whose features are nearest, nearest first."""
+        rows = np.array([self._row_of[other] for other in among], np.int64)
+        return [self.folder.ids[row] for row in nearest(self.folder.pool, self._row_of[item], rows, k)]
+
+    @cached_property
+    def items(self) -> tuple[MediaItem, ...]:
+        """The session's items, in its order and under its ids, from its own lists."""
+        places = zip(self.folder.ids, self.folder.rows.tolist(), strict=True)
+        return tuple(replace(self._parts[part].items[row], id=item) for item, (part, row) in places)
+
+    @cached_property
+    def _parts(self) -> dict[int, MediaPart]:
+        numbers = np.unique(self.folder.rows[:, 0]).tolist()
+        return {number: MediaPart(self.folder.part(number), self.data if number == 1 else None) for number in numbers}
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self.folder.ids)}
+
+    @cached_property
+    def _clips(self) -> Mapping[tuple[int, str], list[tuple[float, str]]]:
+        """The items of each clip by time; clips of one name that came at different times are different ones."""
+        clips: dict[tuple[int, str], list[tuple[float, str]]] = {}
+        for item, part in zip(self.items, self.folder.rows[:, 0].tolist(), strict=True):
+            if item.time is not None:
+                clips.setdefault((part, item.clip), []).append((item.time, item.id))
+        return {clip: sorted(items) for clip, items in clips.items()}
+
+
+def open_media(folder: SessionFolder, data: Path | None = None) -> SessionMedia | None:
+    """The pictures of a session, or None for a session on a table."""
+    return SessionMedia(folder, data) if folder.has_pictures else None
+
+
+def _time(row: dict[str, str]) -> float | None:
+    return float(row["time"]) if row.get("time") else None

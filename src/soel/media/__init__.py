@@ -1,1 +1,0 @@
-"""Pictures and clips: read as a pool, and to look at."""

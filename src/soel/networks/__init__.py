@@ -1,0 +1,1 @@
+"""Networks that are trained here: backbones, objectives and the training loop."""

@@ -1,0 +1,208 @@
+"""Labels in and out of a session: CSV for spreadsheets, JSON, Label Studio's JSON, and COCO's for what was drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from soel.durable import write_whole
+from soel.errors import ConfigError, DataError, LabelError, naming
+from soel.session import Session, TellResult, read_verdict
+from soel.session.exchange.coco import as_coco, read_coco
+from soel.session.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
+from soel.session.exchange.label_studio import as_tasks, read_tasks
+from soel.session.marks import Mark, read_mark
+from soel.tables.columns import cell_text
+from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.reading.options import DEFAULT
+from soel.tables.row_files import write_table
+from soel.tables.tables import open_arrow
+
+FORMATS = {
+    "csv": "labels.csv",
+    "json": "labels.json",
+    "xlsx": "labels.xlsx",
+    "parquet": "labels.parquet",
+    "label-studio": "label-studio.json",
+    "coco": "coco.json",
+}
+COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
+MARK, VERSION = "soel-labels", 1
+
+
+def export_labels(
+    session: Session,
+    form: str | None = None,
+    out: Path | None = None,
+    names: Mapping[str, Sequence[Any]] | None = None,
+) -> tuple[Path, int]:
+    """Write everything that stands; returns the file and the number of entries.
+
+    form: as the file's suffix says where it is None; CSV without one. names: columns that say what each item of the
+    session is called, in row order; a file of labels has them for people, and whoever reads it in goes by the ids.
+    """
+    form = form or _form_of(out)
+    if form not in FORMATS:
+        raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
+    path = Path(out) if out is not None else session.folder.path / FORMATS[form]
+    entries = list_entries(session.state)
+    called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
+    if form in ("csv", "xlsx", "parquet"):
+        drawn = ["mark"] if any(entry.mark is not None for entry in entries) else []
+        rows = [
+            [*_as_mapping(e).values(), *(_mark_text(e) for _ in drawn), *called.of(e.item).values()] for e in entries
+        ]
+        write = write_rows if form == "csv" else partial(write_table, what="labels")
+        write(_as(path, form), [*COLUMNS, *drawn, *called.columns], rows)
+    elif form == "json":
+        labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
+        _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
+    elif form == "coco":
+        files = {item: _file_name(item, row, names or {}) for row, item in enumerate(session.ids)}
+        _write_json(path, as_coco(entries, files))
+    else:
+        _write_json(path, as_tasks(entries))
+    return path, len(entries)
+
+
+def _file_name(item: str, row: int, names: Mapping[str, Sequence[Any]]) -> str:
+    """The path of a picture below the data's folder, or clip and second of a frame; the id where neither is known."""
+    folder, file, name, clip, second = (
+        names[key][row] if key in names else None for key in ("folder", "file", "name", "clip", "second")
+    )
+    if clip:
+        return f"{clip} at {second:g} s"
+    return "/".join(part for part in (folder, file) if part) or name or item
+
+
+def _form_of(out: Path | None) -> str:
+    """The form that a file's name asks for, else CSV; .json is ours, whatever other programs call so."""
+    asked = "" if out is None else Path(out).suffix.lower().removeprefix(".")
+    return asked if asked in FORMATS else "csv"
+
+
+def _as(path: Path, form: str) -> Path:
+    """The path, if its suffix is that of the form: a sheet that is called otherwise could not be opened."""
+    if form != "csv" and path.suffix.lower() != f".{form}":
+        raise ConfigError(f"Labels as {form} need a file called so, got {path.name!r}; call it {path.stem}.{form}.")
+    return path
+
+
+def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
+    """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
+    path = Path(path)
+    with naming(path.name):
+        return store_entries(session, read_labels(path), who)
+
+
+def read_labels(path: Path) -> list[Entry]:
+    """The entries of a file; its form is told by the suffix and the content."""
+    if path.suffix.lower() in (".xlsx", ".parquet"):
+        rows = open_arrow(path, DEFAULT)[0].to_pylist()
+        return _from_rows(
+            path, [{name: "" if cell is None else cell_text(cell) for name, cell in row.items()} for row in rows]
+        )
+    if path.suffix.lower() != ".json":
+        return _from_rows(path, read_rows(path))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    except ValueError as error:
+        raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
+    if isinstance(content, list):
+        return read_tasks(content)
+    if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
+        return read_coco(content)
+    return _read_own(path, content)
+
+
+def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
+    item = "item" if rows and "item_id" not in rows[0] and "item" in rows[0] else "item_id"  # a sheet has the former
+    missing = [name for name in (item, "label") if rows and name not in rows[0]]
+    if missing:
+        raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
+    if rows and "session" in rows[0]:  # a sheet: its other columns are those of the data, whatever they are called
+        rows = [{name: row[name] for name in (item, "label", "note") if name in row} for row in rows]
+    filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
+    return [_from_mapping({**row, "item": row[item]}) for row in filled]
+
+
+def _read_own(path: Path, content: Any) -> list[Entry]:
+    if not isinstance(content, dict) or content.get("format") != MARK or content.get("version") != VERSION:
+        raise LabelError(
+            f"{path.name} holds neither labels that soel exported (version {VERSION}), nor tasks of Label Studio, nor "
+            "annotations of COCO."
+        )
+    try:
+        return [_from_mapping(entry) for entry in content["labels"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LabelError(f"{path.name} has an entry that is no label ({error}); nothing was stored.") from error
+
+
+def _from_mapping(entry: Mapping[str, Any]) -> Entry:
+    item, label = str(entry["item"]), str(entry["label"]).strip()
+    note, who, at = (str(entry.get(name) or "") for name in ("note", "who", "at"))
+    kind = read_kind(str(entry.get("kind") or ""))
+    if kind is EntryKind.MARK:
+        return Entry(item, None, "", who.strip(), at, kind, _read_mark(who.strip(), entry.get("mark")))
+    verdict = None if kind is EntryKind.NOTE else read_verdict(label)
+    return Entry(item, verdict, note, who.strip(), at, kind)
+
+
+def _read_mark(who: str, given: Any) -> Mark:
+    """A mark from its JSON, or from the text of it in a cell."""
+    try:
+        body = json.loads(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
+    if not isinstance(body, dict):
+        raise LabelError(f"A mark holds regions, width and height, got {given!r}; nothing was stored.")
+    return read_mark(who, body)
+
+
+def _kind_of(row: Mapping[str, Any]) -> str:
+    return str(row.get("kind") or "").strip().lower()
+
+
+def _mark(entry: Entry) -> dict[str, Any]:
+    return {} if entry.mark is None else {"mark": entry.mark.body()}
+
+
+def _mark_text(entry: Entry) -> str:
+    return "" if entry.mark is None else json.dumps(entry.mark.body())
+
+
+class _NamesByItem:
+    """What a few items are called, without the columns that a file of labels has anyway."""
+
+    def __init__(self, ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]) -> None:
+        self.columns = [name for name in names if name not in (*COLUMNS, "mark", "id", "item")]
+        self._names = names
+        self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
+
+    def of(self, item: str) -> dict[str, Any]:
+        row = self._row_of.get(item)  # one that was removed is called by its id alone
+        return {name: None if row is None else self._names[name][row] for name in self.columns}
+
+
+def _as_mapping(entry: Entry) -> dict[str, str]:
+    return {
+        "item": entry.item,
+        "label": _label(entry),
+        "note": entry.note,
+        "who": entry.who,
+        "at": entry.at,
+        "kind": entry.kind.value,
+    }
+
+
+def _label(entry: Entry) -> str:
+    return "" if entry.verdict is None else entry.verdict.value
+
+
+def _write_json(path: Path, content: Any) -> None:
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())

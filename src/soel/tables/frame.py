@@ -1,0 +1,230 @@
+"""Whatever holds rows and columns (numpy, pandas, polars, pyarrow, lists), read as one frame."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+from soel.errors import DataError, DataWarning, SchemaError
+from soel.tables.columns import Column, check_finite
+from soel.tables.reading.cells import (
+    Cells,
+    cells_from_array,
+    cells_from_arrow,
+    cells_from_objects,
+    cells_from_series,
+    give_back,
+)
+from soel.tables.reading.decide import decide
+from soel.tables.reading.kinds import UNKNOWN, Layout, Reading, TableReading
+from soel.tables.reading.missing_codes import find_codes
+from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.reading.parse import as_objects, parse_column
+
+LOST = (
+    "Whole numbers beyond 2^53 are rounded to 16 digits. Give ids as text, and large numbers less their smallest one."
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns in order, each (N,): float64, datetime64[us] or objects (see `columns.Column`).
+
+    named: False for a plain array, whose columns are called x0, x1, ... reading: how the columns were read, None for
+    an array of numbers, which needs none unless it has codes for missing values. Columns that are left out are in the
+    reading only.
+    """
+
+    columns: Mapping[str, Column]
+    named: bool
+    reading: TableReading | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.columns.values())))
+
+    def take(self, rows: NDArray[Any]) -> Frame:
+        """Some of the rows."""
+        return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.reading)
+
+    def without(self, names: Collection[str]) -> Frame:
+        """The frame less some columns."""
+        kept = {name: column for name, column in self.columns.items() if name not in names}
+        _check_shape(self.n_rows, len(kept))
+        return Frame(kept, self.named, None if self.reading is None else self.reading.without(names))
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Columns as they lie in their source, in order. named: whether they have names of their own."""
+
+    cells: Mapping[str, Cells]
+    named: bool
+    layout: Layout = UNKNOWN
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.cells.values()))) if self.cells else 0
+
+    def without(self, names: Collection[str]) -> Raw:
+        """The columns less some."""
+        kept = {name: column for name, column in self.cells.items() if name not in names}
+        _check_shape(self.n_rows, len(kept))
+        return Raw(kept, self.named, self.layout)
+
+
+def read_frame(X: Any, options: ReadOptions = DEFAULT, reading: TableReading | None = None) -> Frame:
+    """Read X (N, d) as a frame: as the reading of a pool says, or as its cells and the options say."""
+    matrix = X if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray) else None
+    if matrix is not None and matrix.dtype.kind in "buif" and options == DEFAULT and _has_only_numbers(reading):
+        matrix = _as_matrix(matrix)
+        _check_shape(*matrix.shape)
+        cells = {f"x{at}": cells_from_array(f"x{at}", matrix[:, at]) for at in range(matrix.shape[1])}
+        if any(column.lost for column in cells.values()):
+            warnings.warn(LOST, DataWarning, stacklevel=2)
+        if reading is None and any(find_codes(column.values) for column in cells.values()):
+            return frame_from(Raw(cells, named=False))
+        return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
+    raw = raw_from(X)
+    return frame_from(raw, options) if reading is None else frame_by(raw, reading)
+
+
+def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
+    """Read X (N, d) as a frame. Columns named in `categorical` are categories even if they look like numbers."""
+    return read_frame(X, ReadOptions(categorical=tuple(categorical)) if categorical else DEFAULT)
+
+
+def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
+    """A frame whose reading is decided by its own cells: that of a pool."""
+    reading, known = decide(raw.cells, options, raw.layout, raw.named)
+    kept = [each for each in reading.columns if each.kind != "ignored"]
+    columns = {each.name: known[each.name] if each.name in known else _parse(each, raw) for each in kept}
+    _check_shape(raw.n_rows, len(columns))
+    return Frame({name: _check(name, column) for name, column in columns.items()}, raw.named, reading)
+
+
+def frame_by(raw: Raw, reading: TableReading) -> Frame:
+    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse.
+
+    Pools of before may have names with blanks around them.
+    """
+    blank = {name.strip(): name for name in reading.by_name if name != name.strip() and name not in raw.cells}
+    if blank:
+        raw = Raw({blank.get(name, name): cells for name, cells in raw.cells.items()}, raw.named, raw.layout)
+    if raw.named and any(name in reading.by_name for name in raw.cells):
+        by_name = reading.by_name
+        columns = {
+            name: parse_column(by_name[name], cells) if name in by_name else as_objects(cells)
+            for name, cells in raw.cells.items()
+            if name not in by_name or by_name[name].kind != "ignored"
+        }
+    elif len(raw.cells) == len(reading.columns):
+        pairs = zip(reading.columns, raw.cells.items(), strict=True)
+        columns = {name: parse_column(each, cells) for each, (name, cells) in pairs}
+    else:  # of another width, which the encoder says
+        columns = {name: as_objects(cells) for name, cells in raw.cells.items()}
+    _check_shape(raw.n_rows, len(columns))
+    return Frame(columns, raw.named, reading)
+
+
+def raw_from(X: Any) -> Raw:
+    """The columns of X as they are."""
+    if hasattr(X, "tocsr"):
+        raise DataError("Sparse matrices are not supported, and X is one. Convert it with X.toarray().")
+    try:
+        native = nw.from_native(X, pass_through=True)
+    except DuplicateError as error:
+        raise SchemaError(f"Columns of X share a name ({error}). Give each column its own.") from error
+    if isinstance(native, nw.LazyFrame):
+        raise DataError("X is a lazy frame, which holds no rows yet. Call collect() on it first.")
+    if isinstance(native, nw.DataFrame):
+        return _from_table(native)
+    matrix = _as_matrix(X)
+    _check_shape(*matrix.shape)
+    return Raw({f"x{at}": _array_column(matrix, at) for at in range(matrix.shape[1])}, named=False)
+
+
+def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
+    """The columns of an Arrow table, which is let go column by column where nobody else holds it."""
+    _check_shape(*table.shape)
+    names, columns = table.column_names, table.columns[::-1]
+    del table
+    cells = {}
+    for at, name in enumerate(names):
+        cells[name] = cells_from_arrow(name, columns.pop())
+        give_back(len(cells[name]), at)
+    return Raw(cells, True, layout)
+
+
+def _has_only_numbers(reading: TableReading | None) -> bool:
+    return reading is None or all(_is_plain_number(each) for each in reading.columns)
+
+
+def _is_plain_number(each: Reading) -> bool:
+    return each.kind == "number" and each.form.is_plain and not each.form.missing
+
+
+def _parse(each: Any, raw: Raw) -> Column:
+    return parse_column(each, raw.cells[each.name])
+
+
+def _check(name: str, column: Column) -> Column:
+    return check_finite(name, column) if column.dtype == np.float64 else column
+
+
+def _array_column(matrix: NDArray[Any], at: int) -> Cells:
+    column = matrix[:, at]
+    if isinstance(column, np.ma.MaskedArray):
+        return cells_from_objects(f"x{at}", [None if cell is np.ma.masked else cell for cell in column.tolist()])
+    return cells_from_array(f"x{at}", column)
+
+
+def _as_matrix(X: Any) -> NDArray[Any]:
+    try:
+        matrix = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+        if matrix.dtype.kind in "US" and not isinstance(X, np.ndarray):
+            matrix = np.array(X, dtype=object)  # a list of mixed rows keeps its numbers as numbers
+    except ValueError as error:
+        raise DataError(f"X cannot be read as rows of equal length: {error}. Give a 2D array.") from error
+    if matrix.ndim != 2:
+        given = "scalar" if matrix.ndim == 0 else f"{matrix.ndim}D"
+        raise DataError(
+            f"Expected 2D array, got {given} array instead (shape={matrix.shape}). Reshape your data: one "
+            "row per item, X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a single item."
+        )
+    if matrix.dtype.kind == "c":
+        raise DataError("Complex data not supported: X holds complex numbers. Give real numbers.")
+    return matrix
+
+
+def _from_table(table: nw.DataFrame[Any]) -> Raw:
+    names, named = _names(table.columns)
+    _check_shape(*table.shape)
+    series: Any = table.iter_columns()
+    return Raw({name: cells_from_series(name, part) for name, part in zip(names, series, strict=True)}, named)
+
+
+def _names(given: Sequence[Any]) -> tuple[list[str], bool]:
+    n_text = sum(isinstance(name, str) for name in given)
+    if not n_text:  # numbered columns are positions, not names
+        return [f"x{position}" for position in range(len(given))], False
+    if n_text < len(given):
+        raise SchemaError("Some column names are text and some are not. Make all of them text.")
+    return list(given), True
+
+
+def _check_shape(n_rows: int, n_columns: int) -> None:
+    shape = f"(shape=({n_rows}, {n_columns}))"
+    if not n_rows:
+        raise DataError(f"Found 0 sample(s) {shape} while a minimum of 1 is required. Give rows.")
+    if not n_columns:
+        raise DataError(f"Found 0 feature(s) {shape} while a minimum of 1 is required. Give columns.")

@@ -1,0 +1,209 @@
+"""A look at a table before anything is computed: how it would be read, and what is odd about it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.errors import LabelError
+from soel.tables.columns import Column
+from soel.tables.frame import Frame, Raw
+from soel.tables.places import is_address
+from soel.tables.reading.cells import Cells
+from soel.tables.reading.decide import decide_each
+from soel.tables.reading.kinds import SILENT, Reading, TableReading
+from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.tables import copy_as_parquet, read_raw
+from soel.tables.text_files import inner_suffix, unpacking
+from soel.validation import check_labels
+
+FEW_LABELS = 10
+START_BYTES = 1 << 23  # of a packed file that is only begun to be unpacked
+LEAK = 0.995  # of a column that ranks the known labels by itself
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def look_at(
+    data: str | Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
+) -> TableReading:
+    """How a file would be read as a pool, with what is odd about its columns and rows."""
+    aside = dict.fromkeys(name for name in (id_column, label_column) if name)
+    if is_address(data):
+        raw, columns = raw_from_address(str(data), aside, options)
+    else:
+        raw, columns = read_raw(Path(data), aside, options)
+    labels = None if label_column is None else columns[label_column]
+    return inspect(raw, options, labels)
+
+
+def look_at_start(
+    data: Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
+) -> TableReading:
+    """How the first lines of a packed file would be read: all of it would take long to unpack."""
+    with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
+        with unpacking(data, options.max_unpacked) as file:
+            start = _read_lines(file)
+        path = Path(folder) / f"{Path(data.stem).stem}{inner_suffix(data)}"
+        path.write_bytes(start)
+        return look_at(path, id_column, label_column, options)
+
+
+def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    """The columns of what a database gives, or of a table that lies elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
+        return read_raw(copy_as_parquet(address, Path(folder), options), aside, options)
+
+
+def _read_lines(file: Any) -> bytes:
+    """The first whole lines of a file, about START_BYTES of them; a line goes on while quotation marks are open."""
+    content = b""
+    while len(content) < START_BYTES and (piece := file.read(START_BYTES - len(content))):
+        content += piece
+    end = len(content)
+    while len(content) >= START_BYTES and (end := content.rfind(b"\n", 0, end)) > 0:
+        if not content.count(b'"', 0, end) % 2:
+            return content[: end + 1]
+    return content
+
+
+def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:
+    """The reading of these columns with repeated rows and columns, and with what gives the labels away."""
+    reading, columns = decide_each(raw.cells, options, raw.layout, raw.named)
+    return _look_at_each(reading, ((each, partial(_digest, raw.cells[each.name], v), v) for each, v in columns), labels)
+
+
+def inspect_frame(frame: Frame, labels: Any = None) -> TableReading | None:
+    """The same of a table that was read already; None for an array of numbers.
+
+    Of rows that were left out because they repeat earlier ones, the number is told.
+    """
+    if frame.reading is None:
+        return None
+    columns = ((each, frame.columns.get(each.name)) for each in frame.reading.columns)
+    kept = replace(frame.reading, n_rows=frame.n_rows)
+    found = _look_at_each(kept, ((each, partial(_digest_values, v), v) for each, v in columns), labels)
+    n_left_out = frame.reading.n_rows - frame.n_rows
+    return replace(found, n_rows=frame.reading.n_rows, n_duplicates=n_left_out or found.n_duplicates)
+
+
+def _look_at_each(
+    reading: TableReading,
+    columns: Iterable[tuple[Reading, Callable[[], NDArray[np.uint64]], Column | None]],
+    labels: Any,
+) -> TableReading:
+    """The reading with what is odd about its columns, each with its digest and, where they are known, its values."""
+    known, rows = _known_labels(labels, reading.n_rows), np.zeros(reading.n_rows, np.uint64)
+    first: dict[bytes, str] = {}
+    found = []
+    for each, digest_of, values in columns:
+        if each.kind in SILENT:
+            found.append(each)
+            continue
+        digest = digest_of()
+        same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), each.name)
+        is_twin = same_as != each.name and bool((digest != digest[0]).any())
+        found.append(_with(each, same_as if is_twin else None, _leaks(digest, values, known)))
+        rows = _mix(rows, digest)
+    return replace(reading, columns=tuple(found), n_duplicates=_n_repeated(rows) if first else 0)
+
+
+def _with(reading: Reading, twin: str | None, leaks: bool) -> Reading:
+    odd = list(reading.seen.oddities)
+    if twin is not None:
+        odd.append(f"the same as {twin!r}")
+    if leaks:
+        odd.append("tells the labels by itself: leave it out with --ignore if it is not known beforehand")
+    return replace(reading, seen=replace(reading.seen, oddities=tuple(odd)))
+
+
+def _digest(cells: Cells, values: Column | None) -> NDArray[np.uint64]:
+    """Numbers (N,) that are equal where two cells of a column are. values: what they were read as, if that is known."""
+    column = cells.values if values is None else values
+    if isinstance(column, np.ndarray):
+        return _numbered(column)
+    codes = column.dictionary_encode().indices.fill_null(-1)
+    return _numbered(np.asarray(codes, np.int64))
+
+
+def _digest_values(values: Column | None) -> NDArray[np.uint64]:
+    """The same of values that were read; words are counted as they come."""
+    if values is None or values.dtype != object:
+        return _numbered(np.zeros(0) if values is None else values)
+    codes: dict[Any, int] = {}
+    return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
+
+
+def _numbered(column: Column) -> NDArray[np.uint64]:
+    if column.dtype == np.float64:
+        column = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no negative zero
+    return np.ascontiguousarray(column).view(np.uint64)
+
+
+def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers of rows (N,) with those of one more column mixed in."""
+    mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
+    return (rows ^ (rows >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
+
+
+def _n_repeated(rows: NDArray[np.uint64]) -> int:
+    ordered = np.sort(rows)
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
+
+
+def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:
+    if labels is None:
+        return None
+    distinct, at = np.unique(["" if label is None else str(label) for label in labels], return_inverse=True)
+    try:
+        known = check_labels(distinct.tolist(), len(distinct))[at]
+    except LabelError:
+        return None
+    enough = min((known == 0).sum(), (known == 1).sum()) >= FEW_LABELS
+    return known if enough else None
+
+
+def _leaks(digest: NDArray[np.uint64], numbers: Column | None, labels: NDArray[np.int8] | None) -> bool:
+    """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty.
+
+    digest: (N,), equal where cells are. numbers: the same as values, None where it has none.
+    """
+    if labels is None:
+        return False
+    known = labels >= 0
+    is_anomaly = labels[known] == 1
+    if numbers is None or numbers.dtype != np.float64:
+        return _area(_rates_elsewhere(digest[known], is_anomaly), is_anomaly) >= LEAK
+    values = numbers[known]
+    missing = np.isnan(values)
+    return _ranks(missing.astype(np.float64), is_anomaly) or _ranks(values[~missing], is_anomaly[~missing])
+
+
+def _rates_elsewhere(cells: NDArray[np.uint64], is_anomaly: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The share of anomalies (n,) among the other rows with the same cell; among all rows where there is no other."""
+    _, codes, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    n_anomalies = np.bincount(codes, is_anomaly)
+    others = np.maximum(counts[codes] - 1, 1)
+    return np.where(counts[codes] > 1, (n_anomalies[codes] - is_anomaly) / others, is_anomaly.mean())
+
+
+def _ranks(values: NDArray[np.float64], is_anomaly: NDArray[np.bool_]) -> bool:
+    """Whether values (n,) tell anomalies from the rest, in either direction."""
+    area = _area(values, is_anomaly)
+    return max(area, 1 - area) >= LEAK
+
+
+def _area(values: NDArray[np.float64], is_anomaly: NDArray[np.bool_]) -> float:
+    """The AUROC of values (n,); a half where there is nothing to compare."""
+    odd, normal = values[is_anomaly], np.sort(values[~is_anomaly])
+    if not len(odd) or not len(normal):
+        return 0.5
+    below = np.searchsorted(normal, odd, "left") + np.searchsorted(normal, odd, "right")
+    return float(below.mean()) / (2 * len(normal))

@@ -1,0 +1,170 @@
+"""Where a table lies in a sheet that people made: what stands before its names, under them and after its last row.
+
+Rows are lists of cells as text. What is found is told in words, since nobody said so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from soel.tables.reading.numbers import MISSING
+from soel.tables.reading.units import UNITS
+
+Cells = Sequence[str]
+N_HEAD, N_FOOT = 60, 10  # rows that are looked at
+_VALUE = re.compile(r"[-+(<>≤≥~]?\s*[$€£]?\s*[.,]?\d")  # numbers, dates and clocks begin so
+_FINE = re.compile(r"[-+]?\d*[.,]\d+|[-+]\d+")  # a number that nobody calls a column by
+_RULE = frozenset("-=+:_ ")
+_BRACKETS = re.compile(r"[\[(].*[\])]")
+_UNIT_WORDS = frozenset({"degc", "degf", "utc", "yyyy-mm-dd", "dd.mm.yyyy", "mm/dd/yyyy", "hh:mm:ss", "hh:mm"})
+_TOTALS = frozenset(
+    {"total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "mean", "average",
+     "mittelwert", "durchschnitt", "somme", "moyenne", "total général", "suma", "totale", "totaal"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Head:
+    """The names of a table, how many rows lie before its first row of values, and what is to be said about both."""
+
+    names: tuple[str, ...]
+    n_before: int
+    notes: tuple[str, ...] = ()
+
+
+def find_head(rows: Sequence[Cells]) -> Head:
+    """The head of a table from its first rows, none of which is empty."""
+    width = Counter(len(row) for row in rows).most_common(1)[0][0]
+    at = _first_row(rows, width)
+    names, below = list(rows[at]), rows[at + 1 :]
+    notes = [f"Left out before the table: {_quoted(row[0] for row in rows[:at])}."] if at else []
+    valued = _valued(below, len(names))
+    if not at and _are_values(names, valued):
+        called = tuple(_place(place) for place in range(len(names)))
+        note = "The first line holds values, no names: columns are called by their place, such as 'column 1'."
+        return Head(called, 0, (note,))
+    n_before = at + 1
+    if _continues(names, below):
+        names, n_before = _join_names(names, below[0]), n_before + 1
+        notes.append(f"The names of the columns are put together from two lines, such as {names[-1]!r}.")
+    elif below and _are_units(below[0], _valued(below[1:], len(names))):
+        n_before += 1
+        notes.append(f"The line under the names is left out, it holds no values: {_quoted(below[0])}.")
+    unnamed = [place for place, name in enumerate(names) if not name.strip()]
+    taken = {name.strip() for name in names}
+    if unnamed and len(unnamed) < len(names) and not taken & {_place(place) for place in unnamed}:
+        names = [_place(place) if place in unnamed else name for place, name in enumerate(names)]
+        if any(row[place].strip() for place in unnamed for row in below if len(row) == len(names)):
+            notes.append(f"A column without a name is called by its place: {_quoted(names[at] for at in unnamed)}.")
+    return Head(tuple(names), n_before, tuple(notes))
+
+
+def count_foot(rows: Sequence[Cells], width: int) -> int:
+    """How many of the last rows are none of the table: sums, and what is written below. rows: the last of a file."""
+    n_foot = 0
+    while n_foot < min(len(rows) - 1, N_FOOT) and _is_foot(rows[-1 - n_foot], rows[-2 - n_foot], width):
+        n_foot += 1
+    return n_foot
+
+
+def note_on_foot(rows: Sequence[Cells]) -> str:
+    """What is to be said about rows that were left out at the end."""
+    return f"Left out after the table: {_quoted(next(filter(str.strip, row), '') for row in rows)}."
+
+
+def _first_row(rows: Sequence[Cells], width: int) -> int:
+    """Which row holds the names: the first one that is as wide as the table and mostly filled."""
+    least = max(2, width / 2) if width > 1 else 1
+    for at, row in enumerate(rows[:-1]):
+        is_first = len(row) == width and _n_filled(row) >= least and all(len(each) == width for each in rows[at:])
+        if is_first:
+            valued = _valued(rows[at + 1 :], width)
+            return 0 if any(_VALUE.match(row[place].strip()) for place in valued) else at
+    return 0
+
+
+def _n_filled(row: Cells) -> int:
+    return sum(bool(cell.strip()) for cell in row)
+
+
+def _valued(rows: Sequence[Cells], width: int) -> list[int]:
+    """Columns in which every cell that is not missing begins like a number or a date."""
+    found = []
+    for place in range(width):
+        cells = [row[place].strip() for row in rows if len(row) == width]
+        present = [cell for cell in cells if cell.lower() not in MISSING]
+        if present and all(map(_VALUE.match, present)):
+            found.append(place)
+    return found
+
+
+def _are_values(names: Cells, valued: Sequence[int]) -> bool:
+    """Whether a first row holds values like those below; years may well be names."""
+    first = [names[place].strip() for place in valued]
+    return all(map(_VALUE.match, first)) and any(map(_FINE.fullmatch, first))
+
+
+def _continues(names: Cells, below: Sequence[Cells]) -> bool:
+    """Whether the row below goes on with the names: it fills what merged cells left empty, and holds no value."""
+    if len(below) < 2 or len(below[0]) != len(names) or all(name.strip() for name in names):
+        return False
+    row = below[0]
+    fills = all(name.strip() or cell.strip() for name, cell in zip(names, row, strict=True))
+    groups = [place for place in range(1, len(names)) if names[place - 1].strip() and not names[place].strip()]
+    is_group = any(row[place - 1].strip() and row[place].strip() for place in groups)
+    return (
+        fills
+        and is_group
+        and not any(_VALUE.match(cell.strip()) for cell in row)
+        and bool(_valued(below[1:], len(names)))
+    )
+
+
+def _join_names(names: Cells, below: Cells) -> list[str]:
+    joined, group = [], ""
+    for name, cell in zip(names, below, strict=True):
+        group = name.strip() or group
+        joined.append(f"{group} {cell.strip()}".strip() if cell.strip() else group)
+    return joined
+
+
+def _are_units(row: Cells, valued: Sequence[int]) -> bool:
+    cells = [cell.strip() for cell in row]
+    if all(map(_RULE.issuperset, cells)) and any(len(cell) > 2 for cell in cells):
+        return True
+    present = [cell for cell in cells if cell.lower() not in MISSING]
+    n_units = sum(bool(cells[place]) and _is_unit(cells[place]) for place in valued if place < len(cells))
+    return bool(valued) and all(map(_is_unit, present)) and 2 * n_units >= len(valued)
+
+
+def _is_unit(cell: str) -> bool:
+    if cell.startswith("1/"):
+        return True
+    if _VALUE.match(cell) and not _BRACKETS.fullmatch(cell):
+        return False
+    is_sign = any(sign in cell for sign in "°%/²³µ·^")
+    known = cell in UNITS or cell.lower() in _UNIT_WORDS or (len(cell) <= 3 and cell.isalpha())
+    return len(cell) <= 16 and (bool(_BRACKETS.fullmatch(cell)) or is_sign or known)
+
+
+def _is_foot(row: Cells, before: Cells, width: int) -> bool:
+    filled = [cell.strip() for cell in row if cell.strip()]
+    if not filled:
+        return True
+    if filled[0].rstrip(":").lower() in _TOTALS:
+        return not any(cell.strip().lower() == filled[0].lower() for cell in before)
+    is_remark = len(filled) == 1 and " " in filled[0] and any(map(str.isalpha, filled[0]))
+    return is_remark and width > 2 and (len(row) != width or _n_filled(before) > 1 or len(before) != width)
+
+
+def _quoted(cells: object) -> str:
+    shown = [cell.strip() for cell in cells if cell.strip()]  # type: ignore[attr-defined]
+    short = [cell if len(cell) <= 40 else f"{cell[:39]}…" for cell in shown[:3]]
+    return ", ".join(map(repr, short)) + (", ..." if len(shown) > 3 else "")
+
+
+def _place(place: int) -> str:
+    return f"column {place + 1}"

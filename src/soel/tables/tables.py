@@ -1,0 +1,209 @@
+"""A file of items, one row each, read as a frame with an id per row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from soel.errors import DataError, SchemaError, naming
+from soel.tables.array_files import beside_names, read_npy, read_npz
+from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet
+from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
+from soel.tables.nested import flatten
+from soel.tables.places import is_address
+from soel.tables.reading.cells import give_back
+from soel.tables.reading.kinds import Layout, TableReading
+from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.reading.parse import as_objects, parse_column
+from soel.tables.row_ids import Ids, check_ids, content_ids, find_repeats
+from soel.tables.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
+from soel.tables.text_files import PACKED, inner_suffix, is_packed
+from soel.validation import is_missing
+
+_NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
+_ARROW_READERS = {**_NATIVE_READERS, **READERS}
+_ARRAY_READERS = {".npy": read_npy, ".npz": read_npz}
+SUFFIXES = (*_ARROW_READERS, *_ARRAY_READERS, *(f".csv{packed}" for packed in PACKED))
+
+
+@dataclass(frozen=True)
+class Table:
+    """The features and ids (N,) of a file. fingerprint: sha256 of its bytes. source: its name.
+
+    excluded: the columns that are no features, as they were written, in row order. cells: all columns of the file as
+    they were written, where they were asked for.
+    """
+
+    frame: Frame
+    ids: Ids
+    fingerprint: str
+    source: str
+    excluded: Mapping[str, NDArray[np.object_]]
+    cells: Mapping[str, NDArray[np.object_]] = field(default_factory=dict)
+
+
+def read_table(
+    path: str | Path,
+    id_column: str | None = None,
+    exclude: Collection[str] = (),
+    options: ReadOptions = DEFAULT,
+    reading: TableReading | None = None,
+    drop_duplicates: bool | None = None,
+    with_cells: bool = False,
+) -> Table:
+    """Read a table from a file. The id column and the excluded columns are no features.
+
+    Without an id column, a row's id is made from its features. In a .npz file, an array of the same length
+    beside X serves as id column or excluded column. reading: that of the pool, for new rows; without one, it is
+    decided by the cells and the options. drop_duplicates: as the options say where it is None. with_cells: keep all
+    columns as they are written, too.
+    """
+    path = Path(path)
+    aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
+    with naming(path.name):
+        raw, columns = read_raw(path, aside, options)
+        frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
+        cells = _collect_cells(raw, frame) | columns if with_cells else {}
+        n_cells = raw.n_rows * len(raw.cells)
+        del raw
+        give_back(n_cells)
+        if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
+            kept = ~find_repeats(frame)
+            frame = frame.take(kept)
+            columns, cells = ({name: column[kept] for name, column in each.items()} for each in (columns, cells))
+        ids = check_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
+    excluded = {name: columns[name] for name in exclude}
+    return Table(frame, ids, _fingerprint(path), path.name, excluded, cells)
+
+
+def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
+    """All columns as they are written; numbers as numbers, where they are written as computers do."""
+    kinds = {} if frame.reading is None else frame.reading.by_name
+    columns = {}
+    for name, cells in raw.cells.items():
+        parsed, how = frame.columns.get(name), kinds.get(name)
+        if how is not None and how.form.missing:  # a code is shown as it is written
+            how = replace(how, form=replace(how.form, missing=()))
+            parsed = parse_column(how, cells)
+        is_plain = how is None or (how.kind == "number" and how.form.is_plain)
+        if is_plain and parsed is not None and parsed.dtype == np.float64:
+            columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])
+        else:
+            columns[name] = as_objects(cells)
+    return {name: _objects([None if is_missing(cell) else cell for cell in c.tolist()]) for name, c in columns.items()}
+
+
+def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    """The columns of a file as they are, and those set aside."""
+    _check_file(path)
+    suffix = inner_suffix(path)
+    if suffix in _ARRAY_READERS:
+        return _from_arrays(path, aside, options)
+    opened = [*open_arrow(path, options)]  # a list, so that the table can be let go
+    _check_known(path, aside, opened[0].column_names)
+    columns = {name: _objects(opened[0].column(name).to_pylist()) for name in aside}
+    layout = opened.pop()
+    return raw_from_arrow(opened.pop().drop_columns(list(aside)), layout), columns
+
+
+def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
+    """A file of columns with names as an Arrow table, its cells as they are."""
+    if is_dataset_folder(path):
+        table, layout = read_dataset_folder(path, options)
+    else:
+        table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+    table = flatten(table)
+    if layout.format != "csv":
+        check_header(path.name, list(table.column_names))
+    return table, layout
+
+
+def has_table_suffix(path: Path) -> bool:
+    """Whether a file is called like a table."""
+    name = path.name.lower()
+    return name.endswith(SUFFIXES)
+
+
+def is_native(path: Path) -> bool:
+    """Whether a file can be kept and read in parts as it is; others are copied as Parquet first."""
+    return path.suffix.lower() in (*_NATIVE_READERS, *_ARRAY_READERS)
+
+
+def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Path:
+    """Copy a table of any kind, or what a database gives, as a Parquet file with the cells as they are."""
+    if is_address(data):
+        table, name = read_address(str(data), options)[0], "query"
+    else:
+        path = Path(data)
+        _check_file(path)
+        table, name = open_arrow(path, options)[0], path.name
+    copy = folder / f"{name}.parquet"
+    import_module("pyarrow.parquet").write_table(table, copy)
+    return copy
+
+
+def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+    matrix, beside = _ARRAY_READERS[path.suffix.lower()](path, aside, options)
+    raw = raw_from(matrix)
+    known = beside_names(path) if path.suffix.lower() == ".npz" else []
+    _check_known(path, aside, [*beside, *raw.cells], [name for name in known if name not in beside])
+    inside = {name: as_objects(raw.cells[name]) for name in aside if name not in beside}
+    columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
+    return raw.without(list(inside)), columns
+
+
+def column_names(path: Path) -> list[str]:
+    """The names in the head of a file; none where all of it has to be read to find them."""
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return parquet_names(path)
+    return csv_names(path) if suffix in _NATIVE_READERS else []
+
+
+def _check_file(path: Path) -> None:
+    if is_dataset_folder(path):
+        return
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise DataError(f"{path} {what}. Give the path of a table: {', '.join(SUFFIXES)}.")
+    suffix = inner_suffix(path) if path.stat().st_size else path.suffix.lower()
+    packable = not is_packed(path) or suffix in PACKABLE
+    if path.stat().st_size and (suffix not in (*_ARROW_READERS, *_ARRAY_READERS) or not packable):
+        raise DataError(
+            f"{path.name} has the suffix {suffix!r}, which says no known format. Use {', '.join(SUFFIXES)}."
+        )
+    if not path.stat().st_size:
+        raise DataError(f"{path.name} is empty. Give a file with one row per item.")
+
+
+def _check_known(path: Path, wanted: Collection[str], names: Sequence[str], others: Sequence[str] = ()) -> None:
+    known = set(names)
+    unknown = [name for name in wanted if name not in known]
+    if unknown and unknown[0] in others:
+        raise SchemaError(f"The array {unknown[0]!r} of {path.name} has not one value per row. Choose another.")
+    if unknown:
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise SchemaError(
+            f"{path.name} has no column {', '.join(map(repr, unknown))}. Choose among its columns: {shown}."
+        )
+
+
+def _objects(cells: list[Any]) -> NDArray[np.object_]:
+    column = np.empty(len(cells), object)
+    column[:] = cells
+    return column
+
+
+def _fingerprint(path: Path) -> str:
+    if path.is_dir():
+        parts = [_fingerprint(file) for file in sorted(path.rglob("*.arrow"))]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,91 @@
+"""Random thinning: a uniform sample of a stream's rows, small enough to be a pool.
+
+Which rows are drawn depends on the seed and on their numbers alone, so not on how the stream is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.errors import DataError
+from soel.numeric.noise import gumbel
+from soel.tables.blocks import column_of
+from soel.tables.parts import Part
+from soel.tables.streams import Stream
+from soel.types import Progress, Rows
+
+DRAW = 1 << 32  # rounds number their draws from 0 on, so that no round uses the same noise
+_KEYS_AT_ONCE = 1 << 20
+
+
+def draw_rows(n_rows: int, n_drawn: int, seed: int) -> Rows:
+    """`n_drawn` of the numbers below `n_rows` in rising order, any set as likely as any other; O(n_drawn) memory."""
+    if n_drawn >= n_rows:
+        return np.arange(n_rows)
+    rows, keys = np.empty(0, np.int64), np.empty(0)
+    for start in range(0, n_rows, _KEYS_AT_ONCE):
+        more = np.arange(start, min(start + _KEYS_AT_ONCE, n_rows))
+        rows, keys = np.concatenate([rows, more]), np.concatenate([keys, gumbel(seed, DRAW, more)])
+        if len(rows) > n_drawn:
+            kept = np.argpartition(-keys, n_drawn - 1)[:n_drawn]
+            rows, keys = rows[kept], keys[kept]
+    return np.sort(rows)
+
+
+def write_sample(stream: Stream, rows: Rows, path: Path, progress: Progress | None = None) -> str:
+    """Write these rows of a stream (in rising order) as one Parquet file in one pass; returns its id column."""
+    pieces, n_read = [], 0
+    for part in stream.parts:
+        pieces.append(draw_from_part(stream, part, rows))
+        n_read += part.n_rows
+        if progress is not None:
+            progress(n_read, stream.n_rows)
+    return join_sample(stream, pieces, path)
+
+
+def draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
+    """Those of these rows that are in a part, as an Arrow table; None where there are none."""
+    inside = rows[np.searchsorted(rows, part.first_row) : np.searchsorted(rows, part.first_row + part.n_rows)]
+    if not len(inside):
+        return None
+    id_column, pieces = _id_column(stream), []
+    for first_row, batch in stream.batches(part):
+        at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
+        pieces.append(_take(stream, batch, first_row, at, id_column))
+    return import_module("pyarrow").concat_tables(pieces, promote_options="permissive")
+
+
+def join_sample(stream: Stream, pieces: Iterable[Any], path: Path) -> str:
+    """Write what was drawn from the parts, in their order, as one Parquet file; returns its id column."""
+    tables = [piece for piece in pieces if piece is not None]
+    whole = import_module("pyarrow").concat_tables(tables, promote_options="permissive")
+    import_module("pyarrow.parquet").write_table(whole, path)
+    return _id_column(stream)
+
+
+def _id_column(stream: Stream) -> str:
+    """The stream's own, or a name that it does not use."""
+    if stream.id_column is not None:
+        return stream.id_column
+    name = "row"
+    while name in stream.format.columns:
+        name = f"{name} number"
+    return name
+
+
+def _take(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
+    """Some rows of a batch as an Arrow table: the cells as they are written, so that they are read as the rest is."""
+    arrow = import_module("pyarrow")
+    try:
+        ids, aside = stream.names_of(batch, first_row)
+    except DataError as error:
+        raise type(error)(f"In {stream.name}, counted from row {first_row} on: {error}") from error
+    rows = arrow.array(at)
+    taken: dict[str, Any] = {id_column: ids.take(rows)}
+    taken |= {name: column_of(batch, name).take(rows) for name in stream.features}
+    return arrow.table(taken | {name: aside[name].take(rows) for name in stream.exclude if name != id_column})

@@ -1,0 +1,132 @@
+"""A cell: one data set, one method, one setting, one seed. Its identity is everything that decides its result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from typing import Any, Literal
+
+from soel import Profile
+from soel.types import Kind
+from soel_paper.catalogue import CATALOGUE
+from soel_paper.data_settings import with_paper_settings
+from soel_paper.methods import Method
+from soel_paper.variants import Order, Variant
+
+FORMAT = 2
+OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
+    "table": ("vectors", "pictures"),
+    "features": ("tables", "pictures"),
+    "video": ("tables", "pictures"),
+    "pixels": ("tables", "vectors"),
+}
+Stage = Literal["fit", "query", "assumptions"]
+
+
+@dataclass(frozen=True)
+class Expert:
+    """The faults of the simulated expert: chances of a wrong label, of no answer, of an anomaly called normal."""
+
+    wrong: float = 0.0
+    skip: float = 0.0
+    bias: float = 0.0
+
+    def __str__(self) -> str:
+        faults = [f"{name} {100 * value:g} %" for name, value in asdict(self).items() if value]
+        return ", ".join(faults) or "perfect"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What varies besides data set, method and seed.
+
+    share: anomalies in the pool, None for what the data set's protocol takes. order: which anomalies enter the pool.
+    stage: train to the end, stop after the query, or only look at the estimator's assumptions.
+    """
+
+    budget: int = 10
+    share: float | None = None
+    order: Order = "random"
+    expert: Expert = field(default_factory=Expert)
+    stage: Stage = "fit"
+
+
+def as_values(value: Any) -> dict[str, Any]:
+    """A frozen dataclass as JSON values, without its name and without what is at its default.
+
+    So a setting that is added later, with a default that changes nothing, leaves finished cells valid.
+    """
+    given = {}
+    for part in fields(value):
+        own = getattr(value, part.name)
+        usual = part.default_factory() if part.default_factory is not MISSING else part.default
+        if part.name != "name" and own != usual:
+            given[part.name] = as_values(own) if is_dataclass(own) else own
+    return given
+
+
+@dataclass(frozen=True)
+class Cell:
+    """dataset: a name of the catalogue, or of a user's file with its fingerprint. normal: the normal class, if any.
+
+    form: for pictures, whether their pixels are learnt or the features of which network, and how many a class.
+    """
+
+    dataset: str
+    method: Method
+    variant: Variant
+    setting: Setting
+    seed: int
+    normal: int | None = None
+    form: str = ""
+
+    @property
+    def settled(self) -> Profile:
+        """The profile with the method's parts; one that repeats the paper, with what it sets for the data set."""
+        profile = self.method.apply_to(self.variant.profile)
+        return with_paper_settings(profile, self.dataset) if self.variant.repeats_paper else profile
+
+    @property
+    def kind(self) -> str | None:
+        """What its rows are: 'table', 'features', 'video' or 'pixels'; None for a file that the catalogue lacks."""
+        kind = CATALOGUE[self.dataset].kind if self.dataset in CATALOGUE else None
+        if kind == "images":
+            return "pixels" if self.settled.kind_for(Kind.VECTORS) is Kind.PICTURES else "features"
+        return kind
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that decides the result."""
+        return {
+            "format": FORMAT,
+            "dataset": self.dataset,
+            "normal": self.normal,
+            "form": self.form,
+            "method": as_values(self.method),
+            "profile": self._profile(),
+            "setting": as_values(self._setting),
+            "seed": self.seed,
+        }
+
+    def _profile(self) -> dict[str, Any]:
+        """The settings that matter: schedules for other kinds of data do not."""
+        settings, others = as_values(self.settled), OTHER_SCHEDULES.get(self.kind, ())
+        return {name: value for name, value in settings.items() if name not in others}
+
+    @property
+    def _setting(self) -> Setting:
+        """A method that asks nobody does not depend on how many could be asked, nor on the expert."""
+        return self.setting if self.method.asks else replace(self.setting, budget=0, expert=Expert())
+
+    @property
+    def key(self) -> str:
+        """The name of its file."""
+        text = json.dumps(self.to_json(), sort_keys=True)
+        place = self.dataset if self.normal is None else f"{self.dataset}.{self.normal}"
+        return f"{place}-{self.seed}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+    @property
+    def group(self) -> str:
+        """Cells with the same group differ in their seed alone, and may be trained as one model."""
+        return json.dumps({**self.to_json(), "seed": None}, sort_keys=True)

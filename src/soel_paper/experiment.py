@@ -1,0 +1,236 @@
+"""One experiment: warm up, ask the simulated expert, estimate, train, measure. Seeds are trained as one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+import numpy as np
+
+from soel.ask.base import Need
+from soel.assess.contamination import ESTIMATORS
+from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
+from soel.learner import Fitted, Learner, Warm, learn_together, prepare_together
+from soel.oracle import SimulatedExpert
+from soel.tables.encoder import Encoder
+from soel.tables.frame import as_frame
+from soel.tables.kinds import find_kind
+from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
+from soel_paper.assumptions import assumption_measures
+from soel_paper.catalogue_files import Content
+from soel_paper.cells import Cell
+from soel_paper.fixmatch import augment, learn_fixmatch
+from soel_paper.peers import fit_peer
+from soel_paper.protocols import Split, make_split
+from soel_paper.store import Measures
+
+Encode = Callable[[Floats], Floats]
+KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "pixels": Kind.PICTURES}
+
+
+@dataclass
+class Run:
+    """One seed on its way: what the method has been told so far. Only the expert sees the pool's truth.
+
+    aside: rows that the expert passed on; they are asked again only when no others are left.
+    """
+
+    cell: Cell
+    split: Split
+    learner: Learner
+    encode: Encode
+    pool: Pool
+    test: Floats
+    expert: SimulatedExpert
+    labels: Labels
+    rounds: list[Evidence] = field(default_factory=list)
+    aside: list[int] = field(default_factory=list)
+
+    @property
+    def strategy_share(self) -> float | None:
+        """The true share, for those strategies that the paper gives it to."""
+        return self.split.share if Need.CONTAMINATION in self.learner.strategy.needs else None
+
+
+def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Measures]:
+    """Measures of cells that differ in their seed alone, in their order."""
+    runs = [_start(cell, protocol, content) for cell in cells]
+    if cells[0].method.asks and any(2 * run.cell.setting.budget > len(run.pool) for run in runs):
+        return [{} for _ in cells]  # a budget above half of the pool is no experiment
+    if cells[0].method.peer is not None and not cells[0].method.asks:
+        return [_peer(run) for run in runs]
+    results: dict[int, Measures] = {}
+    for _, same_shape in groupby(sorted(runs, key=_shape), key=_shape):
+        group = list(same_shape)
+        results |= {run.cell.seed: found for run, found in zip(group, _run_together(group), strict=True)}
+    return [results[cell.seed] for cell in cells]
+
+
+def _start(cell: Cell, protocol: str, content: Content) -> Run:
+    setting = cell.setting
+    split = make_split(protocol, content, cell.seed, setting.share, setting.order, cell.normal)
+    error = cell.method.given_share
+    given = None if error is None else float(np.clip(split.share + error, 0.001, 0.5))
+    split = split.clean() if cell.method.clean else split
+    profile = cell.settled
+    kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(as_frame(split.pool)))
+    encode = _encoder(split.pool, profile.scaling_for(kind)) if kind is Kind.TABLE else _as_it_is
+    pool, test = Pool.of(encode(split.pool), kind), encode(split.test)
+    learner = Learner(profile.settle(kind, pool.n_features, has_gpu=True), cell.seed, contamination=given)
+    faults, rng = setting.expert, np.random.default_rng([cell.seed, 1])
+    truth = split.pool_truth.astype(int)
+    expert = SimulatedExpert(truth, wrong=faults.wrong, skip=faults.skip, bias=faults.bias, rng=rng)
+    return Run(cell, split, learner, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
+
+
+def _encoder(pool: Floats, scaling: str) -> Encode:
+    encoder = Encoder.fit(as_frame(pool), scaling)
+    return lambda x: encoder.encode(as_frame(x))
+
+
+def _as_it_is(x: Floats) -> Floats:
+    """Features of a network, and pixels: their scale carries meaning."""
+    return x
+
+
+def _shape(run: Run) -> tuple[int, ...]:
+    return tuple(run.pool.rows.shape)
+
+
+def _run_together(runs: list[Run]) -> list[Measures]:
+    cell, pools = runs[0].cell, [run.pool for run in runs]
+    warm = prepare_together([run.learner for run in runs], pools)
+    if cell.setting.stage == "assumptions":
+        return [_assumptions(run, model) for run, model in zip(runs, warm, strict=True)]
+    trained: Sequence[Warm | Fitted] = warm
+    for n_queries in _round_sizes(cell):
+        for run, model in zip(runs, trained, strict=True):
+            _ask(run, model, n_queries)
+        if cell.setting.stage == "fit" and cell.method.peer is None:
+            trained = _learn(runs, warm)
+    if cell.setting.stage == "fit" and cell.method.peer is None and not cell.method.asks:
+        trained = _learn(runs, warm)
+    if cell.method.peer is not None:
+        return [_peer(run) for run in runs]
+    return [_measures(run, model) for run, model in zip(runs, trained, strict=True)]
+
+
+def _round_sizes(cell: Cell) -> list[int]:
+    """How many are asked in each round; a negative number of rounds is their size."""
+    if not cell.method.asks:
+        return []
+    n_rounds, budget = cell.method.n_rounds, cell.setting.budget
+    size = -n_rounds if n_rounds < 0 else -(-budget // n_rounds)
+    return [min(size, budget - start) for start in range(0, budget, size)]
+
+
+def _ask(run: Run, model: Warm | Fitted, n_queries: int) -> None:
+    """One round: the strategy picks, the expert answers, and a skipped row is replaced from the reserve."""
+    proposal = run.learner.propose(
+        model,
+        run.pool,
+        run.labels,
+        n_queries,
+        share=run.strategy_share,
+        last=np.array(run.aside, np.int64),
+        for_record=True,
+    )
+    asked = proposal.rows if run.cell.setting.expert.skip else proposal.rows[:n_queries]
+    answers = run.expert.ask(asked)
+    answered = np.flatnonzero(answers != UNLABELLED)[:n_queries]
+    rows, labels = asked[answered], answers[answered]
+    run.labels = run.labels.copy()  # what the strategy saw stays as it was
+    run.labels[rows] = labels
+    run.aside += [int(row) for row in asked[answers == UNLABELLED] if row not in run.aside]
+    run.rounds.append(Evidence(proposal.scores, proposal.embeddings, rows, labels))
+
+
+def _learn(runs: Sequence[Run], warm: Sequence[Warm]) -> list[Fitted]:
+    """Train all runs; those with equally many labels as one model."""
+    if runs[0].cell.method.augmented:
+        return [_fixmatch(*each) for each in zip(runs, warm, strict=True)]
+    counts = [int((run.labels != UNLABELLED).sum()) for run in runs]
+    trained: dict[int, Fitted] = {}
+    for count in set(counts):
+        at = [index for index, number in enumerate(counts) if number == count]
+        fitted = learn_together(
+            [runs[i].learner for i in at],
+            [warm[i] for i in at],
+            [runs[i].pool for i in at],
+            [runs[i].rounds for i in at],
+            [runs[i].labels for i in at],
+        )
+        trained |= dict(zip(at, fitted, strict=True))
+    return [trained[index] for index in range(len(runs))]
+
+
+def _fixmatch(run: Run, warm: Warm) -> Fitted:
+    from soel_paper.pictures import features_of
+
+    pictures, extractor = run.split.pictures, run.split.extractor
+    assert pictures is not None  # data without pictures are not asked for it
+    draws = augment(pictures, lambda changed: run.encode(features_of(changed, extractor)), run.cell.seed)
+    return learn_fixmatch(run.learner, warm, run.pool, run.rounds, run.labels, draws)
+
+
+def _measures(run: Run, model: Warm | Fitted) -> Measures:
+    """Everything that an artefact may show."""
+    rows = np.flatnonzero(run.labels != UNLABELLED)
+    found: dict[str, float] = {
+        "share": run.split.share,
+        "anomalies_found": float((run.labels == ANOMALY).sum()),
+        **_query_measures(run, rows),
+    }
+    if isinstance(model, Fitted):
+        pool, rest = model.pool_scores, run.labels == UNLABELLED
+        found |= {"alpha": model.estimate.value} | _detection(run.split, pool, model.score(run.test))
+        found["ranking"] = auroc(run.split.pool_truth[rest], pool[rest])
+    return _finite(found)
+
+
+def _finite(found: Mapping[str, float]) -> Measures:
+    """None for what is not defined, such as a distance to a kind that was never asked about."""
+    return {name: value if np.isfinite(value) else None for name, value in found.items()}
+
+
+def _query_measures(run: Run, rows: np.ndarray) -> dict[str, float]:
+    """Estimates of the share and cover radii, from the view after the warm-up."""
+    if not run.rounds or not len(rows):
+        return {}
+    names = [name for name in ESTIMATORS if name != "fixed"]
+    values = {f"alpha_{name}": float(ESTIMATORS.create(name).estimate(run.rounds).value) for name in names}
+    embeddings = run.rounds[0].embeddings
+    delta = class_cover_radius(embeddings, rows, run.split.pool_truth)
+    return {
+        **values,
+        "radius": cover_radius(embeddings, rows),
+        "delta": delta,
+        "delta_defined": float(np.isfinite(delta)),
+    }
+
+
+def _detection(split: Split, pool: Floats, scores: Floats) -> dict[str, float]:
+    """On the test rows. f1_pool_cut: alarms above the cut that marks the true share of the pool."""
+    cut = np.quantile(pool, 1 - split.share)
+    return {
+        "f1": f1_at_share(split.test_truth, scores),
+        "f1_pool_cut": f1_score(split.test_truth, scores > cut),
+        "auroc": auroc(split.test_truth, scores),
+    }
+
+
+def _peer(run: Run) -> Measures:
+    """Another detector, with the labels that were asked, or with all of them."""
+    method = run.cell.method
+    assert method.peer is not None
+    labels = run.expert.ask(range(len(run.pool))) if method.all_labels else run.labels
+    fitted = fit_peer(method.peer, run.pool.rows, labels, run.cell.seed, **method.peer_options)
+    return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
+
+
+def _assumptions(run: Run, model: Warm) -> Measures:
+    scores, embeddings = run.learner.look(model, run.pool)
+    strategy, truth = run.learner.strategy, run.split.pool_truth
+    view = PoolView(scores, embeddings, run.labels, run.strategy_share)
+    return _finite(assumption_measures(strategy, view, truth, run.cell.setting.budget, run.cell.seed))

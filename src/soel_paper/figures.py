@@ -1,0 +1,115 @@
+"""Figures, drawn by matplotlib: curves over the budget or the share, with bands of one standard deviation."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from soel import ConfigError
+from soel_paper.results import RAW, Missing, Results, word
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Axis = Literal["budget", "share"]
+Curve = Sequence[tuple[float, float, float]]  # (x, mean, deviation), from left to right
+X_TITLES: Mapping[Axis, str] = {"budget": "labels", "share": "true share of anomalies, %"}
+ACROSS, SIDE = 3, (3.4, 2.7)
+STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "soel", "font.size": 8}  # text stays text, ids stay the same
+UNDRAWN = Missing("the picture", "matplotlib is not installed (pip install 'soel[reproduction]')")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes with its curves by name. per_cent: its values lie between 0 and 100."""
+
+    title: str
+    curves: Mapping[str, Curve]
+    per_cent: bool = True
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there; a table needs no picture, so it is not required."""
+    return find_spec("matplotlib") is not None
+
+
+def panels(results: Results, x_axis: Axis) -> list[Panel]:
+    """A panel per data set and measure, a curve per method; over the share, all estimates beside the truth."""
+    found = []
+    for dataset in results.values("dataset"):
+        part = results.where(dataset=dataset)
+        if x_axis == "share":
+            found.append(_estimates(dataset, part))
+            continue
+        shares = part.values("share")
+        for measure in part.values("measure"):
+            for share in shares:
+                here = part.where(measure=measure, share=share)
+                title = f"{dataset}: {word('measure', measure)}"
+                title += f", {word('share', share)}" if len(shares) > 1 else ""
+                curves = {name: _curve(here.where(method=name), x_axis) for name in here.values("method")}
+                found.append(Panel(title, curves, measure not in RAW))
+    return found
+
+
+def draw_curves(shown: Sequence[Panel], x_axis: Axis) -> bytes:
+    """The panels as one SVG; the places on x are evenly spaced, since budgets double."""
+    across = min(ACROSS, len(shown))
+    down = -(-len(shown) // across)
+    names = list(dict.fromkeys(name for panel in shown for name in panel.curves))
+    looks = {name: {"color": f"C{n % 10}", "linestyle": ("-", "--", ":")[n // 10 % 3]} for n, name in enumerate(names)}
+
+    def paint(figure: Figure) -> None:
+        for number, panel in enumerate(shown, start=1):
+            axes = figure.add_subplot(down, across, number)
+            _draw_panel(axes, panel, looks)
+            axes.set_xlabel(X_TITLES[x_axis])
+        lines = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
+        figure.legend(handles=[lines[name] for name in names], loc="outside right upper", frameon=False)
+
+    return svg((SIDE[0] * across + 1.6, SIDE[1] * down), paint)
+
+
+def svg(size: tuple[float, float], paint: Callable[[Figure], None]) -> bytes:
+    """What `paint` puts on a figure of this size in inches; equal figures give equal bytes."""
+    if not can_draw():
+        raise ConfigError("A picture needs matplotlib, which is not installed. pip install 'soel[reproduction]'")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE), io.BytesIO() as file:
+        figure = Figure(figsize=size, layout="constrained")
+        paint(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+
+def _estimates(dataset: str, results: Results) -> Panel:
+    curves = {word("measure", m): _curve(results.where(measure=m), "share") for m in results.values("measure")}
+    truth = [(x, x, 0.0) for x, _, _ in next(iter(curves.values()))]
+    return Panel(f"{dataset}: estimate, %", {"true share": truth, **curves})
+
+
+def _curve(results: Results, x_axis: Axis) -> Curve:
+    places = [point.at.budget if x_axis == "budget" else 100 * (point.at.share or 0.0) for point in results.points]
+    return sorted((float(x), p.mean, p.deviation) for x, p in zip(places, results.points, strict=True))
+
+
+def _draw_panel(axes: Axes, panel: Panel, looks: Mapping[str, Mapping[str, Any]]) -> None:
+    xs = sorted({x for curve in panel.curves.values() for x, _, _ in curve})
+    for name, curve in panel.curves.items():
+        at = [xs.index(x) for x, _, _ in curve]
+        means, deviations = (np.array([values[n] for values in curve]) for n in (1, 2))
+        low, high = means - deviations, means + deviations  # a band may reach beyond what is possible
+        low, high = np.maximum(low, 0), np.minimum(high, 100) if panel.per_cent else high
+        axes.plot(at, means, label=name, marker=".", **looks[name])
+        axes.fill_between(at, low, high, alpha=0.1, linewidth=0, color=looks[name]["color"])
+    axes.set_title(panel.title)
+    axes.set_xticks(range(len(xs)), [f"{x:g}" for x in xs])
+    axes.grid(axis="y", alpha=0.3)

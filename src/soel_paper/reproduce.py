@@ -1,0 +1,185 @@
+"""From the name of an artefact to its table, verdicts and picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from soel import DataError
+from soel.durable import write_whole
+from soel.types import Progress
+from soel_paper import markdown
+from soel_paper.artefact import FIRST_SEED, Artefact
+from soel_paper.cells import Cell
+from soel_paper.claims import Verdict
+from soel_paper.figures import UNDRAWN, can_draw, draw_curves, panels
+from soel_paper.methods import PEERS, Method, choose_methods
+from soel_paper.peers import missing_package
+from soel_paper.results import Missing, Results, collect
+from soel_paper.runner import run
+from soel_paper.sources import Source
+from soel_paper.store import CellStore
+from soel_paper.variants import VARIANTS, Variant
+
+CELLS = "cells"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run of an artefact. Empty choices take the artefact's own."""
+
+    variant: Variant = VARIANTS["authors"]
+    methods: tuple[str, ...] = ()
+    datasets: tuple[str, ...] = ()
+    budgets: tuple[int, ...] = ()
+    classes: tuple[int, ...] = ()
+    n_seeds: int | None = None
+    peers: bool = False
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Made:
+    """How many cells there are, and how many of them other versions of their parts computed."""
+
+    n_cells: int = 0
+    n_old: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.n_cells} cells, {f'{self.n_old} of them by other versions' if self.n_old else 'none outdated'}."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out: points, a verdict per claim, and the files that were written. title: of the profiles in it."""
+
+    artefact: Artefact
+    title: str
+    results: Results
+    made: Made
+    verdicts: Sequence[tuple[str, Verdict]] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Table and verdicts as Markdown."""
+        parts = [markdown.table(self.artefact, self.results), markdown.verdicts(self.verdicts)]
+        return "\n\n".join([part for part in parts if part] + [f"Left out: {what}." for what in self.results.missing])
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole outcome as plain values."""
+        return {
+            "artefact": self.artefact.to_json(),
+            "profile": self.title,
+            "points": [point.to_json() for point in self.results.points],
+            "verdicts": [{"claim": text, **asdict(verdict)} for text, verdict in self.verdicts],
+            "missing": [str(missing) for missing in self.results.missing],
+            "made": asdict(self.made),
+            "files": dict(self.files),
+        }
+
+
+def apply_plan(artefact: Artefact, plan: Plan) -> Artefact:
+    """The artefact with the plan's choices in place of its own."""
+    methods = choose_methods(artefact.methods, plan.methods)
+    budgets = plan.budgets or artefact.budgets
+    if len(budgets) == 1 and artefact.columns == "budget" and "method" in artefact.rows:
+        rows = tuple(axis for axis in artefact.rows if axis != "method") or ("dataset",)
+        artefact = replace(artefact, rows=rows, columns="method", plot=None)  # nothing to see along one budget
+    return replace(
+        artefact,
+        methods=methods + (PEERS if plan.peers else ()),
+        datasets=plan.datasets or artefact.datasets,
+        budgets=budgets,
+        measures=plan.measures or artefact.measures,
+        n_seeds=plan.n_seeds or artefact.n_seeds,
+    )
+
+
+def reproduce(
+    artefact: Artefact,
+    plan: Plan,
+    out: Path,
+    source: Source,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    keep_old: bool = False,
+) -> Outcome:
+    """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
+
+    n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
+    keep_old: cells that other versions computed are kept, and counted; else they are computed again.
+    """
+    wanted, variant = apply_plan(artefact, plan), plan.variant
+    _check_present(wanted, source)
+    if n_jobs != 0:
+        _prepare(wanted, variant, source, progress)
+    store = CellStore(out / CELLS)
+    cells = wanted.cells(variant, range(FIRST_SEED, FIRST_SEED + wanted.n_seeds), source, plan.classes)
+    if n_jobs != 0:
+        run(cells, source, store, n_jobs, progress, keep_old)
+    titles = {name: source.title(name) for name in wanted.datasets}
+    found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
+    results = Results(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
+    asked = [claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper]
+    verdicts = [(claim.text, claim.check(results)) for claim in asked]
+    outcome = Outcome(wanted, variant.title, results, count_made(cells, store), verdicts)
+    return write(outcome, out, f"{artefact.name}-{variant.file_name}")
+
+
+def write(outcome: Outcome, out: Path, name: str) -> Outcome:
+    """Write the outcome's files into a folder."""
+    artefact, results = outcome.artefact, outcome.results
+    files = {"markdown": str(out / f"{name}.md"), "json": str(out / f"{name}.json")}
+    if artefact.plot is not None and results.points:
+        if can_draw():
+            files["picture"] = str(out / f"{name}.svg")
+            write_whole(out / f"{name}.svg", draw_curves(panels(results, artefact.plot), artefact.plot))
+        else:
+            results = Results(results.points, [*results.missing, UNDRAWN])
+    finished = replace(outcome, results=results, files=files)
+    heading = f"# {artefact.title}\n\nProfile `{outcome.title}`. {outcome.made}\n\n"
+    write_whole(out / f"{name}.md", (heading + finished.text + "\n").encode())
+    write_whole(out / f"{name}.json", (json.dumps(finished.to_json(), indent=1, allow_nan=False) + "\n").encode())
+    return finished
+
+
+def count_made(cells: Sequence[Cell], store: CellStore) -> Made:
+    """How many of the cells are finished, and how many of these by other versions."""
+    finished = [cell for cell in {cell.key: cell for cell in cells}.values() if store.has(cell)]
+    return Made(len(finished), sum(store.is_old(cell) for cell in finished))
+
+
+def missing_peers(methods: Sequence[Method]) -> list[Missing]:
+    """Those of the methods whose package is not installed."""
+    named = [(method.name, missing_package(method.peer)) for method in methods if method.peer is not None]
+    return [Missing(name, f"{package} is not installed") for name, package in named if package is not None]
+
+
+def _prepare(artefact: Artefact, variant: Variant, source: Source, progress: Progress | None) -> None:
+    """Features of pictures are made before any cell is computed: in one process, with all cores."""
+    if not all(method.on_pixels(variant.profile) for method in artefact.methods):
+        for name in artefact.datasets:
+            source.prepare(name, progress)
+
+
+def _check_present(artefact: Artefact, source: Source) -> None:
+    absent = [name for name in artefact.datasets if not source.present(name)]
+    if absent:
+        raise DataError(
+            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. `soel datasets` says where each comes "
+            "from; name others with --datasets, or the folder with --data-dir."
+        )
+
+
+def _find_unsuited(artefact: Artefact, variant: Variant, source: Source) -> list[Missing]:
+    """Methods that need pictures, on data without any."""
+    return [
+        Missing(method.name, "it needs pictures", source.title(name))
+        for method in artefact.methods
+        for name in artefact.datasets
+        if not source.suits(name, method.augmented, method.on_pixels(variant.profile))
+    ]

@@ -1,0 +1,162 @@
+"""Where an experiment's rows come from: the catalogue's data folder, or a user's own table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from soel import LabelError
+from soel.tables.encoder import Encoder
+from soel.types import ANOMALY, UNLABELLED, Progress
+from soel.validation import check_labels
+from soel_paper.catalogue import CATALOGUE, find_dataset
+from soel_paper.catalogue_access import data_folder, load
+from soel_paper.catalogue_files import ClassSets, Content, LabelledRows
+
+DERMA_MINIMUM = 500  # classes with fewer training images are never the normal one
+EXTRACTOR = "efficientnet-lite2"
+PIXELS = "pixels"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A way to get at data sets by name. data_dir: where copies lie, None for the folder that SOEL_DATA names, else the
+    cache. table, label_column: a user's own file.
+
+    extractor: the frozen network for data sets that are pictures. per_class: how many of these to take of each class
+    for training and for the test, None for all.
+    """
+
+    data_dir: Path | None = None
+    table: Path | None = None
+    label_column: str | None = None
+    extractor: str = EXTRACTOR
+    per_class: int | None = None
+
+    def load(self, name: str, pixels: bool = False) -> Content:
+        """The rows of a data set, or its pictures; kept in memory, since many cells share them."""
+        return _load(self, name, pixels)
+
+    def prepare(self, name: str, progress: Progress | None = None) -> None:
+        """Make the feature vectors of a data set that is there as pictures, so that loading it is quick."""
+        if self.has_pictures(name):
+            _features(self, name, progress)
+
+    def form(self, name: str, pixels: bool = False) -> str:
+        """What a result depends on besides the data set's name: nothing for a table."""
+        if not pixels and not self.has_pictures(name):
+            return ""
+        from soel_paper.pictures import network
+
+        own = PIXELS if pixels else str(network(self.extractor).fingerprint)
+        return own if self._part(name) is None else f"{own}, {self.per_class} a class"
+
+    def has_pictures(self, name: str) -> bool:
+        """Whether the copy at hand holds pictures rather than vectors."""
+        if self.table is not None or find_dataset(name).kind not in ("images", "video"):
+            return False
+        found = data_folder(self.data_dir).find(find_dataset(name))
+        return found is not None and not found.name.endswith("-features.npz")
+
+    def suits(self, name: str, augmented: bool, pixels: bool) -> bool:
+        """Whether the data set has the pictures that a method augments, or learns on."""
+        if not augmented and not pixels:
+            return True
+        if self.table is not None or find_dataset(name).kind != "images":
+            return False
+        return self.has_pictures(name) or (
+            pixels and data_folder(self.data_dir).find(find_dataset(name), True) is not None
+        )
+
+    def n_rows(self, name: str) -> int:
+        """How many rows the data set has."""
+        if self.has_pictures(name) and find_dataset(name).kind == "video":
+            return 0
+        content = _raw(self, name)
+        return len(content.x_train if isinstance(content, ClassSets) else content.x)
+
+    def protocol(self, name: str) -> str:
+        """How the data set is split."""
+        return "natural" if self.table is not None else find_dataset(name).protocol
+
+    def title(self, name: str) -> str:
+        """What tables call it."""
+        title = CATALOGUE[name].title if name in CATALOGUE else name.partition("@")[0]
+        return title if self._part(name) is None else f"{title} ({self.per_class} a class)"
+
+    def present(self, name: str) -> bool:
+        """Whether it can be loaded without a download."""
+        return self.table is not None or data_folder(self.data_dir).find(find_dataset(name)) is not None
+
+    def classes(self, name: str, wanted: tuple[int, ...] = ()) -> tuple[int | None, ...]:
+        """The classes that are normal in turn; (None,) for a data set that is not of classes."""
+        if self.protocol(name) != "one-vs-rest":
+            return (None,)
+        content = _raw(self, name)
+        assert isinstance(content, ClassSets)
+        counts = {code: int((content.y_train == code).sum()) for code in content.classes}
+        usual = [code for code, count in counts.items() if count > DERMA_MINIMUM or name != "dermamnist"]
+        return tuple(code for code in usual if not wanted or code in wanted)
+
+    def _part(self, name: str) -> int | None:
+        """How many a class, where that was asked for and the data set has classes."""
+        return self.per_class if self.table is None and find_dataset(name).protocol == "one-vs-rest" else None
+
+
+@lru_cache(maxsize=8)
+def _raw(source: Source, name: str, pixels: bool = False) -> Content:
+    """The file's own values."""
+    if source.table is not None:
+        return _own_rows(source.table, source.label_column or "y")
+    return load(find_dataset(name), data_folder(source.data_dir), pixels)
+
+
+@lru_cache(maxsize=8)
+def _load(source: Source, name: str, pixels: bool) -> Content:
+    if not pixels and source.has_pictures(name):
+        return _features(source, name)
+    return _part_of(source, _raw(source, name, pixels))
+
+
+def _part_of(source: Source, content: Content) -> Content:
+    from soel_paper.pictures import thin
+
+    if source.per_class is None or not isinstance(content, ClassSets):
+        return content
+    return thin(content, source.per_class)
+
+
+def _features(source: Source, name: str, progress: Progress | None = None) -> Content:
+    from soel_paper.pictures import clip_rows, with_features
+
+    if find_dataset(name).kind == "video":
+        folder = data_folder(source.data_dir).find(find_dataset(name))
+        assert folder is not None
+        return clip_rows(folder, source.extractor, progress)
+    sets = _part_of(source, _raw(source, name))
+    assert isinstance(sets, ClassSets)
+    return with_features(sets, source.extractor, progress)
+
+
+def own_name(path: Path) -> str:
+    """A user's file as the name of a data set; its content is part of it, so a changed file is another one."""
+    from soel.tables.tables import read_table  # a machine that only computes cells needs no readers of tables
+
+    return f"{path.stem}@{read_table(path).fingerprint[:12]}"
+
+
+def _own_rows(path: Path, label_column: str) -> LabelledRows:
+    from soel.tables.tables import read_table
+
+    table = read_table(path, exclude=(label_column,))
+    labels = check_labels(table.excluded[label_column], table.frame.n_rows)
+    if (labels == UNLABELLED).any():
+        raise LabelError(
+            f"A comparison needs the truth of every row, and column {label_column!r} is empty in "
+            f"{int((labels == UNLABELLED).sum())} rows. Give a table that is labelled throughout."
+        )
+    matrix = Encoder.fit(table.frame, "none").encode(table.frame)
+    return LabelledRows(np.asarray(matrix, np.float32), labels == ANOMALY)

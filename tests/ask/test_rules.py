@@ -1,0 +1,264 @@
+"""Each strategy on pools of a few rows, worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from soel.ask import STRATEGIES
+from soel.ask.base import Need, alarm_margin, certain, scale_to_unit
+from soel.ask.margin_diverse import neighbour_radius
+from soel.ask.random import uniform
+from soel.numeric.space import Space
+from soel.types import Floats, PoolView, Selection
+
+
+def line(
+    positions: list[float],
+    labels: list[int] | None = None,
+    scores: list[float] | None = None,
+    contamination: float | None = None,
+) -> PoolView:
+    """Rows on a line; without scores all are 0."""
+    x = np.array(positions, np.float32)[:, None]
+    known = np.full(len(x), -1, np.int8) if labels is None else np.array(labels, np.int8)
+    return PoolView(np.zeros(len(x)) if scores is None else np.array(scores), x, known, contamination)
+
+
+def pick(name: str, view: PoolView, n: int, seed: int = 0, reserve: int = 0, **options: Any) -> Selection:
+    strategy = STRATEGIES.create(name, **options)
+    return strategy.select(view, n, np.random.default_rng(seed), reserve)  # type: ignore[no-any-return]
+
+
+def rows_of(name: str, view: PoolView, n: int, seed: int = 0, **options: Any) -> list[int]:
+    return [int(row) for row in pick(name, view, n, seed, **options).rows]
+
+
+def test_positive_takes_the_highest_scores_that_have_no_label() -> None:
+    view = line([0] * 5, [-1, 0, -1, 1, -1], [0.1, 0.9, 0.5, 0.8, 0.7])
+    assert rows_of("positive", view, 3) == [4, 2, 0]
+    assert pick("positive", view, 3).odds.tolist() == [1, 1, 1]
+
+
+def test_of_equal_scores_the_first_row_comes_first() -> None:
+    assert rows_of("positive", line([0] * 4, None, [1.0, 2.0, 2.0, 1.0]), 4) == [1, 2, 0, 3]
+
+
+def test_margin_takes_the_scores_nearest_to_the_quantile() -> None:
+    # The 0.75 quantile of 0, 1, 2, 3, 10 is 3.
+    view = line([0] * 5, None, [0.0, 1.0, 2.0, 3.0, 10.0], contamination=0.25)
+    assert rows_of("margin", view, 5) == [3, 2, 1, 0, 4]
+    np.testing.assert_allclose(alarm_margin(view), [3, 2, 1, 0, 7])
+
+
+def test_the_margin_counts_labelled_rows_but_does_not_ask_them() -> None:
+    view = line([0] * 5, [-1, -1, 0, 1, -1], [0.0, 1.0, 2.0, 3.0, 10.0], contamination=0.25)
+    assert rows_of("margin", view, 3) == [1, 0, 4]
+
+
+def test_scaled_values_go_from_0_to_1() -> None:
+    np.testing.assert_allclose(scale_to_unit(np.array([2.0, 6.0, 3.0])), [0, 1, 0.25])
+    np.testing.assert_array_equal(scale_to_unit(np.full(3, 5.0)), [0, 0, 0])
+
+
+def test_a_rule_without_chance_is_certain() -> None:
+    selection = certain([3, 1])
+    assert (selection.rows.tolist(), selection.odds.tolist()) == ([3, 1], [1.0, 1.0])
+    assert selection.rows.dtype == np.int64
+
+
+def test_random_draws_have_one_over_what_is_left() -> None:
+    view = line([0] * 5, [-1, 0, -1, -1, -1])
+    selection = pick("random", view, 4)
+    assert sorted(selection.rows.tolist()) == [0, 2, 3, 4]
+    np.testing.assert_allclose(selection.odds, [1 / 4, 1 / 3, 1 / 2, 1])
+
+
+def test_random_draws_are_uniform() -> None:
+    view = line([0] * 4, [-1, 0, -1, -1])
+    counts = np.bincount([rows_of("random", view, 1, seed)[0] for seed in range(1500)], minlength=4)
+    assert counts[1] == 0
+    assert abs(counts[[0, 2, 3]] - 500).max() < 80  # more than four deviations
+
+
+def test_uniform_draws_nothing_of_nothing() -> None:
+    assert len(uniform(np.array([1, 2]), 0, np.random.default_rng(0)).rows) == 0
+    assert len(uniform(np.array([], np.int64), 3, np.random.default_rng(0)).rows) == 0
+
+
+def test_positive_random_stays_in_the_upper_half_while_it_lasts() -> None:
+    scores = [0.1, 0.9, 0.5, 0.8, 0.7]  # the upper half of five is three: rows 1, 3, 4
+    for seed in range(10):
+        selection = pick("positive-random", line([0] * 5, None, scores), 5, seed)
+        assert set(selection.rows[:3].tolist()) == {1, 3, 4}
+        assert set(selection.rows[3:].tolist()) == {0, 2}
+        np.testing.assert_allclose(selection.odds, [1 / 3, 1 / 2, 1, 1 / 2, 1])
+
+
+def test_positive_random_halves_what_is_unlabelled() -> None:
+    view = line([0] * 6, [-1, 0, -1, 0, -1, -1], [0.1, 0.9, 0.5, 0.8, 0.7, 0.2])  # free: 0.1, 0.5, 0.7, 0.2
+    for seed in range(10):
+        assert set(rows_of("positive-random", view, 2, seed)) == {2, 4}
+
+
+def test_k_center_goes_to_the_farthest_row_each_time() -> None:
+    view = line([0, 1, 2, 6, 10], [0, -1, -1, -1, -1])
+    # From 0 the farthest is 10; then 6 (4 from 10); then 2; then 1.
+    assert rows_of("k-center", view, 4) == [4, 3, 2, 1]
+    assert pick("k-center", view, 4).odds.tolist() == [1, 1, 1, 1]
+
+
+def test_k_center_s_central_start_is_nearest_to_the_mean() -> None:
+    assert rows_of("k-center", line([0, 4, 5, 6, 12]), 2, first="central") == [2, 4]  # the mean is 5.4
+    assert rows_of("k-center", line([0, 1, 2, 3, 100]), 2, first="central") == [3, 4]  # the mean is 21.2
+
+
+def test_k_center_s_uniform_start_is_uniform() -> None:
+    counts = np.bincount([rows_of("k-center", line([0, 1, 2]), 1, seed)[0] for seed in range(1500)], minlength=3)
+    assert abs(counts - 500).max() < 80
+
+
+def test_positive_diverse_adds_scaled_score_and_scaled_distance() -> None:
+    # Shortest distance 1, longest 10. Labelled at 0. Gains: score + (distance - 1) / 9.
+    view = line([0, 1, 4, 10], [0, -1, -1, -1], [0.0, 1.0, 0.5, 0.1])
+    # Row 1: 1 + 0; row 2: 0.5 + 3/9; row 3: 0.1 + 1. So 3, then (row 2 is 4 from 0, row 1 is 1) 1, then 2.
+    assert rows_of("positive-diverse", view, 3) == [3, 1, 2]
+
+
+def test_positive_diverse_begins_with_the_highest_score() -> None:
+    view = line([0, 1, 4, 10], None, [0.0, 1.0, 0.5, 0.1])
+    # Then, from row 1: row 0: 0 + 0; row 2: 0.5 + 2/9; row 3: 0.1 + 8/9.
+    assert rows_of("positive-diverse", view, 3) == [1, 3, 2]
+
+
+def test_positive_diverse_of_copies_goes_by_score() -> None:
+    assert rows_of("positive-diverse", line([3, 3, 3], None, [0.2, 0.9, 0.5]), 3) == [1, 2, 0]
+
+
+def test_margin_diverse_avoids_neighbourhoods_that_were_asked() -> None:
+    # Two groups of three; the margin is the same for all. k = ceil(6 / 2) = 3 neighbours.
+    view = line([0, 1, 2, 100, 101, 102], None, [1.0] * 6, contamination=0.5)
+    first, second = rows_of("margin-diverse", view, 2)
+    assert first == 0
+    # Row 0 lies within the third neighbour's distance of rows 0, 1, 2 alone (theirs is about 99): 3, 4, 5 too are
+    # covered only where their radius reaches it.
+    assert second in (3, 4, 5)
+
+
+def test_margin_diverse_trades_margin_for_novelty() -> None:
+    # N = 4, one query: k = 4, and every radius reaches all rows: the margin alone decides.
+    view = line([0, 1, 50, 51], None, [0.0, 1.0, 2.0, 3.0], contamination=0.5)  # the median is 1.5
+    assert rows_of("margin-diverse", view, 1) == [1]
+    # Two queries: k = 2. Radii (second neighbour, itself not counted): 50, 49, 49, 50. Row 1 is within them of
+    # rows 0, 1, 2 but not of row 3 (50 away: within 50). So costs are equal but for the margin.
+    assert rows_of("margin-diverse", view, 2)[0] == 1
+
+
+def test_margin_diverse_counts_labels_of_earlier_rounds() -> None:
+    # Rows 0 to 2 are a group with a label, rows 3 to 5 one without; k = 2, radii within a group are 2, 1, 2.
+    view = line([0, 1, 2, 100, 101, 102], [-1, 0, -1, -1, -1, -1], [1.0] * 6, contamination=0.5)
+    rows = rows_of("margin-diverse", view, 3)
+    assert rows[0] == 3  # the first of those with nobody asked around them
+
+
+def test_the_radius_of_the_kth_neighbour() -> None:
+    space = Space(np.array([[0.0], [1.0], [3.0], [7.0]], np.float32))
+    np.testing.assert_allclose(neighbour_radius(space, 1), [1, 1, 2, 4], atol=1e-3)
+    np.testing.assert_allclose(neighbour_radius(space, 2), [3, 2, 3, 6], atol=1e-3)
+    np.testing.assert_allclose(neighbour_radius(space, 9), [7, 6, 4, 7], atol=1e-3)  # at most all others
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.5])
+def test_diverse_odds_of_each_draw(temperature: float) -> None:
+    view = line([0, 1, 2, 4], [0, -1, -1, -1])
+    selection = pick("diverse", view, 3, temperature=temperature)
+    taken, free = [0.0], [1, 2, 3]
+    x = view.embeddings[:, 0].astype(float)
+    for row, odds in zip(selection.rows, selection.odds, strict=True):
+        near = np.array([min(abs(x[r] - t) for t in taken) for r in free])
+        chances = np.exp(near / 4 / temperature)
+        assert odds == pytest.approx(chances[free.index(int(row))] / chances.sum(), rel=1e-4)
+        taken.append(float(x[row]))
+        free.remove(int(row))
+
+
+def test_diverse_starts_anywhere_or_in_the_middle() -> None:
+    counts = np.bincount([rows_of("diverse", line([0, 1, 9]), 1, seed)[0] for seed in range(1500)], minlength=3)
+    assert abs(counts - 500).max() < 80
+    assert pick("diverse", line([0, 1, 9]), 1).odds[0] == pytest.approx(1 / 3)
+    central = pick("diverse", line([0, 4, 5, 7, 10]), 1, first="central")
+    assert (central.rows.tolist(), central.odds.tolist()) == ([2], [1.0])
+
+
+def test_gradient_diverse_is_diverse_in_another_space() -> None:
+    view = line([0, 1, 2, 4], [0, -1, -1, -1], contamination=0.1)
+    plain, gradient = pick("diverse", view, 3), pick("gradient-diverse", view, 3)
+    assert gradient.rows.tolist() == plain.rows.tolist()
+
+
+def test_what_each_strategy_asks_to_see() -> None:
+    needing = {need: [name for name in STRATEGIES if need in STRATEGIES.get(name).needs] for need in Need}
+    assert needing[Need.GRADIENTS] == ["gradient-diverse"]
+    assert sorted(needing[Need.CONTAMINATION]) == ["gradient-diverse", "margin", "margin-diverse"]
+    assert sorted(needing[Need.SCORES]) == [
+        "margin",
+        "margin-diverse",
+        "positive",
+        "positive-distant",
+        "positive-diverse",
+        "positive-random",
+    ]
+    assert needing[Need.ANSWERS] == ["positive-distant"]
+    blind = sorted(set(STRATEGIES) - set(needing[Need.EMBEDDINGS]) - {"gradient-diverse"})
+    assert blind == ["margin", "positive", "positive-random", "random"]
+
+
+def test_k_means_parallel_visits_every_cluster() -> None:
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2, 3], [50, 30, 10, 10])
+    x = (100 * np.eye(4)[group] + rng.normal(size=(100, 4))).astype(np.float32)
+    view = PoolView(np.zeros(100), x, np.full(100, -1, np.int8))
+    for seed in range(5):
+        assert sorted(group[rows_of("k-means-parallel", view, 4, seed)]) == [0, 1, 2, 3]
+
+
+def test_k_means_parallel_stays_away_from_what_is_known() -> None:
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 30)
+    x = (100 * np.eye(3)[group] + rng.normal(size=(90, 3))).astype(np.float32)
+    labels = np.full(90, -1, np.int8)
+    labels[[0, 31]] = 0
+    for seed in range(5):
+        assert group[rows_of("k-means-parallel", PoolView(np.zeros(90), x, labels), 1, seed)].tolist() == [2]
+
+
+def test_k_means_parallel_weighs_a_candidate_by_its_cell() -> None:
+    # Candidates are one of the copies at 0, whose cell has three rows, and the rows at 1 and 9; the other copies fill
+    # up with a weight of 1. Nothing is known yet, so every reach is 1 and the first draw goes by the weights.
+    view = line([0, 0, 0, 1, 9])
+    selection = pick("k-means-parallel", view, 5)
+    assert sorted(selection.rows.tolist()) == [0, 1, 2, 3, 4]
+    assert selection.odds[0] in (pytest.approx(3 / 7), pytest.approx(1 / 7))
+
+
+def test_few_distinct_points_are_filled_up() -> None:
+    view = line([0, 0, 0, 0, 5], [0, -1, -1, -1, -1])
+    assert sorted(rows_of("k-means-parallel", view, 4)) == [1, 2, 3, 4]
+
+
+def points(n: int, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
+
+
+# Medoids looks along axes found at random; margin-diverse asks whether a row is within its own distance to another.
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in ("medoids", "margin-diverse")])
+def test_moving_and_turning_the_pool_changes_no_choice(name: str) -> None:
+    x = points(40)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0].astype(np.float32)
+    labels = np.full(40, -1, np.int8)
+    labels[:3] = [0, 1, 0]
+    scores = np.linalg.norm(x, axis=1)
+    here, there = (PoolView(scores, space, labels, 0.1) for space in (x, x @ turn + 2))
+    assert rows_of(name, here, 6) == rows_of(name, there, 6)

@@ -1,0 +1,157 @@
+"""Threshold rules on scores that can be counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soel.assess.metrics.threshold import KINDS, NEVER, ThresholdRule, parse_threshold
+from soel.assess.quality.conformal import Reference
+from soel.errors import ConfigError
+from soel.types import Floats
+
+SCORES = np.array([4.0, 3.0, 2.0, 1.0])
+SURE = np.zeros(4)
+
+
+def alarms(rule: str, contamination: float = 0.25, probabilities: Floats = SURE) -> list[float]:
+    cut = parse_threshold(rule).cut(SCORES, contamination, probabilities)
+    return [float(score) for score in SCORES if score > cut]
+
+
+@pytest.mark.parametrize(
+    ("contamination", "cut"), [(0.0, 4.0), (0.5, 2.5), (1 / 3, 3.0), (1.0, 1.0), (1.7, 1.0), (-0.5, 4.0)]
+)
+def test_as_many_as_are_estimated(contamination: float, cut: float) -> None:
+    assert ThresholdRule().cut(SCORES, contamination, SURE) == pytest.approx(cut)
+
+
+@pytest.mark.parametrize(("share", "cut"), [(0, 4.0), (0.5, 2.5), (1, 1.0)])
+def test_a_fixed_share_is_its_quantile(share: float, cut: float) -> None:
+    assert parse_threshold(f"share={share}").cut(SCORES, 0.9, SURE) == pytest.approx(cut)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [(0, []), (1, [4.0]), (2, [4.0, 3.0]), (3, [4.0, 3.0, 2.0]), (4, SCORES.tolist()), (9, [4, 3, 2, 1])],
+)
+def test_so_many_alarms(n: int, expected: list[float]) -> None:
+    assert alarms(f"alarms={n}") == expected
+
+
+def test_the_cut_lies_halfway_to_the_next_score() -> None:
+    assert parse_threshold("alarms=1").cut(np.array([1.0, 9.0, 5.0]), 0.1, SURE[:3]) == 7
+    assert parse_threshold("alarms=0").cut(np.array([1.0, 9.0, 5.0]), 0.1, SURE[:3]) == 9
+
+
+def test_false_alarms_are_counted_in_the_reference() -> None:
+    # Nine normal rows: a tenth allows none of them as high (1 / 10), two tenths one.
+    reference = Reference.of(np.arange(9.0))
+    assert parse_threshold("false-alarms=0.1").cut(SCORES, 0.5, SURE, reference) == 8.0
+    assert parse_threshold("false-alarms=0.2").cut(SCORES, 0.5, SURE, reference) == 7.0
+    assert parse_threshold("false-alarms=0.09").cut(SCORES, 0.5, SURE, reference) == NEVER  # nine rows cannot tell
+    assert parse_threshold("false-alarms=1").cut(SCORES, 0.5, SURE, reference) < 0
+
+
+def test_without_a_reference_the_pool_is_its_own() -> None:
+    assert alarms("false-alarms=0.4") == [4]
+    assert alarms("false-alarms=0.6") == [4, 3]
+    assert alarms("false-alarms=0") == []
+    assert alarms("false-alarms=1") == [4, 3, 2, 1]
+
+
+def test_a_list_with_few_false_ones_by_the_probability() -> None:
+    # False among the first 1, 2, 3, 4: 0, 0.1, 0.2 and 0.4 of them.
+    probabilities = np.array([1.0, 0.8, 0.6, 0.0])
+    assert alarms("fdr=0.05", probabilities=probabilities) == [4]
+    assert alarms("fdr=0.1", probabilities=probabilities) == [4, 3]
+    assert alarms("fdr=0.3", probabilities=probabilities) == [4, 3, 2]
+    assert alarms("fdr=0.5", probabilities=probabilities) == [4, 3, 2, 1]
+    assert alarms("fdr=0", probabilities=np.full(4, 0.5)) == []
+    order = np.array([2, 0, 3, 1])
+    assert parse_threshold("fdr=0.1").cut(SCORES[order], 0.5, probabilities[order]) == 2.5
+
+
+def test_known_anomalies_do_not_make_room_for_false_alarms_on_the_list() -> None:
+    scores, probabilities = np.array([6.0, 5, 4, 3, 2, 1]), np.array([1.0, 1, 0.95, 0.6, 0.2, 0])
+    labels = np.array([1, 1, -1, -1, -1, 0], np.int8)
+    rule = parse_threshold("fdr=0.1")
+    assert rule.cut(scores, 0.5, probabilities) == 3.5  # of three, 0.05 / 3 are false; of four 0.45 / 4
+    assert rule.cut(scores, 0.5, probabilities, labels=labels) == 3.5
+    assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities) == 2.5
+    assert parse_threshold("fdr=0.15").cut(scores, 0.5, probabilities, labels=labels) == 3.5
+    assert parse_threshold("fdr=0.01").cut(scores, 0.5, probabilities, labels=labels) >= 6.0  # not even the highest
+    assert rule.cut(scores, 0.5, probabilities, labels=np.ones(6, np.int8)) >= 6.0
+
+
+def test_where_nothing_is_listed_a_new_row_has_to_be_sure_by_itself() -> None:
+    scores = np.array([0.0, 1.0, 2.0])
+    chances = 1 / (1 + np.exp(-(scores - 3)))  # 0.27 at the highest
+    cut = parse_threshold("fdr=0.1").cut(scores, 0.5, chances)
+    assert cut == pytest.approx(3 + np.log(9))  # where the curve says 0.9
+    assert parse_threshold("fdr=0").cut(scores, 0.5, chances) == NEVER
+    assert parse_threshold("fdr=0.1").cut(scores, 0.5, np.full(3, 0.3)) == NEVER  # no score says more than another
+    assert parse_threshold("fdr=0.1").cut(np.zeros(3), 0.5, np.full(3, 0.3)) == NEVER
+
+
+def test_costs_are_weighed_by_the_probability() -> None:
+    # A miss is worth three false alarms: an alarm pays from a probability of a quarter.
+    probabilities = np.array([0.9, 0.3, 0.2, 0.0])
+    assert alarms("cost=3:1", probabilities=probabilities) == [4, 3]
+    assert alarms("cost=30:10", probabilities=probabilities) == [4, 3]
+    assert alarms("cost=1:1", probabilities=probabilities) == [4]
+    assert alarms("cost=1:99", probabilities=probabilities) == []
+
+
+@pytest.mark.parametrize("text", ["cost=3", "cost=0:1", "cost=1:-1", "cost=a:b", "cost=inf:1", "cost=:"])
+def test_costs_are_two_positive_numbers(text: str) -> None:
+    with pytest.raises(ConfigError, match="two positive costs"):
+        parse_threshold(text)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30, unique=True), st.integers(0, 40))
+def test_distinct_scores_give_the_alarms_asked_for(scores: list[float], n: int) -> None:
+    values = np.array(scores)
+    cut = parse_threshold(f"alarms={n}").cut(values, 0.1, np.zeros(len(values)))
+    spaced = np.diff(np.sort(values)).min(initial=1.0) > 1e-6
+    assert (values > cut).sum() == min(n, len(values)) or not spaced
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "share=0", "share=1", "fdr=0.1", "cost=2.5:1"],
+)
+def test_rules_read_back_as_written(text: str) -> None:
+    assert str(parse_threshold(text)) == text
+    assert parse_threshold(f"  {text} ") == parse_threshold(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "contamination=0.1", "share", "alarms", "false-alarms", "quota=3", "=3", "shares=1"]
+)
+def test_other_words_are_refused_with_the_choices(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a threshold rule") as caught:
+        parse_threshold(text)
+    assert all(kind in str(caught.value) for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("alarms=1.5", "a whole number from 0"),
+        ("alarms=-1", "a whole number from 0"),
+        ("alarms=many", "a whole number from 0"),
+        ("alarms=inf", "a whole number from 0"),
+        ("alarms=1e400", "a whole number from 0"),
+        ("share=1.01", "a share from 0 to 1"),
+        ("share=-0.1", "a share from 0 to 1"),
+        ("share=nan", "a share from 0 to 1"),
+        ("false-alarms=2", "a share from 0 to 1"),
+        ("false-alarms=few", "a share from 0 to 1"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_with_what_is_wanted(text: str, wanted: str) -> None:
+    with pytest.raises(ConfigError, match=wanted):
+        parse_threshold(text)

@@ -1,0 +1,394 @@
+"""The network that the package carries: orders that play no part, labels that do, wide and large pools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from threadpoolctl import threadpool_limits
+
+from soel.assess.metrics import auroc
+from soel.detect.incontext import detector as pretrained
+from soel.detect.incontext import predictor as reading
+from soel.detect.incontext import trust, weights
+from soel.detect.incontext.context import choose, choose_context, column_order, keys
+from soel.detect.incontext.detector import Pretrained
+from soel.detect.incontext.forest import Forest
+from soel.detect.incontext.predictor import Context
+from soel.detect.incontext.surrogate import Student
+from soel.detect.incontext.views import MOST_COLUMNS, MOST_GROUPS, wide_views
+from soel.errors import ModelFileError
+from soel.numeric import cores
+from tests.conftest import Sample
+
+LARGEST_FILE = 20_000_000
+
+
+@pytest.fixture(scope="module")
+def fitted_toy() -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(150, 6)).astype(np.float32)
+    labels = np.full(150, -1, np.int8)
+    labels[:8] = [1, 1, 0, 0, 0, 1, 0, 0]
+    return x, labels, Pretrained.fit(x, labels, 0)
+
+
+def test_permuted_rows_and_columns_give_the_same_scores(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, labels, fitted = fitted_toy
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(x)), rng.permutation(x.shape[1])
+    again = Pretrained.fit(x[rows][:, columns], labels[rows], 0)
+    new = rng.normal(size=(40, 6)).astype(np.float32)
+    np.testing.assert_allclose(again.score(new[:, columns]), fitted.score(new), atol=1e-5)
+    np.testing.assert_allclose(again.score(x[rows][:, columns]), fitted.score(x)[rows], atol=1e-5)
+
+
+@pytest.mark.parametrize("n_rows", [150, 1100])
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:
+    """The work is divided in the same way however many share it, and matrices are multiplied in one thread each."""
+    x = np.random.default_rng(5).normal(size=(n_rows, 6)).astype(np.float32)
+    labels = np.full(n_rows, -1, np.int8)
+    labels[:8] = [1, 1, 0, 0, 0, 1, 0, 0]
+    labels[100:150] = 0  # of the larger pool some are beyond the sample
+    found = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
+        with threadpool_limits(n_threads, user_api="blas"):
+            reading._before_labels.cache_clear()
+            fitted = Pretrained.fit(x, labels, 0)
+            found.append(np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._read.shares()]))
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
+def test_parts_have_the_scores_of_the_whole(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, _, fitted = fitted_toy
+    new = x * np.float32(0.9)
+    parts = np.concatenate([fitted.score(new[:11]), fitted.score(new[11:])])
+    np.testing.assert_allclose(parts, fitted.score(new), atol=1e-4)
+
+
+def test_a_minority_class_is_learnt_from_labels() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(size=(400, 4)).astype(np.float32)
+    is_anomaly = (x[:, 1] > 0.4) & (x[:, 1] < 0.5)  # nothing about them is unusual
+    labels = np.full(400, -1, np.int8)
+    without = auroc(is_anomaly[200:], Pretrained.fit(x[:200], labels[:200], 0).score(x[200:]))
+    asked = np.r_[np.flatnonzero(is_anomaly[:200])[:8], np.flatnonzero(~is_anomaly[:200])[:22]]
+    labels[asked] = is_anomaly[asked]
+    with_labels = auroc(is_anomaly[200:], Pretrained.fit(x[:200], labels[:200], 0).score(x[200:]))
+    assert without < 0.8
+    assert with_labels > 0.9
+
+
+def test_large_pools_are_represented_by_labelled_rows_and_a_sample() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3000, 3)).astype(np.float32)
+    labels = np.full(len(x), -1, np.int8)
+    labels[rng.choice(len(x), 30, replace=False)] = 0
+    rows = choose(x, labels, 1000, 0)
+    assert len(rows) == len(set(rows.tolist())) == 1000
+    assert set(np.flatnonzero(labels >= 0)) <= set(rows.tolist())
+    order = rng.permutation(len(x))
+    np.testing.assert_array_equal(x[order][choose(x[order], labels[order], 1000, 0)], x[rows])
+    assert not np.array_equal(choose(x, labels, 1000, 1), rows)
+
+
+def test_an_answer_about_a_row_of_the_context_leaves_the_context_as_it_was() -> None:
+    x = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float32)
+    labels = np.full(500, -1, np.int8)
+    labels[:4] = 1
+    before = choose(x, labels, 100, 0)
+    labels[before[labels[before] < 0][7]] = 0
+    np.testing.assert_array_equal(choose(x, labels, 100, 0), before)
+
+
+def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
+    x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
+    labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)
+    assert (labels[choose(x, labels, 100, 0)] >= 0).sum() == 50
+
+
+def test_no_answer_changes_the_sample_and_labelled_rows_beyond_it_come_after_it() -> None:
+    rng = np.random.default_rng(0)
+    key, labels = keys(rng.normal(size=(500, 3)).astype(np.float32)), np.full(500, -1, np.int8)
+    before, n_beyond = choose_context(key, labels, 100)
+    assert (len(before), n_beyond) == (100, 0)
+    asked = rng.choice(500, 60, replace=False)
+    labels[asked] = rng.integers(0, 2, 60)
+    rows, n_beyond = choose_context(key, labels, 100)
+    np.testing.assert_array_equal(rows[:100], before)
+    assert set(rows[100:]) == set(asked) - set(before)
+    assert n_beyond == len(rows) - 100 > 30
+    order = rng.permutation(500)
+    np.testing.assert_array_equal(key[order][choose_context(key[order], labels[order], 100)[0]], key[rows])
+    labels[:] = 0
+    assert choose_context(key, labels, 100)[1] == 50
+    assert choose_context(key, labels, 500)[1] == 0
+
+
+@pytest.fixture(scope="module")
+def with_labels_beyond() -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(300, 5)).astype(np.float32)
+    labels = np.full(300, -1, np.int8)
+    labels[:12] = [1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0]
+    fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
+    assert fitted.beyond > 3
+    return x, labels, fitted
+
+
+def test_labelled_rows_beyond_the_sample_keep_the_laws(
+    with_labels_beyond: tuple[np.ndarray, np.ndarray, Pretrained],
+) -> None:
+    x, labels, fitted = with_labels_beyond
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(x)), rng.permutation(x.shape[1])
+    again = Pretrained.fit(x[rows][:, columns], labels[rows], 0, None, {"context_rows": 100})
+    np.testing.assert_allclose(again.score(x[rows][:, columns]), fitted.score(x)[rows], atol=1e-5)
+    np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
+    opened = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
+    np.testing.assert_array_equal(opened.score(x), fitted.score(x))
+    known = fitted.find_known(x)
+    assert len(known) == len(fitted.context) == 100 + int(fitted.beyond[0])
+    assert set(np.flatnonzero(labels >= 0)) <= set(known)
+
+
+def test_a_model_of_before_labels_could_lie_beyond_opens_as_it_was() -> None:
+    x, labels, _ = labelled_class(10)
+    arrays = Pretrained.fit(x, labels, 0).arrays()
+    old = Pretrained.from_arrays({name: array for name, array in arrays.items() if name != "beyond"})
+    np.testing.assert_array_equal(old.score(x), Pretrained.from_arrays(arrays).score(x))
+
+
+def test_a_label_beyond_the_sample_is_heard() -> None:
+    """What stands for the pool is the same; rows around the labelled one are raised or lowered."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(300, 3)).astype(np.float32)
+    x[:10] = 2 + 0.1 * rng.normal(size=(10, 3))
+    found = []
+    for label in (1, 0):
+        labels = np.full(300, -1, np.int8)
+        sample = choose_context(keys(x[:, column_order(x)], 0), labels, 100)[0]
+        row = next(row for row in range(10) if row not in sample)
+        labels[[row, *sample[sample >= 10][:5]]] = [label, 0, 0, 0, 0, 0]
+        fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
+        assert fitted.beyond == 1
+        found.append(fitted.suspicion(np.delete(x[:10], row, axis=0)).mean())
+    assert found[0] > found[1] + 0.5
+
+
+def test_a_wide_table_is_seen_along_its_axes_and_in_groups_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=(120, 3)) @ rng.normal(size=(3, 2 * MOST_COLUMNS))).astype(np.float32)
+    x[:6] += rng.normal(scale=3, size=(6, 2 * MOST_COLUMNS)).astype(np.float32)
+    fitted = Pretrained.fit(x, np.full(120, -1, np.int8), 0)
+    assert fitted.views.shape == (3, 2 * MOST_COLUMNS, MOST_COLUMNS)
+    np.testing.assert_array_equal(fitted.views[1:].sum(axis=(0, 2)), 1)  # every column is in one group
+    assert auroc(np.arange(120) < 6, fitted.score(x)) > 0.95
+    assert fitted.chance(x).shape == (120,)
+    assert fitted._read.shares().sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 20 * MOST_COLUMNS)).astype(np.float32)
+    assert len(wide_views(x, 0)) == 1 + MOST_GROUPS
+    x[:, MOST_COLUMNS:] = 0
+    views = wide_views(x, 0)
+    assert len(views) == 2
+    assert not views[:, MOST_COLUMNS:].any()
+    assert not wide_views(x[:, :MOST_COLUMNS], 0).size
+
+
+def test_distances_count_by_their_weight(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, labels, fitted = fitted_toy
+    alone = Pretrained.fit(x, labels, 0, None, {"neighbours_weight": 0.0})
+    by_distance = fitted.with_labels.score(x[:, fitted.columns.astype(int)])
+    np.testing.assert_allclose(fitted.suspicion(x), alone.suspicion(x) + 0.125 * by_distance, atol=1e-6)
+
+
+def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of which those with a large first value are anomalies, with labels that say so."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(300, 4)).astype(np.float32)
+    is_anomaly = x[:, 0] > 1.2
+    labels = np.full(300, -1, np.int8)
+    asked = np.r_[np.flatnonzero(is_anomaly)[: n_asked // 2], np.flatnonzero(~is_anomaly)[: n_asked // 2]]
+    labels[asked] = is_anomaly[asked]
+    return x, labels, is_anomaly
+
+
+def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, labels, _ = labelled_class(10)
+    assert 0.5 < Pretrained.fit(x, labels, 0).trust < Pretrained.fit(x, labelled_class(40)[1], 0).trust
+    assert Pretrained.fit(x, labelled_class(40)[1], 0).trust > 0.9
+    assert Pretrained.fit(x, np.full(300, -1, np.int8), 0).trust == 1  # nothing to doubt
+    rows = Context(x, np.zeros((0, 0, 0), np.float32), 0, weights.VERSION)
+    truth = np.where(labels == 1, trust.MIDDLE + 2, trust.MIDDLE - 2)  # a score that foretells every label
+
+    def foretold(helps: float) -> float:
+        def say(rows: Context, known: np.ndarray) -> Any:
+            of = {tuple(row): score for row, score in zip(x.tolist(), truth.tolist(), strict=True)}
+            scores = np.array([of[tuple(row)] for row in rows.values.tolist()])
+            said = scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
+            return SimpleNamespace(context_logits=lambda: said, context_logits_beside=lambda usual: said)
+
+        monkeypatch.setattr(trust, "Reading", say)
+        monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
+        return trust.withhold_labels(rows, labels).trust
+
+    gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
+    belief = 5 * trust.BELIEF - trust.DOUBT  # five of either kind
+    for sign in (1, -1):
+        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(belief + sign * trust.SLOPE * gain))))
+
+
+def test_answers_of_one_kind_are_believed_less_than_those_of_both() -> None:
+    x, labels, is_anomaly = labelled_class(10)
+    normal = labels.copy()
+    normal[labels == 1] = -1
+    normal[np.flatnonzero(~is_anomaly & (labels < 0))[:5]] = 0
+    assert (normal >= 0).sum() == (labels >= 0).sum()
+    assert Pretrained.fit(x, normal, 0).trust < 0.6 < Pretrained.fit(x, labels, 0).trust
+
+
+def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:
+    x, labels, _ = labelled_class(10)
+    fitted = Pretrained.fit(x, labels, 0)
+    known = np.flatnonzero(labels >= 0)
+    blind = fitted.score_unlabelled(x)
+    for fold in range(trust.FOLDS):
+        withheld = known[np.isin(known, fold_rows(fitted, x, known, fold))]
+        others = labels.copy()
+        others[withheld] = -1
+        every = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)
+        apart = ((every - every[labels < 0].mean()) / every[labels < 0].std())[withheld]  # beside those never labelled
+        alone = Pretrained.fit(x, np.full(300, -1, np.int8), 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
+        by_distance = 0.125 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
+        wanted = fitted.trust * apart + (1 - fitted.trust) * alone + by_distance
+        np.testing.assert_allclose(blind[withheld], wanted, atol=1e-4)
+
+
+def fold_rows(fitted: Pretrained, x: np.ndarray, known: np.ndarray, fold: int) -> list[int]:
+    """Positions in the pool of the labelled rows of one fold, which are counted in the order of the context."""
+    place = {tuple(row): at for at, row in enumerate(x[:, fitted.columns.astype(int)].tolist())}
+    in_order = [
+        place[tuple(row)] for row, label in zip(fitted.context.tolist(), fitted.labels, strict=True) if label >= 0
+    ]
+    return in_order[fold :: trust.FOLDS]
+
+
+def test_chances_are_those_of_the_rows_without_a_label() -> None:
+    x, labels, _ = labelled_class(20)
+    fitted, free = Pretrained.fit(x, labels, 0), labels < 0
+    chances = fitted.chances()
+    np.testing.assert_allclose(np.sort(chances.scores), np.sort(fitted.score(x[free])), atol=1e-4)
+    np.testing.assert_allclose(np.sort(chances.probabilities), np.sort(fitted.chance(x[free])), atol=1e-5)
+
+
+def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> None:
+    x, labels, _ = labelled_class(10)
+    fitted = Pretrained.fit(x, labels, 0)
+    arrays = fitted.arrays()
+    assert arrays["measured"] == pytest.approx(fitted.trust)
+    half = Pretrained.from_arrays(arrays | {"measured": np.array([0.5])})
+    without = Pretrained.fit(x, np.full(300, -1, np.int8), 0)
+    np.testing.assert_allclose(half.score(x), (fitted.suspicion(x) + without.score(x)) / 2, atol=1e-5)
+    fully = Pretrained.from_arrays(arrays | {"measured": np.array([1.0])})
+    np.testing.assert_array_equal(fully.score(x), fitted.suspicion(x))
+
+
+@pytest.fixture
+def with_student(monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray, Pretrained]:
+    monkeypatch.setattr(pretrained, "LARGE_POOL", 200)
+    x, labels, is_anomaly = labelled_class(20)
+    return x, is_anomaly, Pretrained.fit(x, labels, 0)
+
+
+def test_a_large_pool_has_a_student_that_asks_where_it_is_suspicious(
+    with_student: tuple[np.ndarray, np.ndarray, Pretrained],
+) -> None:
+    x, is_anomaly, fitted = with_student
+    assert fitted.student is not None
+    new = np.random.default_rng(9).normal(size=(400, 4)).astype(np.float32)
+    scores, exact = fitted.score(new), fitted._look_closely(fitted._ordered(new))
+    rough = fitted.student.score(fitted._ordered(new), fitted.rough_score(new))
+    closer = rough > fitted.student.border
+    assert 0.01 < closer.mean() < 0.2
+    np.testing.assert_allclose(scores[closer], exact[closer], atol=1e-4)
+    np.testing.assert_array_equal(scores[~closer], rough[~closer])
+    assert np.corrcoef(scores, exact)[0, 1] > 0.9
+    assert auroc(is_anomaly, fitted.score(x)) > 0.95
+
+
+def test_a_student_is_kept_and_rows_do_not_meet(with_student: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, _, fitted = with_student
+    again = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
+    np.testing.assert_array_equal(again.score(x), fitted.score(x))
+    np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
+
+
+def test_a_student_learns_a_curve_and_a_constant() -> None:
+    x = np.linspace(-2, 2, 500, dtype=np.float32)[:, None]
+    student = Student.teach(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
+    new = np.linspace(-1.9, 1.9, 77, dtype=np.float32)[:, None]
+    assert np.abs(student.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
+    flat = Student.teach(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
+    assert flat.score(np.ones((1, 2), np.float32), np.zeros(1))[0] == pytest.approx(3, abs=0.05)
+
+
+def test_chances_and_shares_are_probabilities(toy: Sample) -> None:
+    fitted = Pretrained.fit(toy.x, toy.labels(), 0)
+    chances = fitted.chance(toy.x)
+    assert ((chances >= 0) & (chances <= 1)).all()
+    assert chances[toy.is_anomaly].mean() > 0.5 > chances[~toy.is_anomaly].mean()
+    assert fitted._read.shares().sum() == pytest.approx(1, abs=1e-5)
+    assert fitted.embed(toy.x).shape == (len(toy.x), weights.trained_network().shape.width)
+
+
+def test_equal_columns_and_zeros_of_either_sign_make_no_difference() -> None:
+    x = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, -1.0], [-3.0, 0.5, 0.5]], np.float32)
+    assert column_order(x).tolist() == [0, 1, 2] or column_order(x).tolist() == [0, 2, 1]
+    assert keys(np.array([[0.0, 1.0]], np.float32)) == keys(np.array([[-0.0, 1.0]], np.float32))
+    assert keys(np.array([[1.0, 0.0]], np.float32)) != keys(np.array([[0.0, 1.0]], np.float32))
+
+
+def test_a_lone_row_stands_alone_sooner() -> None:
+    x = torch.cat([torch.randn(1, 200, 4, generator=torch.Generator().manual_seed(0)), torch.full((1, 1, 4), 9.0)], 1)
+    forest = Forest.grow(x, torch.Generator().manual_seed(0))
+    depth = forest.isolation(forest.nodes(x))[0]
+    assert depth[-1] == depth.min()
+    assert depth[-1] < 0.6 * depth.mean()
+
+
+def test_the_file_is_small_and_its_card_says_what_it_is() -> None:
+    card = json.loads((weights.HERE / "card.json").read_text(encoding="utf-8"))
+    assert (weights.HERE / f"weights-{weights.VERSION}.safetensors").stat().st_size < LARGEST_FILE
+    assert {"sha256", "trained_on", "trained_for", "bad_at"} <= set(card)
+
+
+def test_damaged_and_unknown_weights_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    weights.trained_network.cache_clear()
+    for path in (*weights.HERE.glob("weights-*.safetensors"), weights.HERE / "card.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(weights, "HERE", tmp_path)
+    file = tmp_path / f"weights-{weights.VERSION}.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"\x00")
+    with pytest.raises(ModelFileError, match="is damaged"):
+        weights.trained_network()
+    with pytest.raises(ModelFileError, match="fit it anew"):
+        weights.trained_network(999)
+
+
+def test_a_model_of_other_weights_is_refused_when_it_is_opened() -> None:
+    pool = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    arrays = dict(Pretrained.fit(pool, np.full(40, -1, np.int8), 0).arrays())
+    assert isinstance(Pretrained.from_arrays(arrays), Pretrained)
+    for other in (0.0, np.inf, np.nan):
+        with pytest.raises(ModelFileError, match="of the pretrained network, and this release has"):
+            Pretrained.from_arrays(arrays | {"weights": np.array([other], np.float32)})

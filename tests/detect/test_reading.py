@@ -1,0 +1,208 @@
+"""A context that was read: how views count together, whose scores are known already, and rows with values changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from soel.detect.incontext import device, weights
+from soel.detect.incontext import predictor as reading
+from soel.detect.incontext.arrays import softmax
+from soel.detect.incontext.features import CLIP, FAR
+from soel.detect.incontext.passes import measure_beyond
+from soel.detect.incontext.predictor import Context, Reading
+from soel.detect.incontext.views import MOST_COLUMNS, wide_views
+from soel.types import Floats
+
+NO_VIEWS = np.zeros((0, 0, 0), np.float32)
+
+
+def table(n_rows: int = 40, width: int = 3, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).normal(size=(n_rows, width)).astype(np.float32)
+
+
+def free(n_rows: int = 40) -> np.ndarray:
+    return np.full(n_rows, -1, np.int8)
+
+
+def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS, n_beyond: int = 0) -> Reading:
+    return Reading(Context(x, views, 0, weights.VERSION, n_beyond), free(len(x)) if labels is None else labels)
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Reading:
+    labels = free()
+    labels[:4] = [1, 0, 0, 0]
+    return read(table(), labels)
+
+
+@pytest.fixture(scope="module")
+def wide() -> Reading:
+    x = table(40, 2 * MOST_COLUMNS + 1)
+    return read(x, None, wide_views(x, 0))
+
+
+def test_one_view_counts_alone_and_the_first_of_several_counts_half(narrow: Reading, wide: Reading) -> None:
+    assert narrow.weights.tolist() == [1]
+    assert len(wide.views) == 4, "the axes, and three groups of columns"
+    np.testing.assert_allclose(wide.weights, [1 / 2, 1 / 6, 1 / 6, 1 / 6])
+
+
+def test_what_several_views_say_is_their_weighted_mean(wide: Reading) -> None:
+    new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
+    each = [view.logits(view.read(new)) for view in wide.views]
+    np.testing.assert_allclose(wide.logits(new), 0.5 * each[0] + (each[1] + each[2] + each[3]) / 6, atol=1e-5)
+    own = [view.logits(view.outputs) for view in wide.views]
+    np.testing.assert_allclose(wide.context_logits(), 0.5 * own[0] + (own[1] + own[2] + own[3]) / 6, atol=1e-5)
+
+
+def test_each_group_of_columns_is_looked_at_as_it_is(wide: Reading) -> None:
+    x = table(5, 2 * MOST_COLUMNS + 1, seed=2)
+    seen = np.concatenate([view.narrow(x) for view in wide.views[1:]], axis=1)
+    assert seen.shape == x.shape, "no column is seen twice"
+    assert sorted(seen[0].tolist()) == sorted(x[0].tolist())
+    assert all(view.narrow(x).shape[1] <= MOST_COLUMNS for view in wide.views)
+
+
+def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were read with their labels, and are not read again."""
+    monkeypatch.setattr(reading.View, "read", lambda *_: pytest.fail("it was read again"))
+    order = [7, 0, 39, 7]
+    np.testing.assert_allclose(narrow.logits(table()[order]), narrow.context_logits()[order], atol=1e-6)
+    assert narrow.states(table()[order]).shape[0] == 4
+    np.testing.assert_array_equal(narrow.states(table()[[7]]), narrow.states(table()[order])[[0]])
+
+
+def test_known_and_new_rows_can_come_mixed(narrow: Reading) -> None:
+    new = table(3, seed=1)
+    mixed = np.stack([new[0], table()[5], new[1], table()[6], new[2]])
+    found = narrow.logits(mixed)
+    np.testing.assert_allclose(found[[0, 2, 4]], narrow.logits(new), atol=1e-4)
+    np.testing.assert_allclose(found[[1, 3]], narrow.context_logits()[[5, 6]], atol=1e-6)
+
+
+def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
+    x, labels = table(), free()
+    x[:5] += 3  # a small group of its own
+    untold = read(x, labels)
+    labels[[0, 10, 11]] = [1, 0, 0]
+    told = read(x, labels)
+    assert told.context_logits()[1:5].mean() > untold.context_logits()[1:5].mean() + 0.5
+    assert told.log_odds(x)[1:5].mean() > untold.log_odds(x)[1:5].mean() + 0.5
+
+
+def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Reading) -> None:
+    for each in (narrow, wide):
+        assert each.shares().sum() == pytest.approx(1, abs=1e-5)
+        assert each.shares().min() >= 0
+    spread = [softmax(view.outputs.shares[0], -1) for view in wide.views if view.outputs.shares is not None]
+    np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
+
+
+def test_points_are_standardised_and_clipped(narrow: Reading) -> None:
+    x = table()
+    np.testing.assert_allclose(narrow.points(x), (x - x.mean(axis=0)) / x.std(axis=0, ddof=1), atol=1e-3)
+    wild = x[:1] + 1e4
+    assert narrow.points(wild).tolist() == [[CLIP] * 3]
+
+
+def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Reading) -> None:
+    new = table(4, seed=1)
+    np.testing.assert_allclose(narrow.changed_logits(new, new[:, None] + 1), narrow.logits(new), atol=1e-4)
+
+
+def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, origin = table(7, seed=3), table()[:7, None]
+    whole = narrow.changed_logits(x, origin)
+    monkeypatch.setattr(reading, "BLOCK_ROWS", 3)
+    np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
+
+
+def test_where_rows_are_the_whole_context_they_are_not_taken_away() -> None:
+    both = np.array([[1, 1], [2, 2]], np.float32)
+    alone, x = read(both), np.full((1, 2), 1.5, np.float32)
+    np.testing.assert_allclose(alone.changed_logits(x, both[None]), alone.logits(x), atol=1e-4)
+
+
+def test_of_equal_rows_one_is_taken_away() -> None:
+    alone = read(np.ones((12, 2), np.float32))
+    assert alone._find(np.ones((3, 2, 2), np.float32)).sum(axis=(1, 2)).tolist() == [1, 1, 1]
+
+
+def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
+    x, labels = table(), free()
+    labels[: 40 - reading.FEWEST_FREE] = 0
+    labels[0] = 1
+    free_rows = read(x, labels).context_logits()[labels < 0]
+    assert free_rows.mean() == pytest.approx(0, abs=1e-4)
+    assert free_rows.std() == pytest.approx(1, abs=1e-3)
+    labels[40 - reading.FEWEST_FREE] = 0  # one fewer: now all rows do
+    scores = read(x, labels).context_logits()
+    assert scores.mean() == pytest.approx(0, abs=1e-4)
+    assert scores.std() == pytest.approx(1, abs=1e-3)
+
+
+def test_rows_beyond_the_sample_change_nothing_of_what_is_said_of_it() -> None:
+    x, labels = table(43), free(43)
+    labels[[3, 40, 41, 42]] = [0, 1, 0, 1]
+    view, alone = read(x, labels, n_beyond=3).views[0], read(x[:40]).views[0]
+    np.testing.assert_array_equal(view.reference.z, alone.reference.z)
+    np.testing.assert_array_equal(view.pool.scores[:, :40], alone.pool.scores)
+    np.testing.assert_array_equal(view.seen.cells[:, :40], alone.seen.cells)
+    np.testing.assert_array_equal(view.pool.distances[:, :, :40, :40], alone.pool.distances)
+    apart = np.sqrt(np.square(view.pool.z[0][:, None] - view.pool.z[0][None, 40:]).mean(axis=2))
+    np.testing.assert_allclose(view.pool.distances[0, 0][:, 40:], apart, atol=2e-3)
+    assert view.outputs.logits.shape == (1, 43)
+
+
+def test_a_changed_row_does_not_look_at_its_origin_beyond_the_sample() -> None:
+    """A copy of a labelled anomaly is raised by it, and is not where it was made of that very row."""
+    x, labels = table(43), free(43)
+    x[40] = [3, 3, 3]
+    labels[[3, 5, 40, 41, 42]] = [0, 0, 1, 0, 0]
+    both = read(x, labels, n_beyond=3)
+    near = x[40:41] + np.float32(0.1)
+    as_new, as_changed = both.logits(near)[0], both.changed_logits(near, x[40:41][None])[0]
+    assert as_changed < as_new - 0.1
+    described = both.views[0].reference.describe(near[None])
+    far = measure_beyond(both.views[0].reference, both.views[0].pool, described, np.arange(43)[None] == 40)
+    assert far.distances.shape == (2, 1, 1, 43)
+    assert (far.distances[..., 40] == FAR).all()
+    assert (far.distances[..., 41:] < 10).all()
+
+
+def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's CPU stands for the GPU here: the same path, and the same scores to 1e-4."""
+    x, labels = table(300, 5), free(300)
+    labels[[0, 1, 2, 3, 298, 299]] = [1, 0, 0, 1, 0, 0]
+    new, places = table(50, 5, seed=1), []
+    wanted = read(x, labels, n_beyond=2).logits(new), read(x, labels, n_beyond=2).states(new)
+
+    def find_gpu() -> torch.device:
+        places.append("looked for")
+        return torch.device("cpu")
+
+    monkeypatch.setattr(device, "find_gpu", find_gpu)
+    np.testing.assert_array_equal(read(x, labels, n_beyond=2).logits(new), wanted[0])
+    assert not places, "fewer rows than are worth it"
+    monkeypatch.setattr(device, "GPU_ROWS", 50)
+    monkeypatch.setattr(reading, "GPU_BLOCK_ROWS", 30)
+    with_gpu = read(x, labels, n_beyond=2)
+    np.testing.assert_allclose(with_gpu.logits(new), wanted[0], atol=1e-4)
+    np.testing.assert_allclose(with_gpu.states(new), wanted[1], atol=1e-3)
+    assert places == ["looked for"] * 2
+    assert isinstance(with_gpu.views[0]._on(torch.device("cpu")).labels, torch.Tensor)
+
+
+def test_a_machine_without_the_driver_of_a_gpu_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(device, "DRIVERS", (tmp_path / "none",))
+    monkeypatch.setitem(sys.modules, "torch", None)  # it would not even be imported
+    device.find_gpu.cache_clear()
+    try:
+        assert device.device_for(10**9) is None
+    finally:
+        device.find_gpu.cache_clear()

@@ -1,0 +1,278 @@
+"""Sessions that look at places: patches are kept with them, counted in scores, and asked for by size or by word."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from soel.session.pool_files.growth import add_data
+
+from soel import SOEL
+from soel.errors import ConfigError, DamagedError, DataError, SchemaError
+from soel.images import image_rows, picture_pool
+from soel.images.patches import DEPTH
+from soel.images.picture_pool import MediaOptions, media_summary
+from soel.images.session_maps import SessionMaps, write_maps
+from soel.numeric.grids import Grid
+from soel.session import Session, SessionOptions
+from soel.session.api import scores, sessions
+from soel.session.growth import remove_items
+from soel.session.marks import Mark, Region
+from soel.session.replay import replay
+from soel.session.stores.checks import check_session
+from tests.images.makers import ColourExtractor
+from tests.images.test_patches import DeepExtractor, PlaceExtractor
+
+
+@pytest.fixture(autouse=True)
+def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
+
+
+def make_pictures(folder: Path, n: int = 40, side: int = 80, first: int = 0) -> Path:
+    """Grey pictures; the first three have a bright lower right quarter."""
+    folder.mkdir(parents=True)
+    for number in range(n):
+        rng = np.random.default_rng(first + number)
+        picture = np.clip(100 + rng.normal(0, 12, (side, side, 3)) + rng.normal(0, 6), 0, 255)
+        if number < 3:
+            picture[side // 2 :, side // 2 :] += 70
+        Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
+    return folder
+
+
+def make_session(tmp_path: Path, patches: str = "auto", side: int = 80) -> Session:
+    data = make_pictures(tmp_path / "pictures", side=side)
+    options = SessionOptions(budget=4)
+    return sessions.create_session(tmp_path / "s", data, options, media=MediaOptions(patches=patches))
+
+
+def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        assert session.folder.patches is not None
+        assert session.folder.patches.shape[:2] == (40, 4)
+        asked = session.ask(4)
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
+        session.fit()
+        model = session.fitted()[1]
+        assert model.blend.patches is not None  # type: ignore[attr-defined]
+        own = scores.score_file(session, None, tmp_path / "own.csv")
+        assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
+        new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
+        assert {row["file"] for row in new["top"][:3]} == {"00.png", "01.png", "02.png"}
+        assert all(finding.is_whole for finding in check_session(session.folder.path))
+
+
+def test_patches_that_changed_are_refused(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        path = session.folder.path / "patches.npy"
+    content = bytearray(path.read_bytes())
+    content[-9] ^= 1
+    path.write_bytes(content)
+    with closing(sessions.open_session(tmp_path / "s")) as again, pytest.raises(DamagedError, match=r"patches\.npy"):
+        again.ask(2)
+
+
+@pytest.mark.parametrize(("side", "said", "looks"), [(80, "auto", True), (40, "auto", False), (40, "yes", True)])
+def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool) -> None:
+    with closing(make_session(tmp_path, said, side)) as session:
+        assert (session.folder.patches is not None) == looks
+        assert session.folder.media_note["patches"] == looks
+        assert ("Places" in media_summary(session.folder.path)["chosen"]) == looks
+
+
+def test_an_extractor_without_places_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
+    with closing(make_session(tmp_path)) as session:
+        assert session.folder.patches is None
+    with pytest.raises(ConfigError, match="colours has no middle layers"):
+        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="yes"))
+    with pytest.raises(ConfigError, match="auto, yes, no"):
+        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="some"))
+
+
+def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> None:
+    data = make_pictures(tmp_path / "pictures", 6)
+    with closing(sessions.create_session(tmp_path / "s", data, SessionOptions(profile="paper", budget=2))) as session:
+        assert session.folder.patches is None
+
+
+@pytest.mark.parametrize(
+    ("width", "patches", "tiles", "says"),
+    [
+        (160, "auto", [1, 2, 0.125], "1 x 2 tiles"),  # seen whole
+        (90, "auto", None, ""),  # nearly square
+        (160, "no", None, "Only the middle 50 % of a picture is looked at; --resolution"),
+    ],
+)
+def test_long_pictures_whose_places_count_are_seen_whole(
+    tmp_path: Path, width: int, patches: str, tiles: list[float] | None, says: str
+) -> None:
+    folder = make_pictures(tmp_path / "pictures", 12)
+    for path in folder.iterdir():
+        Image.open(path).resize((width, 80)).save(path)
+    media, options = MediaOptions(patches=patches), SessionOptions(budget=2)
+    with closing(sessions.create_session(tmp_path / "s", folder, options, media=media)) as session:
+        assert session.folder.media_note["tiles"] == tiles
+        said = media_summary(tmp_path / "s")["chosen"]
+        assert says in said
+        assert ("tiles" in said or "Only the middle" in said) is bool(says)
+
+
+def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        asked = session.ask(2)
+        session.tell(dict.fromkeys(asked.items, "normal"))
+        session.fit()
+        with pytest.raises(DataError, match="only rows were given"):
+            session.score(np.asarray(session.folder.pool), session.ids)
+
+
+def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        before = np.array(session.folder.patches)
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        patches = session.folder.patches
+        assert patches is not None
+        assert patches.shape == (45, *before.shape[1:])
+        np.testing.assert_array_equal(patches[:40], before)
+        means = np.asarray(patches[40:, :, 0], np.float32).mean(axis=1)
+        np.testing.assert_allclose(means, session.folder.pool[40:, 0], rtol=2e-2)
+        session.ask(2)
+    with closing(sessions.open_session(tmp_path / "s")) as again:
+        np.testing.assert_array_equal(again.folder.patches, patches)
+
+
+def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        asked = session.ask(2).items
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
+        session.fit()
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        assert scores.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
+        maps = SessionMaps(session)
+        bright, plain = maps.of(session.ids[40]), maps.of(session.ids[44])
+        assert bright is not None
+        assert plain is not None
+        assert bright.shape == (4,)
+        assert bright.argmax() == 3
+        assert bright.max() > 1 > plain.max()
+
+
+def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path) -> None:
+    """By the fit of before, until somebody fits again."""
+    with closing(make_session(tmp_path)) as session:
+        asked = session.ask(2).items
+        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
+        session.fit()
+        before = dict(zip(session.ids, session.pool_scores(session.fitted()[1]), strict=True))
+        add_data(session, make_pictures(tmp_path / "more", 5, first=900))
+        gone = [item for item in session.ids[:8] if item not in asked][:3]
+        remove_items(session, gone)
+        assert len(session.ids) == 42
+        after = dict(zip(session.ids, session.pool_scores(session.fitted()[1]), strict=True))
+        kept = [item for item in after if item in before]
+        np.testing.assert_allclose([after[item] for item in kept], [before[item] for item in kept], rtol=1e-4)
+        assert not set(session.ask(2).items) & {*asked, *gone}
+        assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
+        assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
+        sessions.write_report(session, tmp_path / "report.html")
+
+
+def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its patches have fewer values; what is added or scored later has as many, whatever the extractor can do."""
+    make_note = picture_pool._note
+
+    def make_older_note(*given: Any) -> bytes:
+        note = json.loads(make_note(*given))
+        assert note.pop("patch_depth") == DEPTH
+        return json.dumps(note).encode()
+
+    with monkeypatch.context() as earlier:
+        earlier.setattr(picture_pool, "_note", make_older_note)
+        with closing(make_session(tmp_path)) as session:
+            session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+            session.fit()
+    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: DeepExtractor())
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: DeepExtractor())
+    with closing(sessions.open_session(tmp_path / "s")) as again:
+        new = make_pictures(tmp_path / "new", 5, first=900)
+        assert scores.score_file(again, new, tmp_path / "new.csv")["n_items"] == 5
+        add_data(again, new)
+        assert again.folder.patches is not None
+        assert again.folder.patches.shape == (45, 4, DEPTH)
+    detector = SOEL.load(tmp_path / "s")
+    assert detector.anomaly_score(np.zeros((2, 80, 80, 3), np.uint8)).shape == (2,)
+    with closing(sessions.create_session(tmp_path / "t", new, SessionOptions(budget=2))) as fresh:
+        assert fresh.folder.patches is not None
+        assert fresh.folder.patches.shape == (5, 4, DeepExtractor.patch_depth)
+        assert fresh.folder.media_note["patch_depth"] == DeepExtractor.patch_depth
+
+
+def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> None:
+    with closing(make_session(tmp_path)) as session:
+        session.ask(4)
+        truth = {item: "anomaly" if row < 3 else "normal" for row, item in enumerate(session.ids)}
+        session.tell({item: truth[item] for item in [*session.state.open, session.ids[0]]})
+        session.fit()
+        plain = session.load_fit(session.state).blend.patches.detector
+        session.mark(session.ids[0], Mark("expert", (Region("point", ((0.75, 0.75),)),), 80, 80))
+        assert not session.state.fit_is_current
+        session.fit()
+        marked = session.load_fit(session.state).blend.patches.detector
+        assert len(marked.parts[0].anomalous) < len(plain.parts[0].anomalous)  # one place instead of the worst ones
+        assert [step.difference for step in replay(session)] == [""] * len(replay(session))
+
+
+def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_rows, "open_extractor", lambda which: PlaceExtractor())
+    with closing(make_session(tmp_path)) as session:
+        session.tell({session.ids[0]: "anomaly", session.ids[9]: "normal"})
+        session.fit()
+        model, pool, patches = session.fitted()[1], session.folder.pool, session.folder.patches
+        expected = model.score(pool[:4], None if patches is None else patches[:4])
+    detector = SOEL.load(tmp_path / "s")
+    files = sorted((tmp_path / "pictures").glob("*.png"))[:4]
+    pictures = np.stack([np.asarray(Image.open(file)) for file in files])
+    np.testing.assert_allclose(detector.anomaly_score(pictures), expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(SchemaError, match=r"give the pictures.*--patches no"):
+        detector.anomaly_score(np.asarray(pool[:4]))
+
+
+def test_tiles_see_a_defect_at_the_rim_of_wide_pictures_in_the_pool_and_in_new_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "wide"
+    folder.mkdir()
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        picture = np.clip(100 + rng.normal(0, 12, (80, 240, 3)), 0, 255)
+        if number < 3:
+            picture[:30, :30] += 90
+        Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
+    media = MediaOptions(patches="yes", resolution=PlaceExtractor().size)
+    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=4), media=media)) as session:
+        side = round(session.folder.grid.down)
+        assert session.folder.grid == Grid(side, 3 * side, whole=True)
+        session.ask(2)
+        session.fit()
+        ranked = session.score()
+        assert {ranked.ids[row] for row in np.argsort(-ranked.scores)[:3]} == set(session.ids[:3])
+        found = write_maps(session, None, tmp_path / "maps", "alarms=3")
+        assert found["n_maps"] == 3
+        for file in (tmp_path / "maps").glob("*.npy"):
+            values = np.load(file)
+            assert values.shape == (side, 3 * side)
+            down, across = np.unravel_index(values.argmax(), values.shape)
+            assert max(down, across) < (side + 1) // 2  # at the upper left
+        new = write_maps(session, folder, tmp_path / "new", "alarms=3")
+        assert new["n_maps"] == 3
+        assert "tiles" in media_summary(tmp_path / "s")["chosen"]

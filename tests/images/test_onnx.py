@@ -1,0 +1,201 @@
+"""ONNX files: read without their package, run by onnxruntime, loaded into torch with the same result."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+from soel.errors import ConfigError, ModelFileError
+from soel.images import onnx_extractor, torch_onnx
+from soel.images.extractors import find_extractor
+from soel.images.onnx_extractor import OnnxExtractor
+from soel.images.onnx_file import read_graph
+from soel.images.torch_resnet import load_onnx_resnet
+from tests.images.makers import noise, residual_network
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    return residual_network(tmp_path / "net.onnx")
+
+
+def squares(n: int, size: int = 16) -> np.ndarray:
+    return np.stack([noise(seed, size, size) for seed in range(n)])
+
+
+def test_the_graph_is_what_the_package_reads(network: Path) -> None:
+    ours, theirs = read_graph(network), onnx.load(network).graph
+    assert [node.op for node in ours.nodes] == [node.op_type for node in theirs.node]
+    assert [list(node.inputs) for node in ours.nodes] == [list(node.input) for node in theirs.node]
+    for tensor in theirs.initializer:
+        np.testing.assert_array_equal(ours.constants[tensor.name], onnx.numpy_helper.to_array(tensor))
+    assert ours.inputs == {"images": (None, 3, 16, 16)}
+    assert ours.outputs == ("logits",)
+    conv = next(node for node in ours.nodes if node.op == "Conv")
+    assert conv.attributes == {"pads": [1, 1, 1, 1], "strides": [2, 2]}
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.floats(0, 0.999), flip=st.integers(0, 10_000))
+def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path: Path, cut: float, flip: int) -> None:
+    content = bytearray(residual_network(tmp_path / "net.onnx").read_bytes())
+    content = content[: int(cut * len(content))]
+    if content:
+        content[flip % len(content)] ^= 0xFF
+    path = tmp_path / "damaged.onnx"
+    path.write_bytes(bytes(content))
+    with contextlib.suppress(ModelFileError):  # any other error fails
+        read_graph(path)
+
+
+def test_a_classifier_gives_what_goes_into_its_last_layer(network: Path) -> None:
+    extractor = OnnxExtractor(network)
+    pictures = squares(3)
+    features = extractor.features(pictures)
+    assert features.shape == (3, 8)
+    theirs = onnx.load(network).graph
+    weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in theirs.initializer}
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(network), providers=["CPUExecutionProvider"])
+    logits = session.run(None, {"images": extractor.prepare(pictures)})[0]
+    np.testing.assert_allclose(features @ weights["w3"].T + weights["c3"], logits, rtol=1e-4, atol=1e-5)
+
+
+def test_how_pixels_are_given_follows_the_file(tmp_path: Path) -> None:
+    plain = OnnxExtractor(residual_network(tmp_path / "plain.onnx"))
+    inside = OnnxExtractor(residual_network(tmp_path / "inside.onnx", normalises=True))
+    assert (plain.pixels, inside.pixels) == ("imagenet", "bytes")
+    pictures = squares(2)
+    np.testing.assert_array_equal(inside.prepare(pictures), pictures.transpose(0, 3, 1, 2))
+    red = (pictures[..., 0] / 255 - 0.485) / 0.229
+    np.testing.assert_allclose(plain.prepare(pictures)[:, 0], red, rtol=1e-4, atol=1e-5)
+    lite = OnnxExtractor(tmp_path / "plain.onnx", pixels="lite")
+    np.testing.assert_allclose(lite.prepare(pictures)[:, 0], (pictures[..., 0] - 127.0) / 128, rtol=1e-6)
+    assert lite.fingerprint != plain.fingerprint
+
+
+def test_the_name_of_a_file_may_say_how_it_wants_pixels(tmp_path: Path, network: Path) -> None:
+    def found(which: str) -> OnnxExtractor:
+        extractor = find_extractor(which, tmp_path, fetch=lambda *_: network)
+        assert isinstance(extractor, OnnxExtractor)
+        return extractor
+
+    assert found(str(network)).pixels == "imagenet"
+    assert found(f"{network}?pixels=unit").pixels == "unit"
+    assert found(f"{network}?pixels=unit").name == network.name
+    for wrong in ("", "dots"):
+        with pytest.raises(ConfigError, match=f"bytes, unit.*got '{wrong}'"):
+            found(f"{network}?pixels={wrong}")
+
+
+def test_a_network_of_a_fixed_batch_gives_the_same(tmp_path: Path) -> None:
+    free = OnnxExtractor(residual_network(tmp_path / "free.onnx"))
+    fixed = OnnxExtractor(residual_network(tmp_path / "fixed.onnx", shape=(4, 3, 16, 16)))
+    pictures = squares(6)
+    np.testing.assert_allclose(fixed.features(pictures), free.features(pictures), rtol=1e-4, atol=1e-5)
+
+
+def test_a_free_size_is_the_usual_one(tmp_path: Path) -> None:
+    assert OnnxExtractor(residual_network(tmp_path / "a.onnx", shape=("n", 3, "h", "w"))).size == 224
+
+
+def test_a_network_without_pictures_is_refused(tmp_path: Path) -> None:
+    path = residual_network(tmp_path / "a.onnx", shape=("n", 5, 16, 16))
+    with pytest.raises(ModelFileError, match="no input for colour pictures"):
+        OnnxExtractor(path)
+
+
+def test_wrong_files_and_settings(tmp_path: Path, network: Path) -> None:
+    with pytest.raises(ModelFileError, match="no model file"):
+        OnnxExtractor(tmp_path / "none.onnx")
+    with pytest.raises(ConfigError, match="bytes, unit"):
+        OnnxExtractor(network, pixels="dots")
+
+
+@pytest.mark.parametrize("normalises", [False, True])
+def test_torch_computes_what_onnxruntime_computes(tmp_path: Path, normalises: bool) -> None:
+    path = residual_network(tmp_path / "net.onnx", normalises)
+    pictures = squares(5)
+    ours = load_onnx_resnet(path, "cpu", size=16).features(pictures, batch_size=2)
+    np.testing.assert_allclose(ours, OnnxExtractor(path).features(pictures), rtol=1e-4, atol=1e-4)
+
+
+def test_torch_takes_small_grey_pictures(tmp_path: Path) -> None:
+    path = residual_network(tmp_path / "net.onnx", normalises=True)
+    grey = squares(3, 9)[..., 0]
+    net = load_onnx_resnet(path, "cpu", size=16)
+    np.testing.assert_allclose(net.features(grey), net.features(np.repeat(grey[..., None], 3, -1)), rtol=1e-5)
+
+
+def test_torch_says_what_it_does_not_know(tmp_path: Path) -> None:
+    model = onnx.load(residual_network(tmp_path / "net.onnx"))
+    model.graph.node[2].op_type = "Gelu"
+    onnx.save(model, tmp_path / "other.onnx")
+    with pytest.raises(ModelFileError, match="Gelu"):
+        load_onnx_resnet(tmp_path / "other.onnx", "cpu")
+
+
+@pytest.mark.parametrize("normalises", [False, True])
+def test_a_gpu_gives_what_onnxruntime_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, normalises: bool) -> None:
+    path, pictures = residual_network(tmp_path / "net.onnx", normalises), squares(5)
+    without = OnnxExtractor(path)
+    monkeypatch.setattr(onnx_extractor, "has_gpu", lambda: True)  # torch then computes on what there is
+    monkeypatch.setattr(onnx_extractor, "_session", None)  # onnxruntime is not called
+    on_gpu = OnnxExtractor(path, pixels="bytes" if normalises else "imagenet")
+    assert on_gpu.fingerprint == without.fingerprint
+    pictures.setflags(write=False)
+    np.testing.assert_allclose(on_gpu.features(pictures), without.features(pictures), rtol=1e-4, atol=1e-4)
+
+
+def test_a_network_that_torch_does_not_know_runs_without_the_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, network: Path
+) -> None:
+    expected = OnnxExtractor(network).features(squares(2))
+    monkeypatch.setattr(onnx_extractor, "has_gpu", lambda: True)
+    monkeypatch.setitem(torch_onnx._OPERATIONS, "Relu", None)
+    del torch_onnx._OPERATIONS["Relu"]
+    np.testing.assert_array_equal(OnnxExtractor(network).features(squares(2)), expected)
+
+
+def save_graph(path: Path, *nodes: onnx.NodeProto) -> Path:
+    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, 16, 16])
+    features = helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", 3, 16, 16])
+    model = helper.make_model(helper.make_graph(nodes, "net", [image], [features]), ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def external(neighbour: str) -> TensorProto:
+    tensor = TensorProto(name="secret", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value=neighbour)
+    return tensor
+
+
+def test_a_constant_in_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "neighbour").write_bytes(np.float32(7).tobytes())
+    constant = helper.make_node("Constant", [], ["secret"], value=external("neighbour"))
+    add = helper.make_node("Add", ["images", "secret"], ["features"])
+    with pytest.raises(ModelFileError, match="'secret' lie in another file"):
+        OnnxExtractor(save_graph(tmp_path / "net.onnx", constant, add))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_endless_loop_is_refused(tmp_path: Path, nested: bool) -> None:
+    state = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
+    count = helper.make_tensor_value_info("i", TensorProto.INT64, [])
+    more = helper.make_tensor_value_info("more", TensorProto.BOOL, [])
+    body = helper.make_graph([], "body", [count, more, state], [more, state])
+    node = helper.make_node("Loop", ["", "", "images"], ["features"], body=body)
+    if nested:
+        branch = helper.make_graph([node], "branch", [], [state])
+        node = helper.make_node("If", ["images"], ["features"], then_branch=branch, else_branch=branch)
+    with pytest.raises(ModelFileError, match="'Loop', and loops are not run"):
+        OnnxExtractor(save_graph(tmp_path / "net.onnx", node))

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from soel.ask.diverse import Diverse
+from soel.oracle import SimulatedExpert
+from soel.settings import DEFAULT, Schedule
+from soel_paper import methods as m
+from soel_paper.assumptions import equal_scores, off_diagonal
+from soel_paper.cells import Cell, Expert, Setting
+from soel_paper.experiment import _start, run_cells
+from soel_paper.sources import Source
+from soel_paper.store import Measures
+from soel_paper.variants import Variant
+
+ABLATIONS = (
+    m.UNSUPERVISED,
+    m.LOE,
+    m.QUERY_ONLY,
+    m.TRUE_SHARE,
+    m.GRADIENT,
+    m.CLASSIFIER,
+    m.NEIGHBOUR_LABELS,
+    m.PROCESS_LABELS,
+)
+HERE = tuple(method for method in m.PEERS if (method.peer or "").partition("-")[0] not in ("pyod", "deepod"))
+
+
+def measured(source: Source, cells: list[Cell]) -> list[Measures]:
+    return run_cells(cells, source.protocol(cells[0].dataset), source.load(cells[0].dataset))
+
+
+def cell(variant: Variant, method: m.Method = m.SOEL, seed: int = 40, **setting: object) -> Cell:
+    return Cell("breastw", method, variant, Setting(**setting), seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", [*m.NINE, *ABLATIONS, *m.DEEP_SVDD, m.CLEAN, *HERE], ids=lambda method: method.name)
+def test_every_method_detects_something(source: Source, quick: Variant, method: m.Method) -> None:
+    schedule = Schedule(epochs=40, learning_rate=1e-3)  # after two epochs some are at chance still
+    variant = replace(quick, profile=replace(quick.profile, tables=schedule, vectors=schedule))
+    (found,) = measured(source, [cell(variant, method, budget=20)])
+    assert found["auroc"] is not None
+    assert found["f1"] is not None
+    assert found["auroc"] > 0.65  # by chance 0.5, give or take 0.06
+    assert found["f1"] > 0.6  # by chance 0.5
+
+
+def test_it_is_training_that_detects(source: Source, quick: Variant) -> None:
+    found = []
+    for epochs in (0, 40):
+        schedule = Schedule(epochs=epochs, learning_rate=1e-3)
+        variant = replace(quick, profile=replace(quick.profile, tables=schedule, vectors=schedule))
+        found.append(measured(source, [cell(variant, budget=20)])[0]["auroc"] or 0)
+    assert found[1] > found[0] + 0.1
+
+
+def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
+    cells = [cell(quick, seed=seed) for seed in (40, 41, 42)]
+    alone = [measured(source, [one])[0] for one in cells]
+    for one, other in zip(measured(source, cells), alone, strict=True):
+        assert one["auroc"] == pytest.approx(other["auroc"], abs=1e-3)
+        assert one["alpha_cover"] == other["alpha_cover"]
+
+
+@pytest.mark.parametrize("method", m.NINE, ids=lambda method: method.name)
+def test_only_margin_rules_are_told_the_true_share(source: Source, quick: Variant, method: m.Method) -> None:
+    run = _start(cell(quick, method), "contaminated", source.load("breastw"))
+    assert (run.strategy_share is not None) == method.name.startswith(("Mar", "Hybr1"))
+    assert run.learner.contamination is None
+
+
+def test_a_share_is_told_with_its_error(source: Source, quick: Variant) -> None:
+    run = _start(cell(quick, m.Method("off", given_share=0.05)), "contaminated", source.load("breastw"))
+    assert run.learner.contamination == pytest.approx(run.split.share + 0.05)
+
+
+def test_the_budget_is_what_is_asked(source: Source, quick: Variant) -> None:
+    for budget in (1, 20):
+        with patch.object(SimulatedExpert, "ask", autospec=True, side_effect=SimulatedExpert.ask) as ask:
+            (found,) = measured(source, [cell(quick, stage="query", budget=budget)])
+        rows = [int(row) for call in ask.call_args_list for row in call.args[1]]
+        assert len(set(rows)) == len(rows) == budget
+        assert found["radius"] is not None
+
+
+def test_a_budget_above_half_of_the_pool_is_no_experiment(source: Source, quick: Variant) -> None:
+    assert measured(source, [cell(quick, budget=40)]) == [{}]
+
+
+def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Variant) -> None:
+    lazy = _start(cell(quick, budget=8, expert=Expert(skip=0.4), stage="query"), "contaminated", source.load("breastw"))
+    from soel_paper.experiment import _ask
+
+    _ask(lazy, lazy.learner.prepare(lazy.pool), 8)
+    assert int((lazy.labels != -1).sum()) == 8
+    assert lazy.expert.n_asked > 8
+
+
+def test_a_wrong_expert_changes_the_labels(source: Source, quick: Variant) -> None:
+    honest, liar = (cell(quick, budget=10, expert=Expert(wrong=wrong), stage="query") for wrong in (0.0, 1.0))
+    found = [measured(source, [one])[0]["anomalies_found"] for one in (honest, liar)]
+    assert sum(value or 0 for value in found) == 10
+
+
+def test_rounds_use_what_was_learnt(source: Source, quick: Variant) -> None:
+    with patch.object(Diverse, "select", autospec=True, side_effect=Diverse.select) as select:
+        measured(source, [cell(quick, replace(m.SOEL, n_rounds=5), budget=10)])
+    views = [call.args[1] for call in select.call_args_list]
+    assert [len(view.labelled) for view in views] == [0, 2, 4, 6, 8]
+    for before, after in pairwise(views):
+        assert not np.allclose(before.scores, after.scores, atol=1e-6), "the round before taught the scores nothing"
+        assert not np.allclose(before.embeddings, after.embeddings, atol=1e-6)
+
+
+def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick: Variant) -> None:
+    scaled = replace(quick.profile, scaling="robust", n_members=DEFAULT.n_members)
+    variant = replace(quick, profile=scaled)
+    cells = [cell(variant, seed=seed) for seed in (40, 41)]
+    for together, one in zip(measured(source, cells), cells, strict=True):
+        assert together["auroc"] == pytest.approx(measured(source, [one])[0]["auroc"], abs=1e-3)
+
+
+def test_assumptions_are_measured(source: Source, quick: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soel_paper.assumptions.REPEATS", 12)
+    (found,) = measured(source, [cell(quick, stage="assumptions", budget=5)])
+    low, mean, high = (found[f"correlation_{name}"] for name in ("min", "mean", "max"))
+    assert low is not None
+    assert mean is not None
+    assert high is not None
+    assert -1 <= low <= mean <= high <= 1
+    assert low != 0  # 0 is what no spread at all gives
+
+
+def test_equal_scores_are_counted_by_hand() -> None:
+    scores = np.array([1.0, 1.0, 1.0, 2.0, 3.0, 3.0])
+    is_anomaly = np.array([True, False, False, True, True, True])
+    assert equal_scores(scores, is_anomaly) == (4, 2)
+
+
+def test_independent_places_do_not_correlate() -> None:
+    rng = np.random.default_rng(0)
+    found = off_diagonal(rng.normal(size=(4000, 5)))
+    assert max(abs(value) for value in found.values()) < 0.06
+    assert off_diagonal(np.full((10, 3), 0.1))["correlation_max"] == 0.0

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soel.errors import ConfigError
+from soel.settings import PAPER, Schedule
+from soel_paper import figures
+from soel_paper.cells import Expert
+from soel_paper.figures import Panel, draw_curves, panels
+from soel_paper.results import Place, Point, Results
+from soel_paper.settings import HEADER, settings_rows
+from soel_paper.toy import WAYS, draw_toy, score_maps, toy_data
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def points() -> Results:
+    return Results(
+        [
+            Point(Place(dataset, method, budget, None, Expert(), "f1"), 50.0 + budget / 4, 1.0, 5)
+            for dataset in ("<a>", "b")
+            for method in ("SOEL", "Mar & co")
+            for budget in (160, 20, 40)
+        ]
+    )
+
+
+def texts(picture: bytes) -> list[str]:
+    return [text.text or "" for text in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def test_a_panel_per_data_set_a_curve_per_method() -> None:
+    shown = panels(points(), "budget")
+    assert [(panel.title, list(panel.curves)) for panel in shown] == [
+        ("<a>: F1, %", ["SOEL", "Mar & co"]),
+        ("b: F1, %", ["SOEL", "Mar & co"]),
+    ]
+    assert shown[0].curves["SOEL"] == [(20, 55, 1), (40, 60, 1), (160, 90, 1)]
+
+
+def test_the_picture_names_what_it_shows_and_repeats() -> None:
+    shown = panels(points(), "budget")
+    picture = draw_curves(shown, "budget")
+    words = texts(picture)
+    assert {"<a>: F1, %", "b: F1, %", "20", "40", "160", "labels"} <= set(words)
+    assert words.count("SOEL") == words.count("Mar & co") == 1  # one legend for all panels
+    assert picture == draw_curves(shown, "budget")
+
+
+def test_estimates_stand_beside_the_truth() -> None:
+    shares = [
+        Point(Place("a", "diverse", 40, share, Expert(), measure), mean, 1.0, 5)
+        for measure, mean in (("alpha_kde", 30.0), ("alpha_cover", 12.0))
+        for share in (0.2, 0.05)
+    ]
+    (panel,) = panels(Results(shares), "share")
+    assert list(panel.curves) == ["true share", "kde", "cover"]
+    assert panel.curves["true share"] == [(5, 5, 0), (20, 20, 0)]
+
+
+def test_bands_stay_within_what_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.axes import Axes
+
+    bands: list[tuple[list[float], list[float]]] = []
+    draw = Axes.fill_between
+
+    def seen(axes: Axes, x: object, low: np.ndarray, high: np.ndarray, **look: object) -> object:
+        bands.append((low.tolist(), high.tolist()))
+        return draw(axes, x, low, high, **look)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Axes, "fill_between", seen)
+    draw_curves([Panel("F1", {"a": [(1, 95.0, 20.0), (2, 10.0, 20.0)]})], "budget")
+    assert bands == [([75, 0], [100, 30])]
+
+
+def test_without_matplotlib_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "find_spec", lambda package: None)
+    with pytest.raises(ConfigError, match=r"soel\[reproduction\]"):
+        draw_curves(panels(points(), "budget"), "budget")
+
+
+def test_toy_anomalies_lie_off_the_ring() -> None:
+    x, truth = toy_data(0)
+    assert x[truth][:, 1].mean() < -1 < x[~truth][:, 1].mean()
+
+
+def test_the_toy_figure_has_its_four_maps() -> None:
+    shown = score_maps(profile=replace(PAPER, tables=Schedule(epochs=25, learning_rate=1e-2)))
+    assert [one.title for one in shown] == [title for title, _, _ in WAYS]
+    aurocs = [one.auroc for one in shown]
+    assert aurocs[0] > 0.9 > aurocs[1]  # who knows every label, and the classifier that is lost where anomalies are new
+    assert all(one.scores.std() > 0 for one in shown)
+    assert [f"{one.title}: AUROC {100 * one.auroc:.0f}" for one in shown] == texts(draw_toy(shown))
+
+
+def test_settings_are_printed_for_every_profile() -> None:
+    rows = settings_rows()
+    assert {row[0] for row in rows} == {"default", "distances", "paper", "authors"}
+    assert all(len(row) == len(HEADER) for row in rows)

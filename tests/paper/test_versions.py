@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from soel.ask.diverse import Diverse
+from soel.detect.neighbours import Neighbours
+from soel.networks.backbones.ntl import TableNTL
+from soel.networks.objectives.refinement import Refinement
+from soel_paper import versions
+from soel_paper.cells import Cell, Setting
+from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, knn
+from soel_paper.page import Section, write_page
+from soel_paper.reproduce import Plan
+from soel_paper.runner import pending, run
+from soel_paper.sources import Source
+from soel_paper.store import CellStore
+from soel_paper.variants import VARIANTS, Variant
+from soel_paper.versions import ROLES, versions_of
+
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
+OURS = replace(CELL, variant=VARIANTS["distances"])
+KINDS = {
+    "soel": CELL,
+    "in rounds": replace(CELL, method=SEQUENTIAL),
+    "refinement": replace(CELL, method=NINE[7]),
+    "ours": OURS,
+    "ours on features": replace(OURS, dataset="cifar10"),
+    "ours on a file": replace(OURS, dataset="a-file-of-ours"),
+    "a peer": replace(CELL, method=knn(1)),
+    "a peer that asks": replace(CELL, method=next(peer for peer in PEERS if peer.asks)),
+    "augmented": replace(CELL, method=FIXMATCH[0]),
+    "assumptions": replace(CELL, setting=Setting(stage="assumptions")),
+}
+ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "outdated"),
+    [
+        (Refinement, "version", {"refinement"}),
+        (Diverse, "version", ASKING),
+        (Neighbours, "version", {"ours", "ours on a file"}),
+        (TableNTL, "version", {*KINDS} - {"ours on features", "a peer"}),
+        (versions, "EXPERIMENT", {*KINDS}),
+        (versions, "SEVERAL_ROUNDS", {"in rounds"}),
+        (versions, "PEERS", {"a peer", "a peer that asks"}),
+        (versions, "AUGMENTED", {"augmented"}),
+        (versions, "ASSUMPTIONS", {"assumptions"}),
+    ],
+)
+def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(
+    part: object, name: str, outdated: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {kind: versions_of(cell) for kind, cell in KINDS.items()}
+    monkeypatch.setattr(part, name, 99)
+    assert {kind for kind, cell in KINDS.items() if versions_of(cell) != before[kind]} == outdated
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_part_has_a_version(role: str) -> None:
+    assert all(ROLES[role].get(name).version >= 1 for name in ROLES[role])
+
+
+def test_a_peer_that_asks_nobody_depends_on_no_part_of_ours() -> None:
+    assert set(versions_of(KINDS["a peer"])) == {"experiment", "peers"}
+
+
+def make_old(store: CellStore, cell: Cell) -> None:
+    store.write(cell, {"f1": 0.123}, 1.0)
+    (path,) = store.folder.glob(f"{cell.key}.json")
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps({**document, "versions": {**document["versions"], "experiment": 0}}))
+
+
+def test_cells_of_other_versions_are_computed_again_with_a_word(
+    source: Source, quick: Variant, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, cell = CellStore(tmp_path), replace(CELL, variant=quick, method=NINE[3])
+    make_old(store, cell)
+    assert store.is_old(cell)
+    with caplog.at_level(logging.WARNING):
+        run([cell], source, store, 1)
+    assert "1 of 1 cells were finished by other versions" in caplog.text
+    assert not store.is_old(cell)
+    assert store.read(cell)["f1"] != 0.123
+
+
+def test_or_kept_on_demand(source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = CellStore(tmp_path)
+    make_old(store, CELL)
+    run([CELL], source, store, 1, keep_old=True)
+    assert (store.read(CELL)["f1"], caplog.text) == (0.123, "")
+    assert pending([CELL], store) == [[CELL]]
+
+
+def test_the_page_says_what_other_versions_computed(source: Source, quick: Variant, tmp_path: Path) -> None:
+    sections = [Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=2))]
+    write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)
+    assert "2 of 2 cells were computed by the present versions" in (tmp_path / "a.md").read_text()
+    path = next((tmp_path / "out" / "cells").iterdir())
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"versions": {}}))
+    write_page(tmp_path / "b.md", tmp_path / "out", source, 0, sections=sections)
+    text = (tmp_path / "b.md").read_text()
+    assert "1 of 2 cells were" in text
+    assert "`authors`: 1 of 2" in text
+
+
+def test_a_later_cell_of_other_versions_wins_a_merge(tmp_path: Path) -> None:
+    here, there = CellStore(tmp_path / "here" / "cells"), CellStore(tmp_path / "there" / "cells")
+    make_old(here, CELL)
+    there.write(CELL, {"f1": 0.7}, 1.0)
+    assert here.merge([tmp_path / "there"]) == 1
+    assert here.read(CELL) == {"f1": 0.7}
+    assert there.merge([tmp_path / "here"]) == 0

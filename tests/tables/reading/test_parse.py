@@ -1,0 +1,58 @@
+"""Columns of new rows by their reading: plain numbers are read at once, and as those that need tidying."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from soel.errors import DataError, SchemaError
+from soel.tables.reading.cells import Cells
+from soel.tables.reading.kinds import Form, Reading
+from soel.tables.reading.numbers import as_floats, blank_missing, parse_numbers, tidy
+from soel.tables.reading.parse import parse_column
+
+
+def texts(*words: str | None) -> Cells:
+    return Cells("text", pa.array(words, pa.string()))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("1.5", "-2", "3e5"),
+        ("1.5", None, "0.1"),
+        ("nan", "NaN", "7"),
+        (" 1.5", "2 ", "n/a"),
+        ("\u22125", "+5", "5."),
+        ("", "-", "1"),
+        (),
+    ],
+)
+def test_what_needs_no_tidying_reads_as_what_does(words: tuple[str | None, ...]) -> None:
+    cells = texts(*words)
+    found = parse_column(Reading("a", "number"), cells)
+    expected = parse_numbers(blank_missing(tidy(cells.values)), Form())
+    assert expected is not None
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.float64
+    assert found.flags.writeable
+
+
+def test_infinite_numbers_are_refused() -> None:
+    with pytest.raises(DataError, match="holds infinity"):
+        parse_column(Reading("a", "number"), texts("1", "inf"))
+
+
+def test_plain_digits_of_a_column_with_another_form_are_read_by_that_form() -> None:
+    german = Reading("a", "number", form=Form(decimal=",", thousands="."))
+    assert parse_column(german, texts("1.234", "2")).tolist() == [1234.0, 2.0]
+    yes = Reading("a", "flag", form=Form(words={"5": 1, "7": 0}))
+    assert parse_column(yes, texts("5", "7")).tolist() == [1.0, 0.0]
+    with pytest.raises(SchemaError, match="such as '12'"):
+        parse_column(Reading("a", "duration", form=Form(layout="days and clock")), texts("12", "13"))
+
+
+def test_a_part_of_an_array_is_read_from_its_own_start() -> None:
+    whole = pa.array(["1", "2", "3", "4"], pa.string())
+    assert np.asarray(as_floats(whole.slice(1, 2))).tolist() == [2.0, 3.0]

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import struct
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from soel.download import RemoteFile
+from soel.errors import ConfigError, DataError
+from soel_paper import catalogue_access, catalogue_files
+from soel_paper.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
+from soel_paper.catalogue_access import DataFolder, content_digest, data_folder, fetch, load
+from soel_paper.catalogue_files import ClassSets, LabelledRows
+from soel_paper.sources import Source
+from tests.tables.conftest import Server
+
+
+@pytest.mark.parametrize("dataset", CATALOGUE.values(), ids=lambda dataset: dataset.name)
+def test_an_entry_says_all_there_is_to_know(dataset: Dataset) -> None:
+    assert dataset.licence
+    assert dataset.local
+    assert dataset.protocol in ("contaminated", "natural", "one-vs-rest", "frames")
+    for file in dataset.files:
+        assert file.address.startswith("http")
+        assert len(file.checksum) in (32, 64) or len(dataset.content) == 32
+
+
+def test_a_wrong_name_is_answered_with_the_list() -> None:
+    with pytest.raises(ConfigError, match="soel datasets"):
+        find_dataset("no-such")
+
+
+def test_rows_are_read_and_checked(tmp_path: Path) -> None:
+    np.savez(tmp_path / "pima.npz", X=np.ones((3, 2)), y=[[0], [1], [0]])
+    rows = load(find_dataset("pima"), DataFolder(tmp_path, given=True))
+    assert isinstance(rows, LabelledRows)
+    assert rows.x.dtype == np.float32
+    assert rows.is_anomaly.tolist() == [False, True, False]
+    np.savez(tmp_path / "pima.npz", X=np.ones((3, 2)), y=[0, 2, 0])
+    with pytest.raises(DataError, match="0 and 1"):
+        load(find_dataset("pima"), DataFolder(tmp_path, given=True))
+
+
+def test_fetched_tables_must_hold_the_known_values(tmp_path: Path) -> None:
+    np.savez(tmp_path / "pima.npz", X=np.ones((3, 2)), y=[0, 1, 0])
+    with pytest.raises(DataError, match="its source has changed"):
+        load(find_dataset("pima"), DataFolder(tmp_path, given=False))
+    known = replace(
+        find_dataset("pima"), content=content_digest(LabelledRows(np.ones((3, 2)), np.array([False, True, False])))
+    )
+    assert isinstance(load(known, DataFolder(tmp_path, given=False)), LabelledRows)
+
+
+@pytest.fixture
+def adbench(server: Server, tmp_path: Path) -> Dataset:
+    """Pima as ADBench serves it: a compressed .npz without a published checksum."""
+    rng = np.random.default_rng(0)
+    np.savez_compressed(tmp_path / "29_Pima.npz", X=rng.normal(size=(2000, 8)), y=np.arange(2000) % 3 == 0)
+    server.content = (tmp_path / "29_Pima.npz").read_bytes()
+    rows = catalogue_files.read_rows(tmp_path / "29_Pima.npz")
+    (file,) = find_dataset("pima").files
+    return replace(find_dataset("pima"), files=(replace(file, address=server.address),), content=content_digest(rows))
+
+
+def test_a_table_is_fetched_and_known_by_its_values(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, seen = DataFolder(tmp_path / "data", given=True), list[int]()
+    path = fetch(adbench, folder, lambda done, total: seen.append(done))
+    assert (path.name, path.read_bytes(), seen[-1]) == ("pima.npz", server.content, len(server.content))
+    rows = load(adbench, folder)
+    assert isinstance(rows, LabelledRows)
+    assert (rows.x.shape, int(rows.is_anomaly.sum())) == ((2000, 8), 667)
+    assert fetch(adbench, folder) == path
+    assert len(server.asked) == 1
+
+
+def test_a_broken_table_is_gone_on_with(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, server.breaks_after = DataFolder(tmp_path / "data", given=False), 40_000
+    with pytest.raises(DataError, match="Run it again to go on"):
+        fetch(adbench, folder)
+    assert folder.find(adbench) is None
+    server.breaks_after = None
+    assert fetch(adbench, folder).read_bytes() == server.content
+    assert server.asked == [None, "bytes=40000-"]
+
+
+def test_a_table_of_other_values_is_not_kept(adbench: Dataset, tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data", given=True)
+    with pytest.raises(DataError, match="its source has changed"):
+        fetch(replace(adbench, content="0" * 32), folder)
+    assert folder.find(adbench) is None
+
+
+def test_what_is_no_table_is_not_kept(adbench: Dataset, server: Server, tmp_path: Path) -> None:
+    folder, server.content = DataFolder(tmp_path / "data", given=True), b"<html>moved</html>"
+    with pytest.raises(DataError, match="must hold the arrays"):
+        fetch(adbench, folder)
+    assert list(folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [d.name for d in CATALOGUE.values() if d.kind == "table" and d.files])
+def test_every_table_with_an_address_has_the_values_we_measured_on(name: str) -> None:
+    dataset, source = find_dataset(name), Source()
+    if not source.present(name):
+        pytest.skip(f"{name} is not in the data folder")
+    rows = source.load(name)
+    assert isinstance(rows, LabelledRows)
+    assert content_digest(rows) == dataset.content
+
+
+def test_no_pickle_is_ever_loaded(tmp_path: Path) -> None:
+    np.savez(tmp_path / "pima.npz", X=np.array([{}], object), y=[0])
+    with pytest.raises(DataError, match="must hold the arrays"):
+        load(find_dataset("pima"), DataFolder(tmp_path, given=True))
+
+
+def test_medmnist_files_are_read(tmp_path: Path) -> None:
+    parts = {f"{part}_images": np.zeros((n, 28, 28), np.uint8) for part, n in (("train", 6), ("val", 2), ("test", 3))}
+    codes = {f"{part}_labels": np.zeros((n, 1), np.uint8) for part, n in (("train", 6), ("val", 2), ("test", 3))}
+    np.savez(tmp_path / "bloodmnist.npz", **parts, **codes)  # type: ignore[arg-type]
+    sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
+    assert isinstance(sets, ClassSets)
+    assert (sets.x_train.shape, sets.y_test.shape) == ((6, 28, 28), (3,))
+
+
+def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
+    vectors = {"x_train": np.ones((4, 7)), "y_train": [0, 1, 0, 1], "x_test": np.ones((2, 7)), "y_test": [0, 1]}
+    np.savez(tmp_path / "bloodmnist-features.npz", **vectors)  # type: ignore[arg-type]
+    (tmp_path / "bloodmnist.npz").write_bytes(b"pixels")
+    sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
+    assert isinstance(sets, ClassSets)
+    assert (sets.x_train.ndim, sets.classes) == (2, (0, 1))
+
+
+def test_idx_files_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "fashion-mnist"
+    folder.mkdir()
+    for part, n in (("train", 3), ("t10k", 2)):
+        images = np.arange(n * 4, dtype=np.uint8).reshape(n, 2, 2)
+        _write_idx(folder / f"{part}-images-idx3-ubyte.gz", images)
+        _write_idx(folder / f"{part}-labels-idx1-ubyte.gz", np.arange(n, dtype=np.uint8))
+    sets = load(find_dataset("fashion-mnist"), DataFolder(tmp_path, given=True))
+    assert isinstance(sets, ClassSets)
+    assert sets.x_train[2].tolist() == [[8, 9], [10, 11]]
+    assert sets.y_test.tolist() == [0, 1]
+
+
+def _write_idx(path: Path, values: np.ndarray, cut: int = 0) -> None:
+    head = struct.pack(f">HBB{values.ndim}I", 0, 8, values.ndim, *values.shape)
+    path.write_bytes(gzip.compress(head + values.tobytes()[: values.size - cut]))
+
+
+def test_damaged_idx_files_are_named(tmp_path: Path) -> None:
+    _write_idx(tmp_path / "a.gz", np.zeros(5, np.uint8), cut=1)
+    with pytest.raises(DataError, match="4 bytes"):
+        catalogue_files.read_idx(tmp_path / "a.gz")
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"\1\2\3\4"))
+    with pytest.raises(DataError, match="no idx file"):
+        catalogue_files.read_idx(tmp_path / "b.gz")
+
+
+def test_cifar_is_fetched_unpacked_and_read(tmp_path: Path) -> None:
+    inside = tmp_path / "made" / "cifar-10-batches-bin"
+    inside.mkdir(parents=True)
+    row = np.concatenate([[7], np.repeat([10, 20, 30], 1024)]).astype(np.uint8)
+    for name in [*(f"data_batch_{n}.bin" for n in range(1, 6)), "test_batch.bin"]:
+        (inside / name).write_bytes(row.tobytes() * 2)
+    archive = tmp_path / "cifar-10-binary.tar.gz"
+    with tarfile.open(archive, "w:gz") as content:
+        content.add(inside, inside.name)
+    file = RemoteFile(archive.name, archive.as_uri(), hashlib.md5(archive.read_bytes()).hexdigest())
+    dataset, folder = replace(find_dataset("cifar10"), files=(file,)), DataFolder(tmp_path / "data", given=False)
+    folder.path.mkdir()
+    (folder.path / archive.name).write_bytes(archive.read_bytes())
+    assert fetch(dataset, folder).name == "cifar-10-batches-bin"
+    sets = load(dataset, folder)
+    assert isinstance(sets, ClassSets)
+    assert (len(sets.x_train), sets.y_train[0], sets.x_train[0, 0, 0].tolist()) == (10, 7, [10, 20, 30])
+
+
+@pytest.fixture
+def ucsd(tmp_path: Path) -> Path:
+    """Two clips for training and two for the test in UCSD's own layout, with what else lies there."""
+    for clip in ("Train/Train001", "Train/Train002", "Test/Test001", "Test/Test002", "Test/Test002_gt"):
+        (tmp_path / clip).mkdir(parents=True)
+        for number in range(1, 6):
+            (tmp_path / clip / f"{number:03d}.tif").touch()
+    (tmp_path / "Test" / "Test001" / ".DS_Store").touch()
+    lines = (
+        "TestVideoFile = {};",
+        "TestVideoFile{end+1}.gt_frame = [2:3];",
+        "TestVideoFile{end+1}.gt_frame = [1, 4:5];",
+    )
+    (tmp_path / "Test" / "UCSDped1.m").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_published_frames_are_read_with_their_truth(ucsd: Path) -> None:
+    frames, abnormal = catalogue_files.read_frames(ucsd)
+    found = [f"{frame.parent.name}/{frame.stem}" for frame in np.array(frames)[abnormal]]
+    assert found == ["Test001/002", "Test001/003", "Test002/001", "Test002/004", "Test002/005"]
+    assert len(frames) == 20
+
+
+def test_a_clip_that_is_not_listed_is_no_whole_copy(ucsd: Path) -> None:
+    (ucsd / "Test" / "Test003").mkdir()
+    with pytest.raises(DataError, match="3 test clips and lists 2"):
+        catalogue_files.read_frames(ucsd)
+
+
+def test_a_video_needs_features(tmp_path: Path) -> None:
+    (tmp_path / "video" / "ucsd_peds1").mkdir(parents=True)
+    with pytest.raises(DataError, match="take features of them"):
+        load(find_dataset("ucsd-peds1"), DataFolder(tmp_path, given=True))
+
+
+def test_what_has_no_address_must_be_put_there(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"Put it there as embeddings/CIFAR10_0\.npz"):
+        fetch(find_dataset("cifar10-0"), DataFolder(tmp_path, given=False))
+    with pytest.raises(DataError, match="soel datasets --fetch pima"):
+        load(find_dataset("pima"), DataFolder(tmp_path, given=False))
+
+
+def test_the_folder_is_named_or_taken_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(catalogue_access.VARIABLE, str(tmp_path))
+    assert data_folder() == DataFolder(tmp_path, given=True)
+    monkeypatch.delenv(catalogue_access.VARIABLE)
+    assert not data_folder().given
+    with pytest.raises(DataError, match="does not exist"):
+        data_folder(tmp_path / "absent")
+
+
+def test_plain_arrays_of_images_are_read_by_their_names(tmp_path: Path) -> None:
+    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar10.npz") is catalogue_files.read_classes
+    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar-10-batches-bin") is catalogue_files.read_cifar
