@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pyarrow as arrow
 from pyarrow import parquet
-from soel.session.pool_files.cluster_drawing import DrawPart
 
 from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, step_traffic
 from soel.ask.k_center import KCenter
@@ -35,6 +34,7 @@ from soel.scoring.score_stream import Scorer, score_missing
 from soel.scoring.scored_parts import open_scored_parts
 from soel.session import Session, SessionOptions
 from soel.session.api import sessions
+from soel.session.pools.cluster_drawing import DrawPart
 from soel.settings import DEFAULT
 from soel.tables.session_streams import open_whole
 from soel.tables.thinning import draw_rows

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from soel.session.api.listing import list_sessions
     from soel.session.api.sessions import create_session, open_session
     from soel.session.growth import remove_items
-    from soel.session.pool_files.growth import add_data
+    from soel.session.pools.growth import add_data
     from soel.settings import PROFILES, Profile, Schedule
     from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
 
@@ -43,7 +43,7 @@ __version__ = "0.1.0"
 _NAMES = {
     "soel.estimator": ("SOEL",),
     "soel.session.api.sessions": ("create_session", "open_session"),
-    "soel.session.pool_files.growth": ("add_data",),
+    "soel.session.pools.growth": ("add_data",),
     "soel.session.growth": ("remove_items",),
     "soel.session.api.labels": ("merge_session", "take_labels"),
     "soel.session.api.listing": ("list_sessions",),

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from soel.session.pool_files.growth import add_data
 
 from soel.durable import remove_leftovers
 from soel.session import Session, SessionOptions
 from soel.session.api import scores, sessions
 from soel.session.exchange.label_files import export_labels
 from soel.session.growth import remove_items
+from soel.session.pools.growth import add_data
 from soel.session.stores.models import read_model, write_model
 from soel.types import Verdict
 from tests.session.fake_engine import FakeEngine

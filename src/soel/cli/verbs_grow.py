@@ -66,7 +66,7 @@ def add_description(verb: argparse.ArgumentParser) -> None:
 
 def run_add(args: argparse.Namespace) -> Reply:
     """Take in more data."""
-    from soel.session.pool_files.growth import add_data
+    from soel.session.pools.growth import add_data
 
     with closing(open_session(args)) as session:
         with progress_bar("Reading") as bar:

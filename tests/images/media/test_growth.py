@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import DataError
 from soel.images import picture_pool
@@ -19,6 +18,7 @@ from soel.images.session_media import open_media
 from soel.images.source import Reading
 from soel.session import SessionOptions
 from soel.session.api import scores, sessions
+from soel.session.pools.growth import add_data
 from soel.tables.session_tables import readable_rows
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 

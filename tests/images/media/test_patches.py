@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from soel.session.pool_files.growth import add_data
 
 from soel import SOEL
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
@@ -23,6 +22,7 @@ from soel.session import Session, SessionOptions
 from soel.session.api import scores, sessions
 from soel.session.growth import remove_items
 from soel.session.marks import Mark, Region
+from soel.session.pools.growth import add_data
 from soel.session.replay import replay
 from soel.session.stores.checks import check_session
 from tests.images.makers import ColourExtractor

@@ -29,7 +29,7 @@ from soel.scoring.ray.compute import RayCompute
 from soel.scoring.ray.workers import Workers
 from soel.session import Session, SessionOptions, as_answers
 from soel.session.api import scores, sessions
-from soel.session.pool_files import cluster_drawing
+from soel.session.pools import cluster_drawing
 from soel.settings import DISTANCES, Schedule
 from soel.tables.csv_cells import read_rows
 from soel.types import Pool, Progress

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import LabelError, SchemaError, SessionError
 from soel.session import Session, SessionOptions
@@ -14,6 +13,7 @@ from soel.session.api import sessions
 from soel.session.api.labels import merge_session, take_labels
 from soel.session.api.listing import list_sessions
 from soel.session.exchange.label_files import export_labels
+from soel.session.pools.growth import add_data
 from soel.tables.session_tables import read_items
 from tests.table_session import Make
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import DamagedError
 from soel.session import Session
@@ -15,6 +14,7 @@ from soel.session.api import sessions
 from soel.session.api.repairs import repair
 from soel.session.api.replays import replay_session
 from soel.session.growth import remove_items, take_rows
+from soel.session.pools.growth import add_data
 from soel.session.stores.checks import Finding, check_session
 from tests.session.pools.conftest import more_rows
 

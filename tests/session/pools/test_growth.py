@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import DataError, SchemaError
 from soel.session import Session, SessionOptions
@@ -16,6 +15,7 @@ from soel.session.api import sessions
 from soel.session.api.replays import replay_session
 from soel.session.api.scores import score_file
 from soel.session.growth import remove_items
+from soel.session.pools.growth import add_data
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.session_tables import read_items, readable_rows

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import SessionError, UnknownItemError
 from soel.session import Session
 from soel.session.growth import remove_items
+from soel.session.pools.growth import add_data
 from tests.session.pools.conftest import HEADER
 from tests.table_session import Make
 

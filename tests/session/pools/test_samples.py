@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from soel.session.pool_files.growth import add_data
 
 from soel.errors import SessionError
 from soel.session import SessionOptions
@@ -15,6 +14,7 @@ from soel.session.api import sessions
 from soel.session.api.replays import replay_session
 from soel.session.api.scores import score_file
 from soel.session.growth import remove_items
+from soel.session.pools.growth import add_data
 from soel.tables.session_streams import find_row_numbers
 from soel.tables.session_tables import read_items
 from soel.tables.thinning import draw_rows

@@ -17,8 +17,8 @@ from soel.images.picture_pool import MediaOptions
 from soel.scoring.ray.clusters import ClusterOptions, compute_on
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, write_patches
-from soel.session.pool_files.cluster_drawing import sampling_on
-from soel.session.pool_files.sources import PoolSource, Sampling, read_pool
+from soel.session.pools.cluster_drawing import sampling_on
+from soel.session.pools.sources import PoolSource, Sampling, read_pool
 from soel.session.stores.event_stores import new_store, open_store, strip_password
 from soel.settings import find_profile
 from soel.tables.encoder import Encoder

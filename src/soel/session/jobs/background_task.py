@@ -15,7 +15,7 @@ from soel.session.api import sessions
 from soel.session.draw import find_candidates
 from soel.session.jobs.background import JobStatus, write_progress
 from soel.session.jobs.uploads import Uploads
-from soel.session.pool_files.growth import add_data
+from soel.session.pools.growth import add_data
 from soel.types import Progress
 
 ARRAYS = (".npz", ".npy")

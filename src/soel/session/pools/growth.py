@@ -18,7 +18,7 @@ from soel.session import Session, SessionFolder, SessionState
 from soel.session.folder import MEDIA, STREAM, as_note, write_numbers
 from soel.session.growth import NewItems, change_pool, grow, name_some, take_rows
 from soel.session.pool_files import NewPool, PoolRef
-from soel.session.pool_files.sources import needs_copy
+from soel.session.pools.sources import needs_copy
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame
 from soel.tables.reading.options import DEFAULT
