@@ -48,6 +48,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batches", type=int, default=Plan.batches_a_step, help="of tasks, for each step")
     parser.add_argument("--rows", type=int, default=Plan.rows_a_batch, help="in a batch of tasks, about")
     parser.add_argument("--pace", type=float, default=1.0, help="of the rates: less to go on from trained weights")
+    parser.add_argument("--real", type=Path, help="an .npz file of real tables that tasks are cut from, too")
+    parser.add_argument("--real-share", type=float, default=Plan.real_share, help="of the tasks")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tables", type=Path, help="measure on these tables at the end")
     parser.set_defaults(verb=_train)
@@ -62,6 +64,8 @@ def _train(arguments: argparse.Namespace) -> None:
         matrix_rate=arguments.pace * Plan.matrix_rate,
         batches_a_step=arguments.batches,
         rows_a_batch=arguments.rows,
+        real=arguments.real,
+        real_share=arguments.real_share,
         seed=arguments.seed,
         log=_say,
     )

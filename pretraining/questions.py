@@ -60,6 +60,13 @@ def apart(distances: Tensor, worth: Tensor, n_asked: int, asked: Tensor | None =
     return torch.stack(rows, 1)
 
 
+def balance(labels: Tensor) -> Tensor:
+    """The tilt (B, 1) of the product's rule: it falls from 1 while more than a quarter of the answers are anomalies."""
+    n_labels, n_found = (x.sum(1, keepdim=True).float() for x in (labels >= 0, labels == 1))
+    found = (n_found + 0.5) / (n_labels + 1)
+    return torch.where(n_labels > 0, (1.5 - 2 * found).clamp(max=1), 1.0)
+
+
 def answer(is_anomaly: Tensor, rows: Tensor, labels: Tensor, wrong: float) -> Tensor:
     """Labels (B, N) with the answers for those rows; a share `wrong` of them is not true."""
     told = is_anomaly.gather(1, rows)

@@ -1,4 +1,4 @@
-"""Training: batches of made-up tasks, until the time is up; a run goes on from its last checkpoint."""
+"""Training on batches of made-up and real tasks, until the time is up; a run goes on from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from pretraining import checkpoint, questions, tasks
 from pretraining.module import Module
 from pretraining.muon import Muon
+from pretraining.real import RealTables
 from soel.detect.incontext.features import Described, Reference
 from soel.detect.incontext.network import (
     HIGHEST_SHARE,
@@ -34,6 +35,8 @@ from soel.detect.incontext.network import (
 from soel.detect.incontext.passes import read_pool, see
 
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
+MOST_ROUNDS = 10  # in which the network asks for a set of labels
+TO_THE_END = 0.15, 15  # share of these sets that it asks for one at a time, of so many labels at most
 ANOMALY_WEIGHT = 0.35  # of the anomalies beside the normal rows, in the loss for ranking
 CHANCE_WEIGHT, SHARE_WEIGHT = 1.0, 0.05
 KNOWN_WEIGHT = 0.1  # of rows that carry a label beside others: easy, but what is said of them must not be nonsense
@@ -51,7 +54,9 @@ class Plan:
     batches_a_step: int = 2
     rows_a_batch: int = 28_000
     cells_a_batch: int = 320_000  # rows times columns, at most
-    own_questions: float = 0.25  # share of label sets asked by the network itself
+    own_questions: float = 0.6  # share of label sets asked by the network itself
+    real: Path | None = None  # tables that tasks are cut from, beside the made-up ones
+    real_share: float = 0.5  # of the tasks
     seed: int = 0
     orthogonal: bool = True
     log: Callable[[str], None] = print
@@ -159,16 +164,21 @@ class Batch:
 
 
 @torch.no_grad()
-def make(plan: Plan, device: torch.device, chance: random.Random) -> Batch:
-    """A batch of tasks of a random size."""
+def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTables | None = None) -> Batch:
+    """A batch of tasks of a random size, some of them from real tables."""
     n_pool = chance.choice(POOL_ROWS)
     n_rows = n_pool + n_pool // 2
     most = chance.choices(PLACE_WIDTHS, (6, 3, 1))[0]
     width = min(most, int(math.exp(chance.uniform(math.log(2), math.log(most + 1)))))
     n_tasks = max(2, min(plan.cells_a_batch // (n_rows * most), plan.rows_a_batch // n_rows, 128))
-    drawn = tasks.draw(n_tasks, n_rows, width, device, chance)
-    reference, own = Reference.fit(drawn.rows[:, :n_pool], _generator(device, chance))
-    return Batch(reference, own.followed_by(reference.describe(drawn.rows[:, n_pool:])), drawn.is_anomaly)
+    n_real = round(plan.real_share * n_tasks) if real is not None else 0
+    cut = real.draw(n_real, n_rows, width, chance) if real is not None and n_real else None
+    parts = [cut] if cut is not None else []
+    if n_made_up := n_tasks - sum(len(part.rows) for part in parts):
+        parts.append(tasks.draw(n_made_up, n_rows, width, device, chance))
+    rows, is_anomaly = torch.cat([part.rows for part in parts]), torch.cat([part.is_anomaly for part in parts])
+    reference, own = Reference.fit(rows[:, :n_pool], _generator(device, chance))
+    return Batch(reference, own.followed_by(reference.describe(rows[:, n_pool:])), is_anomaly)
 
 
 class Ahead:
@@ -182,8 +192,9 @@ class Ahead:
 
     def _work(self, plan: Plan, device: torch.device, chance: random.Random) -> None:
         try:
+            real = RealTables.load(plan.real, device) if plan.real else None
             while not self._stop.is_set():
-                self._put(make(plan, device, chance))
+                self._put(make(plan, device, chance, real))
         except BaseException as error:
             self._put(error)
 
@@ -211,10 +222,10 @@ class Ahead:
 def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
     """The loss of one batch of tasks, each under two sets of labels."""
     seen = see(network, batch.reference, batch.rows)
-    with torch.no_grad():
-        labels = torch.cat([_labels(network, batch, seen, plan, chance) for _ in range(2)])
     both = batch.twice()
     seen = Seen(torch.cat([seen.cells, seen.cells]), torch.cat([seen.rows, seen.rows]))
+    with torch.no_grad():
+        labels = choose_labels(network, both, seen, plan, chance)
     outputs = read_pool(network, both.reference, both.rows, seen, labels)[1]
     return loss_of(outputs, both.is_anomaly, labels)
 
@@ -257,28 +268,54 @@ def share_prior(n_draws: int = 1_000_000, seed: int = 0) -> Tensor:
     return prior
 
 
-def _labels(network: Network, batch: Batch, seen: Seen, plan: Plan, chance: random.Random) -> Tensor:
-    """Labels (B, N) that some strategy asked for, or the network itself in a few rounds."""
-    n_pool = batch.n_pool
-    truth, own = batch.is_anomaly[:, :n_pool], batch.rows.first(n_pool)
-    labels = torch.full(truth.shape, -1, device=truth.device)
-    n_asked = min(questions.n_labels(chance), n_pool // 2)
-    wrong = 0.1 * chance.random() if chance.random() < 0.1 else 0.0
+def choose_labels(network: Network, both: Batch, seen: Seen, plan: Plan, chance: random.Random) -> Tensor:
+    """Labels (2B, N) of two times B tasks, that some strategy asked for, or the network itself."""
+    truth = both.is_anomaly[:, : both.n_pool]
+    if chance.random() < plan.own_questions:
+        return _own_labels(network, both, seen, truth, chance)
+    pool, half = both.rows.first(both.n_pool), len(truth) // 2
+    return torch.cat([_asked(pool, truth, part, chance) for part in (slice(0, half), slice(half, None))])
+
+
+def _asked(pool: Described, truth: Tensor, part: slice, chance: random.Random) -> Tensor:
+    """Labels (b, N) of some of the tasks, by a strategy that needs no network."""
+    labels = torch.full_like(truth[part], -1, dtype=torch.long)
+    n_asked = min(questions.n_labels(chance), truth.shape[1] // 2)
     if not n_asked:
         return labels
-    if chance.random() >= plan.own_questions:
-        asked = questions.ask(own, n_asked, chance.choice(questions.STRATEGIES), chance)
-        return questions.answer(truth, asked, labels, wrong)
-    n_rounds = min(n_asked, chance.randint(1, 3))
-    tilt = chance.uniform(0.5, 3.0)
-    own_seen = seen.part(slice(0, n_pool))
+    few = replace(pool, scores=pool.scores[part], distances=pool.distances[:, part])
+    asked = questions.ask(few, n_asked, chance.choice(questions.STRATEGIES), chance)
+    return questions.answer(truth[part], asked, labels, _share_wrong(chance))
+
+
+def _own_labels(network: Network, both: Batch, seen: Seen, truth: Tensor, chance: random.Random) -> Tensor:
+    """Labels (2B, N) that the network asked for in rounds: by the product's rule one at a time, or with a random tilt.
+
+    The first half of the tasks ends after a random round.
+    """
+    n_tasks, n_pool = truth.shape
+    labels = torch.full_like(truth, -1, dtype=torch.long)
+    n_asked = min(questions.n_labels(chance), n_pool // 2)
+    if not n_asked:
+        return labels
+    to_the_end = n_asked <= TO_THE_END[1] and chance.random() < TO_THE_END[0]
+    n_rounds = n_asked if to_the_end else min(n_asked, chance.randint(1, MOST_ROUNDS))
+    tilt = 0.5 + 1.5 * torch.rand(n_tasks, 1, device=truth.device)
+    wrong, ending, ended = _share_wrong(chance), chance.randrange(n_rounds), labels
+    pool, own_seen = both.rows.first(n_pool), seen.part(slice(0, n_pool))
     for turn in range(n_rounds):
         n_now = n_asked // n_rounds if turn else n_asked - (n_rounds - 1) * (n_asked // n_rounds)
-        score = read_pool(network, batch.reference, own, own_seen, labels)[1].logits
+        score = read_pool(network, both.reference, pool, own_seen, labels)[1].rank_by(any_label=turn > 0)
         score = (score - score.mean(1, keepdim=True)) / (score.std(1, keepdim=True) + 1e-3)
-        asked = questions.apart(own.distances[0], tilt * score, n_now, labels >= 0)
+        tilt = questions.balance(labels) if to_the_end else tilt
+        asked = questions.apart(pool.distances[0], tilt * score, n_now, labels >= 0)
         labels = questions.answer(truth, asked, labels, wrong)
-    return labels
+        ended = labels if turn == ending else ended
+    return torch.cat([ended[: n_tasks // 2], labels[n_tasks // 2 :]])
+
+
+def _share_wrong(chance: random.Random) -> float:
+    return 0.1 * chance.random() if chance.random() < 0.1 else 0.0
 
 
 def _optimisers(module: Module, plan: Plan) -> list[torch.optim.Optimizer]:
