@@ -10,6 +10,7 @@ import pytest
 from soel.errors import ConfigError, DataError, LabelError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
 from soel.session import Answer, Session
+from soel.session.labelling import OverwrittenError, version_of
 from soel.settings import PAPER
 from soel.types import Kind, Verdict
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession
@@ -331,3 +332,10 @@ def test_processes_that_ask_at_once_show_the_same_round(make_session: MakeSessio
         asked = list(pool.map(lambda session: session.ask(5), sessions))
     assert len({answer.items for answer in asked}) == 1
     assert len(sessions[0].state.rounds) == 1
+
+
+def test_a_guideline_that_was_changed_meanwhile_is_not_overwritten(session: Session) -> None:
+    session.write_guidelines("one", version_of(""))
+    with pytest.raises(OverwrittenError, match="nothing was stored"):
+        session.write_guidelines("another", version_of(""))
+    assert session.guidelines == "one"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from soel.durable import write_whole
+from soel.durable import hold_lock, write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.folder import SessionFolder, write_pool
@@ -24,6 +25,16 @@ from soel.session.state import SessionState
 from soel.validation import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 
 MOST_TRIES = 50
+PATIENCE = 10.0  # seconds to wait for another process that writes the guidelines
+
+
+class OverwrittenError(SessionError):
+    """A text that would replace words which its writer has not seen."""
+
+
+def version_of(text: str) -> str:
+    """Tells one text from another."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Labelling:
@@ -235,10 +246,14 @@ class Labelling:
         except (OSError, UnicodeDecodeError) as error:
             raise SessionError(f"{self.folder.guidelines} cannot be read ({error}); write it anew.") from error
 
-    def write_guidelines(self, text: str) -> None:
-        """Replace the guidelines."""
+    def write_guidelines(self, text: str, version: str | None = None) -> None:
+        """Replace the guidelines. version: of the text that was changed; another one by then is not overwritten."""
         check_text(text, LONGEST_GUIDELINES)
-        write_whole(self.folder.guidelines, text.encode())
+        path = self.folder.guidelines
+        with hold_lock(path.with_name(f".{path.name}.lock"), PATIENCE):
+            if version is not None and version != version_of(self.guidelines):
+                raise OverwrittenError("Somebody else changed the guideline meanwhile; nothing was stored.")
+            write_whole(path, text.encode())
 
     def _check(self, answers: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
         self._check_names(sorted({who for who, _ in answers} | {who for who, _, _ in others}))
@@ -301,7 +316,7 @@ def _decision_on(state: SessionState, item: str) -> str | None:
 
 
 def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
-    return text == next((note.text for note in state.notes_of(item) if note.who == who), "")
+    return text == state.note_of(item, who)
 
 
 def _redraws(state: SessionState, item: str, mark: Mark) -> bool:

@@ -141,7 +141,9 @@ class Ledger:
         answered = self._answered.get(event.who)
         if answered and event.body.get("of") == answered[-1].number:
             item = answered.pop().item
-            self._items[item].votes[event.who].pop()
+            undone = self._items[item].votes[event.who].pop()
+            if undone.noted == undone.number:  # its words stay
+                self._keep_note(item, Note(event.who, undone.note, undone.number, undone.at))
             self._unsettled.add(item)
 
     def _decide(self, event: Event) -> None:
@@ -175,9 +177,13 @@ class Ledger:
         item, text = _item_of(event), event.body.get("note")
         if not isinstance(text, str):
             raise _damage_error(event, f"its note is {text!r}")
+        self._keep_note(item, Note(event.who, text, event.number, event.at))
+
+    def _keep_note(self, item: str, note: Note) -> None:
         notes = self._notes.setdefault(item, {})
-        notes.pop(event.who, None)
-        notes[event.who] = Note(event.who, text, event.number, event.at)
+        if note.who not in notes or notes[note.who].number < note.number:
+            notes.pop(note.who, None)
+            notes[note.who] = note
 
     def _assign(self, event: Event) -> None:
         item = _item_of(event)

@@ -163,6 +163,10 @@ class SessionState:
             newest[note.who] = note
         return tuple(note for note in newest.values() if note.text)
 
+    def note_of(self, item: str, who: str) -> str:
+        """What this annotator wrote about an item."""
+        return next((note.text for note in self.notes_of(item) if note.who == who), "")
+
     def round_of(self, item: str) -> int:
         """The number of the round that a label answers: the newest one, at the time, that drew the item.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine, text
 
@@ -43,6 +45,31 @@ def test_a_restarted_server_is_found_again(postgres: Server, address: str, name:
     postgres.restart()
     assert numbers(store.read()) == [1]
     assert numbers(store.append([label("b")])) == [2]
+    store.close()
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_connection_lost_at_a_commit_is_followed_up(
+    address: str, name: str, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqlStore(address, session=name)
+    dialect = store._engine.dialect
+    commit, lost = dialect.do_commit, list[bool]()
+
+    def lose(connection: Any) -> None:
+        if lost:
+            return commit(connection)
+        lost.append(True)
+        (commit if committed else dialect.do_rollback)(connection)
+        raise psycopg.OperationalError("the connection was lost")
+
+    monkeypatch.setattr(dialect, "do_commit", lose)
+    if committed:
+        assert numbers(store.append([label("a")])) == [1]
+    else:
+        with pytest.raises(SessionError, match="was lost"):
+            store.append([label("a")])
+    assert [event.item for event in store.read()] == (["a"] if committed else [])
     store.close()
 
 

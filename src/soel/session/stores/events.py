@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,6 +32,7 @@ from soel.session.stores.group_commit import GroupCommit
 from soel.session.stores.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
 
 COLUMNS = tuple(column.name for column in EVENTS.columns)
+RECONNECT_SECONDS = (0.5, 1.0, 2.0, 4.0)  # between tries to find out what a lost connection left
 N_CONNECTIONS = 24  # kept open per process: opening one costs more than a read
 
 
@@ -136,13 +138,34 @@ class SqlStore:
 
     def _write(self, batches: Sequence[Sequence[Event]]) -> Sequence[Sequence[Event]]:
         """Store these batches one after the other in one transaction."""
-        own = EVENTS.c.session == self._session
-        with self._writing() as connection:
-            last = connection.scalar(select(func.max(EVENTS.c.number)).where(own)) or 0
-            at, numbers = now(), count(last + 1)
-            stored = [[replace(event, number=next(numbers), at=at) for event in batch] for batch in batches]
-            connection.execute(insert(EVENTS), [self._row(event) for batch in stored for event in batch])
+        own, stored = EVENTS.c.session == self._session, list[list[Event]]()
+        try:
+            with self._writing() as connection:
+                last = connection.scalar(select(func.max(EVENTS.c.number)).where(own)) or 0
+                at, numbers = now(), count(last + 1)
+                stored = [[replace(event, number=next(numbers), at=at) for event in batch] for batch in batches]
+                connection.execute(insert(EVENTS), [self._row(event) for batch in stored for event in batch])
+        except SessionError:
+            if not (stored and self._on_server and self._holds([event for batch in stored for event in batch])):
+                raise
         return stored
+
+    def _holds(self, events: Sequence[Event]) -> bool:
+        """Whether these were committed before the connection was lost."""
+        for pause in (*RECONNECT_SECONDS, None):
+            try:
+                with self._writing():
+                    pass  # the session's lock is free only when the lost transaction has ended
+                found = self.read(events[0].number - 1)[: len(events)]
+                return [self._row(event) for event in found] == [self._row(event) for event in events]
+            except SessionError as error:
+                if pause is None:
+                    raise SessionError(
+                        f"The connection to {self._name} was lost while this was stored, and it cannot be found out "
+                        "whether it is there. Send it again: the same answer is stored once."
+                    ) from error
+                time.sleep(pause)
+        raise AssertionError("the last try returns or raises")
 
     def _migrate(self, engine: Engine, must_exist: bool = False) -> None:
         with self._errors(), engine.begin() as connection:
