@@ -92,7 +92,10 @@ def test_a_few_rows_out_of_range_are_told_but_are_no_drift() -> None:
 def test_later_days_are_no_drift() -> None:
     new = draw(1)
     new["day"] += pd.Timedelta(days=400)
-    assert not judge(new).found
+    drift = judge(new)
+    assert not drift.found
+    last = "Not drift: day: 1,000 rows (100 %) after the pool's last time, 2024-02-11 15:00:00"
+    assert drift.lines() == ["The rows are like the pool.", last]
 
 
 def test_alarms_against_what_the_pool_raises() -> None:

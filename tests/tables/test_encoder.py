@@ -226,3 +226,25 @@ def test_rows_are_encoded_one_by_one(X: np.ndarray, random: Any) -> None:
     np.testing.assert_array_equal(encode(encoder, X[order]), encode(encoder, X)[order])
     np.testing.assert_array_equal(encode(encoder, X[:1]), encode(encoder, X)[:1])
     assert fit(X[order]).feature_names == encoder.feature_names
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("n_days", [10, 60, 400])
+def test_the_same_rows_weeks_later_have_the_same_features(in_order: bool, n_days: int) -> None:
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.uniform(0, 24 * n_days, 500).round(2), unit="h")
+    pool = pd.DataFrame({"when": when.sort_values() if in_order else when, "x": rng.normal(size=500)})
+    encoder = fit(pool)
+    later = encode(encoder, pool.assign(when=pool["when"] + pd.Timedelta(weeks=6)))
+    circles = [at for at, name in enumerate(encoder.feature_names) if "month" not in name]
+    np.testing.assert_allclose(later[:, circles], encode(encoder, pool)[:, circles], atol=1e-5)
+    ends = encode(encoder, pool)
+    months_later = encode(encoder, pool.assign(when=pool["when"] + pd.Timedelta(days=90)))
+    assert (np.abs(months_later) <= np.abs(ends).max(axis=0) + 0.1).all()
+
+
+def test_days_within_a_fortnight_tell_nothing_but_whether_they_are_missing() -> None:
+    days = pd.to_datetime(["2024-01-03", "2024-01-01", "NaT", "2024-01-02"])
+    encoder = fit(pd.DataFrame({"day": days, "x": [1, 2, 3, 4]}))
+    assert encoder.feature_names == ("day is missing", "x")
+    assert fit(pd.DataFrame({"day": days[:2]})).n_features == 1

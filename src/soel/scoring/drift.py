@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from soel.tables.baseline import Baseline, ColumnBaseline, Counts, Tally
+from soel.tables.columns import readable_time
 
-What = Literal["range", "categories", "missing", "shares", "alarms"]
+What = Literal["range", "categories", "missing", "shares", "alarms", "calendar"]
 WRONG_AT_MOST = 1e-3  # summaries of rows like the pool's that speak nevertheless
 LEAST = 0.01  # of the rows: out of range, in new categories
 LEAST_MISSING = 0.05  # more than in the pool
@@ -59,10 +60,14 @@ class Drift:
     def lines(self, most: int = 10) -> list[str]:
         """In words, a line each."""
         drift = [finding.text for finding in self.findings if finding.is_drift]
+        moved = [f"Not drift: {finding.text}" for finding in self.findings if finding.what == "calendar"]
         if not drift:
-            return ["The rows are like the pool." if self.columns_known else "As many alarms as in the pool."]
+            return [
+                "The rows are like the pool." if self.columns_known else "As many alarms as in the pool.",
+                *moved[:most],
+            ]
         more = [f"  ... and {len(drift) - most} more; --json shows all."] if len(drift) > most else []
-        return ["The rows are not like the pool:", *(f"  {text}" for text in drift[:most]), *more]
+        return ["The rows are not like the pool:", *(f"  {text}" for text in drift[:most]), *more, *moved[:most]]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -144,6 +149,8 @@ def _judge_column(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_S
         yield _judge_words(name, pool, new)
     elif column.counted == "names":
         yield _judge_names(name, pool, new)
+    elif column.counted == "times":
+        yield from _judge_times(name, column, new)
 
 
 def _judge_missing(name: str, pool: Counts, new: Counts) -> _Suspect:
@@ -161,6 +168,15 @@ def _judge_range(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Su
         text = f"{name}: {_rows(n, share)} {side} the pool's range of {low:.6g} to {high:.6g}, as far as {end:.6g}"
         finding = Finding("range", name, n, share, 0.0, share >= LEAST, text)
         yield _Suspect(finding, _log_all_new(n, new.n_present, column.pool.n_present))
+
+
+def _judge_times(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_Suspect]:
+    """Rows outside of the pool's time: the calendar moved, which no feature depends on."""
+    for n, side, end in ((new.steps[0], "before", column.edges[0]), (new.steps[-1], "after", column.edges[-1])):
+        share = n / new.n_present
+        when = readable_time(np.datetime64(round(end), "s"))
+        text = f"{name}: {_rows(n, share)} {side} the pool's {'first' if side == 'before' else 'last'} time, {when}"
+        yield _Suspect(Finding("calendar", name, n, share, 0.0, False, text), 0.0, 0)
 
 
 def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Suspect:

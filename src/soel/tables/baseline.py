@@ -1,8 +1,8 @@
 """What the pool held, column by column, and the same counted in new rows: what drift is judged by.
 
 Numbers are counted in steps between the pool's least value, its deciles and its greatest; text is counted by its
-length; categories one by one; names, of which there are many, by whether the pool had them more than once. Of times
-only missing ones are counted: new rows are later than the pool, as they should be.
+length; categories one by one; names, of which there are many, by whether the pool had them more than once; times by
+whether they lie before, within or after the pool's.
 """
 
 from __future__ import annotations
@@ -77,6 +77,10 @@ class ColumnBaseline:
     def measure(cls, code: ColumnCode, column: Column) -> ColumnBaseline:
         """Look at the column in the pool (N,)."""
         counted = _how(code)
+        if counted == "times":
+            seconds = _seconds(column)
+            edges = () if np.isnan(seconds).all() else (float(np.nanmin(seconds)), float(np.nanmax(seconds)))
+            return cls(counted, _count_numbers(seconds, edges), edges)
         if counted in ("numbers", "lengths"):
             values = _numbers(code, column)
             ordered = np.sort(values[~np.isnan(values)])
@@ -104,7 +108,7 @@ def count(code: ColumnCode, column: Column, edges: tuple[float, ...]) -> Counts:
     if counted in ("numbers", "lengths"):
         return _count_numbers(_numbers(code, column), edges)
     if counted == "times":
-        return Counts(len(column), int(np.isnat(column).sum()))
+        return _count_numbers(_seconds(column), edges)
     words = Counter(as_categories(column).tolist())
     n_missing = words.pop(None, 0)
     if isinstance(code, FrequencyCode):
@@ -133,6 +137,10 @@ def tally_from_json(values: Mapping[str, Any]) -> Tally:
 def _how(code: ColumnCode) -> Counted:
     kinds: dict[type, Counted] = {NumericCode: "numbers", TextCode: "lengths", CategoryCode: "categories"}
     return kinds.get(type(code)) or ("names" if isinstance(code, FrequencyCode) else "times")
+
+
+def _seconds(column: Column) -> Floats:
+    return np.where(np.isnat(column), np.nan, column.astype("datetime64[us]").astype(np.int64) / 1e6)
 
 
 def _numbers(code: ColumnCode, column: Column) -> Floats:

@@ -21,7 +21,7 @@ from soel.tables.scaling import Scaling
 from soel.types import Floats
 
 DAY = 86_400.0
-YEAR_PARTS_FROM = 90.0  # days that a pool has to span before the month tells anything
+YEAR_PARTS_FROM = 365.0  # days that a pool has to span: the months that it lacks would look odd in later rows
 WEEK_PARTS_FROM = 14.0
 Derived = Mapping[str, Floats]
 
@@ -141,10 +141,10 @@ class TextCode(_Parts):
 
 @dataclass(frozen=True)
 class TimeCode(_Parts):
-    """Points in time: hour, weekday and month as places on a circle, and the age in days.
+    """Points in time: hour, weekday and month as places on a circle; and the time since the row before, where the
+    pool's rows are in the order of the column.
 
-    Where the pool's rows are in the order of the column, the time since the row before stands for the age: what is
-    new would else be far away because it is new.
+    Absolute time is no feature: every later row would be far from the pool because it is later.
     """
 
     kind: ClassVar[str] = "time"
@@ -159,8 +159,9 @@ class TimeCode(_Parts):
         in_order = len(steps) > 1 and bool((steps >= 0).all() or (steps <= 0).all())
         wanted = ["hour"] if bool((present % DAY != 0).any()) else []
         wanted += ["weekday"] * (span >= WEEK_PARTS_FROM) + ["month"] * (span >= YEAR_PARTS_FROM)
-        wanted.append("since the row before" if in_order else "age in days")
+        wanted += ["since the row before"] * in_order
         chosen = {key: values for key, values in derived.items() if any(f"({part}" in key for part in wanted)}
+        chosen = chosen or {name: derived[name]}  # nothing but whether it is missing
         return cls(name, _fit_parts(chosen, scaling, np.isnan(seconds)))
 
     def encode(self, column: Column, features: Floats) -> None:
@@ -228,7 +229,7 @@ def _derive_time(name: str, column: Column) -> Derived:
         for what, part in circles.items()
         for way in (np.sin, np.cos)
     }
-    return {**turned, f"{name} (age in days)": seconds / DAY, f"{name} (since the row before)": gap}
+    return {**turned, f"{name} (since the row before)": gap, name: seconds * 0.0}
 
 
 def _parts_from(values: Mapping[str, Any]) -> tuple[NumericCode, ...]:

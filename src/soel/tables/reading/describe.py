@@ -60,7 +60,7 @@ def describe_features(reading: Reading) -> str:
     return {
         "number": "a number",
         "flag": "0 or 1",
-        "time": "hour, weekday, month, age or gap",
+        "time": "hour, weekday, month, gap",
         "duration": "seconds" if reading.form.layout else "a number",
         "text": "length, digits, words",
         "constant": "nothing: constant",
