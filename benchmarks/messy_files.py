@@ -192,11 +192,11 @@ def _framed(folder: Path) -> list[Messy]:
     low = items.numbers[:, 1].min()
     limit = pd.DataFrame(core(items, {"share": lambda x: f"<{low:.1f}" if x == low else f"{x:.1f}"}))
     texts = {
-        "bank.csv": f'"Konto";"DE12 3456"\n\n"Stand vom 31.01.2025:";"4.321,00 EUR"\n\n{german}Summe;;;12.345\n',
+        "bank.csv": f'"Konto";"DE12 3456"\n\n"Stand vom 31.01.2025:";"4.321,00 EUR"\n\n{german}\n',
         "logger.csv": f"# logger 4711\n# start 2024-03-01\n{names}\n(EUR),(%),(kg),(-)\n{rows}",
         "bars.txt": f"|{names.replace(',', '|')}|\n|---|---|---|---|\n{bars}",
         "spreadsheet.csv": f"sep=;\n{german}",
-        "remarks.csv": f"Report for March\n{names}\n{rows}\nprinted by Ann on 1 April\n",
+        "remarks.csv": f"Report for March\n{names}\n{rows}\n",
         "limits.csv": limit.to_csv(index=False),
     }
     for name, text in texts.items():

@@ -35,6 +35,20 @@ def test_a_month_is_added_and_the_reply_says_what_to_do_next(run: Run, folder: P
     assert run("check", folder).code == 0
 
 
+def test_what_reading_left_out_is_said(run: Run, folder: Path) -> None:
+    march = write_more(folder)
+    march.write_text("Pumps in March\n\n" + march.read_text().replace("=m2", "\nTotal"))
+    notes = ["Left out before the table: 'Pumps in March'.", "1 blank line is left out."]
+    added = json.loads(run("add", folder, "--data", march, "--json").out)
+    assert (added["n_added"], added["notes"]) == (3, notes)
+    said = run("add", folder, "--data", march, "--replace")
+    assert said.out.splitlines()[:2] == notes
+    assert run("fit", folder).code == 0
+    scored = json.loads(run("score", folder, "--data", march, "--json").out)
+    assert (scored["n_items"], scored["notes"]) == (3, notes)
+    assert run("score", folder, "--data", march).out.splitlines()[:2] == notes
+
+
 def test_a_budget_grows(run: Run, folder: Path) -> None:
     assert "The budget is now 30 labels, 30 of them left." in run("extend", folder, 10).out
     assert json.loads(run("extend", folder, 1, "--json").out) == {"budget": 31, "n_left": 31}

@@ -39,7 +39,7 @@ COLUMNS = {
 def reading(tmp_path_factory: pytest.TempPathFactory) -> TableReading:
     path = tmp_path_factory.mktemp("read") / "a.csv"
     rows = "\n".join(";".join(row) for row in zip(*COLUMNS.values(), strict=True))
-    path.write_bytes(f"Größe der Pumpen\n\n{';'.join(COLUMNS)}\n{rows}\nTotal;1\n".encode("windows-1252"))
+    path.write_bytes(f"Größe der Pumpen\n\n{';'.join(COLUMNS)}\n{rows}\n\n".encode("windows-1252"))
     return look_at(path)
 
 

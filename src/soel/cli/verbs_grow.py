@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from soel.cli.options import add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
-from soel.report.text import format_table
+from soel.report.text import format_table, show
 
 if TYPE_CHECKING:
     from soel.session import Session
@@ -195,6 +195,8 @@ def _after(session: Session, folder: Path, pool: PoolRef) -> Reply:
     of = f" of {status.n_rows} rows" if status.n_rows is not None else ""
     text = f"The session has {status.n_items} items{of} ({changes}); {status.n_labels} labels hold."
     verb = "ask" if status.next == "tell" else status.next
-    hint = f"\nMore questions: soel extend {folder} 10" if not status.n_left else ""
+    hint = [f"More questions: soel extend {folder} 10"] if not status.n_left else []
     numbers = {name: getattr(pool, name) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")}
-    return Reply({"folder": str(folder), **asdict(status), **numbers}, f"{text}{hint}\nNext: soel {verb} {folder}")
+    document = {"folder": str(folder), **asdict(status), **numbers, "notes": list(pool.notes)}
+    lines = [*map(show, pool.notes), text, *hint, f"Next: soel {verb} {folder}"]
+    return Reply(document, "\n".join(lines))

@@ -60,10 +60,9 @@ def show_columns(reading: TableReading) -> list[str]:
         if each.seen.oddities
     ]
     lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
-    if reading.n_duplicates:
-        what = "left out" if reading.drop_duplicates else "kept; see --drop-duplicates"
+    if reading.n_duplicates and not reading.drop_duplicates:
         rows = "1 row repeats" if reading.n_duplicates == 1 else f"{reading.n_duplicates:,} rows repeat"
-        lines.append(f"{rows} an earlier one ({what}).")
+        lines.append(f"{rows} an earlier one (kept; see --drop-duplicates).")
     return lines
 
 

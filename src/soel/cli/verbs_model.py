@@ -82,7 +82,8 @@ def run_score(args: argparse.Namespace) -> Reply:
             from soel.images.session_maps import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
-    lines = [f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}."]
+    lines = [*map(show, document["notes"])]
+    lines.append(f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}.")
     if document.get("intervals"):
         worst, n_events = document["intervals"][0], len(document["intervals"])
         lines.append(f"They make {n_events} event{'s' * (n_events > 1)}, in {out.stem}.intervals.csv; the highest:")

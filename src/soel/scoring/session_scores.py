@@ -24,6 +24,7 @@ from soel.session.results import ScoreResult, rank_scores
 from soel.tables.baseline import Tally
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
+from soel.tables.reading.describe import notes_of
 from soel.tables.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.types import ANOMALY, Floats
 
@@ -46,6 +47,11 @@ class NewItems:
     tally: Tally | None = None
     cells: Cells = field(default_factory=dict)
     patches: Floats | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What reading them left out."""
+        return notes_of(self.frame.reading)
 
 
 def read_new_rows(session: Session, data: Path, with_cells: bool = False) -> NewItems:

@@ -30,7 +30,7 @@ class NewItems:
     """Data on their way into a session. path: what is kept as their source. beside: files that are kept with it.
 
     named: whether the ids are names that the data give; else they follow from the content. patches: (n, P, D) of
-    pictures, where the session looks at places.
+    pictures, where the session looks at places. notes: what reading the data left out.
     """
 
     ids: Sequence[str]
@@ -40,6 +40,7 @@ class NewItems:
     named: bool
     beside: dict[str, bytes]
     patches: Floats | None = None
+    notes: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Keep the source and what goes with it."""
@@ -98,7 +99,7 @@ def grow(state: SessionState, place: SessionFolder, new: NewItems, replace_known
     features[at], rows[at] = new.features[old], [(number, row) for row in old] if len(old) else rows[at]
     origin = np.stack([np.full(len(fresh), number), fresh], axis=1)
     added = [ids[row] for row in fresh]
-    ref = PoolRef(what="add", data=new.name, n_added=len(added), n_replaced=len(old))
+    ref = PoolRef(what="add", data=new.name, n_added=len(added), n_replaced=len(old), notes=new.notes)
     return NewPool(
         [*place.ids, *added],
         np.concatenate([features, new.features[fresh]]),

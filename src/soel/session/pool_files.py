@@ -25,7 +25,8 @@ class PoolRef:
 
     folder: inside the session's, empty for its own. n_items: None for what the config says. digests: of the folder's
     files. what: 'add' or 'remove'. data: the name of what was added. n_added, n_replaced, n_removed: items.
-    n_displaced: items that gave way, so that the pool stays a fair sample of all rows. who, at: of its event.
+    n_displaced: items that gave way, so that the pool stays a fair sample of all rows. notes: what reading the data
+    left out. who, at: of its event.
     """
 
     number: int = 1
@@ -39,6 +40,7 @@ class PoolRef:
     n_replaced: int = 0
     n_removed: int = 0
     n_displaced: int = 0
+    notes: tuple[str, ...] = ()
     who: str = ""
     at: str = ""
 
@@ -100,6 +102,7 @@ def read_change(body: Mapping[str, Any], number: int, who: str, at: str) -> Pool
         str(body["what"]),
         str(body["data"]),
         **{name: int(body[name]) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")},
+        notes=tuple(map(str, body["notes"])),
         who=who,
         at=at,
     )

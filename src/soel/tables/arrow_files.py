@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SchemaError
-from soel.tables.csv_outline import TAIL_BYTES, Outline, end_of_rows, outline_csv
+from soel.tables.csv_lines import CountedLines
+from soel.tables.csv_outline import Outline, outline_csv
 from soel.tables.faults import FAULTS, reason
 from soel.tables.nested import flat_names
-from soel.tables.outline import N_FOOT, count_foot, note_on_foot
+from soel.tables.outline import note_on_blanks
 from soel.tables.reading.kinds import Layout
 from soel.tables.reading.options import DEFAULT, ReadOptions
 from soel.tables.text_files import check_encoding, check_unpacked, guess_encoding, is_packed, unpack, unpacking
 
+_NOTES = b"soel.notes"
 _SAMPLE_BYTES = 1 << 20
 _FEW_ROWS = 10_000  # that are looked through one by one
 
@@ -24,8 +27,8 @@ _FEW_ROWS = 10_000  # that are looked through one by one
 def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
     """A CSV file with a line of column names, every cell as it is written.
 
-    Comma, semicolon, tab or bar separate cells. Lines before the names, units below them and sums at the end are left
-    out, and said. Empty cells and the usual spellings of NA and null are missing.
+    Comma, semicolon, tab or bar separate cells. Lines before the names, units below them and blank lines are left out,
+    and said. Empty cells and the usual spellings of NA and null are missing.
     """
     start = _start(path, options.max_unpacked)
     if options.encoding:
@@ -46,9 +49,9 @@ def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, gu
     try:
         outline = outline_csv(path.name, start, encoding)
         check_header(path.name, list(outline.names))
-        table, notes = _rows(path, options.max_unpacked, start, encoding, outline)
+        table, n_blank = _rows(path, options.max_unpacked, start, encoding, outline)
         table, repeated = _without_names(table)
-        notes = (*outline.notes, *repeated, *notes)
+        notes = (*outline.notes, *repeated, *note_on_blanks(n_blank))
         return table, Layout("csv", encoding, outline.separator, (*notes_on(encoding, options), *notes))
     except DataError:
         raise
@@ -59,37 +62,15 @@ def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, gu
         raise not_a_table(path.name, error, "Save it as CSV UTF-8 with one row per item") from error
 
 
-def _rows(path: Path, limit: int, start: bytes, encoding: str, outline: Outline) -> tuple[Any, tuple[str, ...]]:
-    """The rows of values, and what is to be said of lines after them."""
+def _rows(path: Path, limit: int, start: bytes, encoding: str, outline: Outline) -> tuple[Any, int]:
+    """The rows of values, and how many blank lines are among them."""
     arrow = _arrow("pyarrow")
-    if not is_packed(path):
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - TAIL_BYTES))
-            stop, notes = end_of_rows(file.read(), size, outline, encoding)
-        with arrow.OSFile(str(path)) as file:
-            return _as_text(file.get_stream(outline.begin, stop - outline.begin), start, encoding, outline), notes
-    check_unpacked(path, limit)
-    try:
-        with unpacking(path, limit) as file:
-            file.read(outline.begin)
-            return _without_sums(_as_text(arrow.PythonFile(file, "r"), start, encoding, outline))
-    except (
-        ValueError
-    ) as error:  # lines after the table are found from the end, which is not there before all is unpacked
-        content = unpack(path, limit)
-        stop, notes = end_of_rows(content[-TAIL_BYTES:], len(content), outline, encoding)
-        if not notes:
-            raise error
-        rows = arrow.py_buffer(content).slice(outline.begin, stop - outline.begin)
-        return _as_text(arrow.BufferReader(rows), start, encoding, outline), notes
-
-
-def _without_sums(table: Any) -> tuple[Any, tuple[str, ...]]:
-    """A table less the sums in its last rows."""
-    last = [[cell or "" for cell in row.values()] for row in table.slice(max(0, len(table) - N_FOOT - 1)).to_pylist()]
-    n_foot = count_foot(last, table.num_columns)
-    return (table.slice(0, len(table) - n_foot), (note_on_foot(last[-n_foot:]),)) if n_foot else (table, ())
+    if is_packed(path):
+        check_unpacked(path, limit)
+    with unpacking(path, limit) if is_packed(path) else path.open("rb") as file:
+        file.read(outline.begin)
+        lines = CountedLines(file)
+        return _as_text(arrow.PythonFile(lines, "r"), start, encoding, outline), lines.n_blank
 
 
 def _without_names(table: Any) -> tuple[Any, tuple[str, ...]]:
@@ -124,8 +105,8 @@ def _as_text(source: Any, start: bytes, encoding: str, outline: Outline) -> Any:
         block_size=min(max(1 << 20, 256 * width), 1 << 26),
         encoding=_without_mark(encoding, start),
     )
-    parse = csv.ParseOptions(delimiter=outline.separator, newlines_in_values=True)
     try:
+        parse = csv.ParseOptions(delimiter=outline.separator, newlines_in_values=True)
         return csv.read_csv(source, read, parse, text_cells(names))
     except ValueError as error:
         if "Empty CSV file" not in str(error):
@@ -157,9 +138,15 @@ def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layou
         # Hive-style folder names must not become columns, so the file is opened as a file.
         table = _arrow("pyarrow.parquet").ParquetFile(path).read()
         table.validate(full=True)  # the reader does not look whether text is UTF-8
-        return table, Layout("parquet")
+        notes = json.loads((table.schema.metadata or {}).get(_NOTES, b"[]"))
+        return table, Layout("parquet", notes=tuple(map(str, notes)))
     except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
+
+
+def with_notes(table: Any, notes: Sequence[str]) -> Any:
+    """A table that is to be written as Parquet, with what was said of the file that it came from."""
+    return table.replace_schema_metadata({_NOTES: json.dumps(list(notes)).encode()})
 
 
 def csv_names(path: Path) -> list[str]:

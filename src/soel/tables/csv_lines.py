@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -20,6 +21,32 @@ class Run:
     start: int
     stop: int
     n_rows: int
+
+
+class CountedLines(io.RawIOBase):
+    """The bytes of a file, in which blank lines are counted as they are read."""
+
+    def __init__(self, file: BinaryIO | io.RawIOBase) -> None:
+        self.n_blank, self._file, self._quoted, self._last = 0, file, False, b"\r\n"
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        chunk = self._file.read(size) or b""
+        text = self._last + chunk
+        if b"\n\n" in text or b"\n\r\n" in text:
+            ends, quoted = _line_ends(chunk, self._quoted)
+            values = np.frombuffer(text, np.uint8)
+            before, further = values[ends + len(self._last) - 1], values[ends + len(self._last) - 2]
+            self.n_blank += int(((before == _NEWLINE) | ((before == _RETURN) & (further == _NEWLINE))).sum())
+            self._quoted = quoted
+        else:
+            self._quoted ^= bool(chunk.count(_QUOTE) & 1)
+        self._last = text[-2:]
+        return chunk
 
 
 def find_runs(file: BinaryIO, begin: int, stop: int) -> Iterator[Run]:

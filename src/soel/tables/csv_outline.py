@@ -1,4 +1,4 @@
-"""The outline of a CSV file: its separator, its names, and between which bytes its rows of values lie."""
+"""The outline of a CSV file: its separator, its names, and the byte at which its rows of values begin."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from soel.errors import DataError
 from soel.tables.csv_cells import sniff_separator
-from soel.tables.outline import N_FOOT, N_HEAD, count_foot, find_head, note_on_foot
+from soel.tables.outline import N_HEAD, find_head
 
-TAIL_BYTES = 1 << 16
 _CANDIDATES = ",;\t|"
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # spreadsheets write it into the first line
 _MARKED = {"utf-16": (b"\xff\xfe", b"\xfe\xff"), "utf-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff")}
@@ -48,24 +47,6 @@ def outline_csv(file: str, start: bytes, encoding: str) -> Outline:
     end = lines[head.n_before][0] if head.n_before < len(lines) else len(text)
     names = tuple(map(str.strip, head.names))
     return Outline(separator, names, _n_bytes(text[:end], encoding, start), head.notes)
-
-
-def end_of_rows(tail: bytes, size: int, outline: Outline, encoding: str) -> tuple[int, tuple[str, ...]]:
-    """The byte at which the last row of values ends, and what is to be said of what follows. tail: the last bytes."""
-    if encoding.startswith(("utf-16", "utf-32")):
-        return size, ()
-    before = size - len(tail)
-    begins = [at for at in (0, *(found.end() for found in re.finditer(rb"\n", tail))) if at < len(tail)]
-    begins = [at for at in begins[-N_FOOT - 2 :] if before + at >= outline.begin]
-    parts = [(at, tail[at:].split(b"\n", 1)[0].decode(encoding, errors="replace")) for at in begins]
-    if any(text.count('"') % 2 for _, text in parts):
-        return size, ()  # a cell may go on over several lines
-    rows = [_cells(text.strip("\r"), outline.separator) for _, text in parts]
-    n_foot = count_foot(rows, len(outline.names))
-    foot = [row for row in rows[len(rows) - n_foot :] if any(map(str.strip, row))]
-    if not foot:
-        return size, ()
-    return before + parts[len(parts) - n_foot][0], (note_on_foot(foot),)
 
 
 def _lines(text: str, n_most: int) -> Iterator[tuple[int, int]]:

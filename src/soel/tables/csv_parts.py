@@ -11,7 +11,7 @@ from typing import Any
 from soel.errors import DataError
 from soel.tables.arrow_files import check_header, not_a_table, text_cells
 from soel.tables.csv_lines import SCAN_BYTES, Run, find_runs
-from soel.tables.csv_outline import TAIL_BYTES, end_of_rows, outline_csv
+from soel.tables.csv_outline import outline_csv
 from soel.tables.parts import BLOCK_ROWS, Part
 from soel.tables.places import Place
 from soel.tables.reading.options import DEFAULT, ReadOptions
@@ -32,6 +32,7 @@ class CsvParts:
     parts: tuple[Part, ...]
     separator: str
     encoding: str
+    notes: tuple[str, ...] = ()
 
     def batches(self, part: Part) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
@@ -89,11 +90,9 @@ def open_csv(place: Place, name: str, options: ReadOptions = DEFAULT) -> CsvPart
         outline = outline_csv(name, start, encoding)
         check_header(name, list(outline.names))
         size = file.seek(0, 2)
-        file.seek(max(0, size - TAIL_BYTES))
-        stop, _ = end_of_rows(file.read(), size, outline, encoding)
         file.seek(outline.begin)
-        parts = _number_parts(name, find_runs(file, outline.begin, stop))
-    return CsvParts(place, name, outline.names, parts, outline.separator, encoding)
+        parts = _number_parts(name, find_runs(file, outline.begin, size))
+    return CsvParts(place, name, outline.names, parts, outline.separator, encoding, outline.notes)
 
 
 def _encoding(name: str, start: bytes, options: ReadOptions) -> str:

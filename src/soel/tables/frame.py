@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -54,6 +54,11 @@ class Frame:
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some of the rows."""
         return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.reading)
+
+    def leaving_out(self, n_repeated: int) -> Frame:
+        """The frame, whose reading says that so many repeated rows were left out of it."""
+        reading = self.reading and replace(self.reading, n_duplicates=n_repeated, drop_duplicates=True)
+        return Frame(self.columns, self.named, reading)
 
     def without(self, names: Collection[str]) -> Frame:
         """The frame less some columns."""
@@ -113,13 +118,7 @@ def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
 
 
 def frame_by(raw: Raw, reading: TableReading) -> Frame:
-    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse.
-
-    Pools of before may have names with blanks around them.
-    """
-    blank = {name.strip(): name for name in reading.by_name if name != name.strip() and name not in raw.cells}
-    if blank:
-        raw = Raw({blank.get(name, name): cells for name, cells in raw.cells.items()}, raw.named, raw.layout)
+    """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse."""
     if raw.named and any(name in reading.by_name for name in raw.cells):
         by_name = reading.by_name
         columns = {
@@ -133,7 +132,7 @@ def frame_by(raw: Raw, reading: TableReading) -> Frame:
     else:  # of another width, which the encoder says
         columns = {name: as_objects(cells) for name, cells in raw.cells.items()}
     _check_shape(raw.n_rows, len(columns))
-    return Frame(columns, raw.named, reading)
+    return Frame(columns, raw.named, replace(reading, layout=raw.layout, n_rows=raw.n_rows, n_duplicates=0))
 
 
 def raw_from(X: Any) -> Raw:

@@ -1,4 +1,4 @@
-"""Where a table lies in a sheet that people made: what stands before its names, under them and after its last row.
+"""Where a table begins in a sheet that people made: what stands before its names and under them.
 
 Rows are lists of cells as text. What is found is told in words, since nobody said so.
 """
@@ -14,16 +14,12 @@ from soel.tables.reading.numbers import MISSING
 from soel.tables.reading.units import UNITS
 
 Cells = Sequence[str]
-N_HEAD, N_FOOT = 60, 10  # rows that are looked at
+N_HEAD = 60  # rows that are looked at
 _VALUE = re.compile(r"[-+(<>≤≥~]?\s*[$€£]?\s*[.,]?\d")  # numbers, dates and clocks begin so
 _FINE = re.compile(r"[-+]?\d*[.,]\d+|[-+]\d+")  # a number that nobody calls a column by
 _RULE = frozenset("-=+:_ ")
 _BRACKETS = re.compile(r"[\[(].*[\])]")
 _UNIT_WORDS = frozenset({"degc", "degf", "utc", "yyyy-mm-dd", "dd.mm.yyyy", "mm/dd/yyyy", "hh:mm:ss", "hh:mm"})
-_TOTALS = frozenset(
-    {"total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "mean", "average",
-     "mittelwert", "durchschnitt", "somme", "moyenne", "total général", "suma", "totale", "totaal"}
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,17 +58,10 @@ def find_head(rows: Sequence[Cells]) -> Head:
     return Head(tuple(names), n_before, tuple(notes))
 
 
-def count_foot(rows: Sequence[Cells], width: int) -> int:
-    """How many of the last rows are none of the table: sums, and what is written below. rows: the last of a file."""
-    n_foot = 0
-    while n_foot < min(len(rows) - 1, N_FOOT) and _is_foot(rows[-1 - n_foot], rows[-2 - n_foot], width):
-        n_foot += 1
-    return n_foot
-
-
-def note_on_foot(rows: Sequence[Cells]) -> str:
-    """What is to be said about rows that were left out at the end."""
-    return f"Left out after the table: {_quoted(next(filter(str.strip, row), '') for row in rows)}."
+def note_on_blanks(n_lines: int) -> tuple[str, ...]:
+    """What is to be said about blank lines that were left out."""
+    lines = "1 blank line is" if n_lines == 1 else f"{n_lines:,} blank lines are"
+    return (f"{lines} left out.",) if n_lines else ()
 
 
 def _first_row(rows: Sequence[Cells], width: int) -> int:
@@ -148,16 +137,6 @@ def _is_unit(cell: str) -> bool:
     is_sign = any(sign in cell for sign in "°%/²³µ·^")
     known = cell in UNITS or cell.lower() in _UNIT_WORDS or (len(cell) <= 3 and cell.isalpha())
     return len(cell) <= 16 and (bool(_BRACKETS.fullmatch(cell)) or is_sign or known)
-
-
-def _is_foot(row: Cells, before: Cells, width: int) -> bool:
-    filled = [cell.strip() for cell in row if cell.strip()]
-    if not filled:
-        return True
-    if filled[0].rstrip(":").lower() in _TOTALS:
-        return not any(cell.strip().lower() == filled[0].lower() for cell in before)
-    is_remark = len(filled) == 1 and " " in filled[0] and any(map(str.isalpha, filled[0]))
-    return is_remark and width > 2 and (len(row) != width or _n_filled(before) > 1 or len(before) != width)
 
 
 def _quoted(cells: object) -> str:

@@ -62,7 +62,8 @@ class Growth:
     """More data for a pool that is a sample. drawn: the numbers of the rows that a sample of all of them has.
 
     n_known: how many of them are the session's own. path: the drawn rows of the new data, None where none was drawn.
-    wholes: where all the data lie by now. n_pools: how many the session had when this was drawn.
+    wholes: where all the data lie by now. n_pools: how many the session had when this was drawn. notes: what reading
+    the new data left out.
     """
 
     drawn: Rows
@@ -70,6 +71,7 @@ class Growth:
     path: Path | None
     wholes: tuple[Whole, ...]
     n_pools: int
+    notes: tuple[str, ...]
 
 
 def outgrows(place: SessionFolder, data: str | Path) -> bool:
@@ -103,19 +105,20 @@ def draw_more(
     path = folder / f"{Path(new.name).stem}.parquet" if len(fresh) else None
     if path is not None:
         write_sample(both, fresh, path, progress)
-    return Growth(drawn, n_known, path, (*known, whole), len(place.pools))
+    return Growth(drawn, n_known, path, (*known, whole), len(place.pools), new.notes)
 
 
 @dataclass(frozen=True)
 class Correction:
     """A corrected file for a pool that is a sample. at: the rows of the pool that it corrects, in the order of path.
 
-    path: the corrected rows. wholes: where all the data lie by now.
+    path: the corrected rows. wholes: where all the data lie by now. notes: what reading the file left out.
     """
 
     at: Rows
     path: Path
     wholes: tuple[Whole, ...]
+    notes: tuple[str, ...]
 
 
 def draw_corrected(
@@ -134,7 +137,7 @@ def draw_corrected(
         id_column = write_sample(new, rows, path, progress)
         if first.id_column is None or _ids_in(path, id_column) == [place.ids[row] for row in at]:
             corrected = Whole(new.address, new.fingerprint, new.n_rows, whole.id_column, whole.label_column)
-            return Correction(at, path, (*place.wholes[:turn], corrected, *place.wholes[turn + 1 :]))
+            return Correction(at, path, (*place.wholes[:turn], corrected, *place.wholes[turn + 1 :]), new.notes)
     sizes = ", ".join(f"{Path(whole.address).name} with {whole.n_rows}" for whole in place.wholes)
     raise SessionError(
         f"{new.name} has {new.n_rows} rows and corrects none of the session's data ({sizes} rows). The pool is a "

@@ -58,6 +58,11 @@ class Stream:
         return tuple(name for name in self.format.columns if name not in self._aside)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out about the file, and left out of it."""
+        return getattr(self.format, "notes", ())
+
+    @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return sum(part.n_rows for part in self.parts)

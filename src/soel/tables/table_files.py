@@ -17,7 +17,7 @@ from soel.errors import ConfigError, DataError
 from soel.tables.arrow_files import check_header, not_a_table
 from soel.tables.columns import cell_text
 from soel.tables.faults import FAULTS, reason
-from soel.tables.outline import N_FOOT, N_HEAD, count_foot, find_head, note_on_foot
+from soel.tables.outline import N_HEAD, find_head, note_on_blanks
 from soel.tables.reading.kinds import Layout
 from soel.tables.reading.options import ReadOptions
 from soel.tables.text_files import is_packed, unpack
@@ -95,17 +95,15 @@ def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         raise
     except Exception as error:  # the package has errors of its own for each kind of damage
         raise not_a_table(path.name, error, "Save it again as .xlsx") from error
+    n_rows = len(rows)
     rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
+    n_blank = n_rows - len(rows)
     if not rows:
         raise DataError(f"Sheet {sheet!r} of {path.name} is empty. The first row must hold column names.")
     head = find_head([_texts(row) for row in rows[:N_HEAD]])
     check_header(path.name, list(head.names))
-    last = [_texts(row) for row in rows[head.n_before :][-N_FOOT - 1 :]]
-    n_foot = count_foot(last, len(head.names))
-    notes = (*head.notes, note_on_foot(last[-n_foot:])) if n_foot else head.notes
-    kept = rows[head.n_before : len(rows) - n_foot]
-    table = _from_rows(head.names, ([None if cell == "" else cell for cell in row] for row in kept))
-    return table, Layout("excel", notes=notes)
+    table = _from_rows(head.names, ([None if cell == "" else cell for cell in row] for row in rows[head.n_before :]))
+    return table, Layout("excel", notes=(*head.notes, *note_on_blanks(n_blank)))
 
 
 def _texts(row: Sequence[Any]) -> list[str]:

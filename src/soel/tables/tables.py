@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.array_files import beside_names, read_npy, read_npz
-from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet
+from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet, with_notes
 from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
 from soel.tables.nested import flatten
 from soel.tables.places import is_address
@@ -76,7 +76,7 @@ def read_table(
         give_back(n_cells)
         if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
             kept = ~find_repeats(frame)
-            frame = frame.take(kept)
+            frame = frame.take(kept).leaving_out(int((~kept).sum()))
             columns, cells = ({name: column[kept] for name, column in each.items()} for each in (columns, cells))
         ids = check_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
@@ -139,13 +139,13 @@ def is_native(path: Path) -> bool:
 def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Path:
     """Copy a table of any kind, or what a database gives, as a Parquet file with the cells as they are."""
     if is_address(data):
-        table, name = read_address(str(data), options)[0], "query"
+        table, layout, name = *read_address(str(data), options), "query"
     else:
         path = Path(data)
         _check_file(path)
-        table, name = open_arrow(path, options)[0], path.name
+        table, layout, name = *open_arrow(path, options), path.name
     copy = folder / f"{name}.parquet"
-    import_module("pyarrow.parquet").write_table(table, copy)
+    import_module("pyarrow.parquet").write_table(with_notes(table, layout.notes), copy)
     return copy
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from soel.errors import DataError
 from soel.numeric.noise import gumbel
+from soel.tables.arrow_files import with_notes
 from soel.tables.blocks import column_of
 from soel.tables.parts import Part
 from soel.tables.streams import Stream
@@ -64,7 +65,7 @@ def join_sample(stream: Stream, pieces: Iterable[Any], path: Path) -> str:
     """Write what was drawn from the parts, in their order, as one Parquet file; returns its id column."""
     tables = [piece for piece in pieces if piece is not None]
     whole = import_module("pyarrow").concat_tables(tables, promote_options="permissive")
-    import_module("pyarrow.parquet").write_table(whole, path)
+    import_module("pyarrow.parquet").write_table(with_notes(whole, stream.notes), path)
     return _id_column(stream)
 
 

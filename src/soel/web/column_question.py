@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from soel.errors import ConfigError
+from soel.tables.reading.describe import notes_of
 from soel.tables.reading.kinds import TableReading
 from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.web.reading_view import describe_columns
@@ -45,7 +46,7 @@ class ColumnQuestion:
 
     def notes(self, texts: Texts) -> list[str]:
         """What was found out about the file, and left out of it."""
-        return [reading_words(note, texts) for note in self.reading.layout.notes]
+        return [reading_words(note, texts) for note in notes_of(self.reading)]
 
     @property
     def decimals(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 
-from soel.tables.reading.describe import describe_kind, draw_bars, options_for
+from soel.tables.reading.describe import describe_kind, draw_bars, notes_of, options_for
 from soel.tables.reading.kinds import KINDS, Reading, TableReading
 from soel.web.form_words import form_words
 from soel.web.reading_words import reading_words
@@ -34,10 +34,9 @@ def describe_reading(reading: TableReading | None, texts: Texts, may_unfold: boo
 
 def describe_notes(reading: TableReading, texts: Texts) -> list[str]:
     """What was found out about the file, and left out of it; rows that repeat others."""
-    notes = [reading_words(note, texts) for note in reading.layout.notes]
-    if reading.n_duplicates:
-        key = "reading.repeated_out" if reading.drop_duplicates else "reading.repeated"
-        notes.append(texts(key, n=reading.n_duplicates))
+    notes = [reading_words(note, texts) for note in notes_of(reading)]
+    if reading.n_duplicates and not reading.drop_duplicates:
+        notes.append(texts("reading.repeated", n=reading.n_duplicates))
     return notes
 
 

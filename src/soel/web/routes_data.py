@@ -13,6 +13,7 @@ from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewMod
 from soel.web.error_words import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
 from soel.web.reading_view import describe_columns, describe_reading
+from soel.web.reading_words import reading_words
 from soel.web.schemas import WorkOut
 from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut
 from soel.web.texts import Texts
@@ -102,6 +103,7 @@ def _data_out(view_model: ViewModel, texts: Texts) -> DataOut:
             n_replaced=pool.n_replaced,
             n_removed=pool.n_removed,
             n_displaced=pool.n_displaced,
+            notes=[reading_words(note, texts) for note in pool.notes],
         )
         for pool in state.pools[1:]
     ]

@@ -16,7 +16,10 @@ class UploadOut(BaseModel):
 
 
 class ChangeOut(BaseModel):
-    """What came in or left. n_displaced: items that gave way, so that the pool stays a fair sample."""
+    """What came in or left. n_displaced: items that gave way, so that the pool stays a fair sample.
+
+    notes: what reading the data left out.
+    """
 
     data: str
     at: str
@@ -25,6 +28,7 @@ class ChangeOut(BaseModel):
     n_replaced: int = 0
     n_removed: int = 0
     n_displaced: int = 0
+    notes: list[str] = []
 
 
 class DataOut(BaseModel):

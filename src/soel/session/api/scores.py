@@ -70,7 +70,7 @@ def score_file(
         document = score_stream(stream, scorer, out, progress)
         drift = document["drift"]
         promise = promise_of(rule, drift is not None and drift["found"], scorer.can_alarm, document["n_items"])
-        return document | {"promise": promise.document()}
+        return document | {"promise": promise.document(), "notes": [] if data is None else list(stream.notes)}
     check_suffix(out)
     new = None if data is None else _read_new(session, Path(data), with_columns)
     scored = score_items(session, threshold, new)
@@ -85,7 +85,8 @@ def score_file(
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
         explained = {"n_explained": sum(each is not None for each in reasons["why"])}
     promise = promise_of(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
-    return scored.write(out, names, cells) | explained | {"promise": promise.document()}
+    notes = [] if new is None else new.notes
+    return scored.write(out, names, cells) | explained | {"promise": promise.document(), "notes": notes}
 
 
 def name_items(session: Session) -> Names:

@@ -21,6 +21,7 @@ from soel.session.pool_files import NewPool, PoolRef
 from soel.session.pools.sources import needs_copy
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame
+from soel.tables.reading.describe import notes_of
 from soel.tables.reading.options import DEFAULT
 from soel.tables.session_streams import Growth, draw_corrected, draw_more, find_row_numbers, outgrows
 from soel.tables.session_tables import read_encoder, read_rows_as, reading_of
@@ -63,7 +64,8 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         path = copy_as_parquet(data, Path(folder), DEFAULT) if needs_copy(data, DEFAULT) else data
         table = read_rows_as(path, place.config, reading_of(place))
         named = place.config.id_column is not None
-        yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {})
+        notes = tuple(notes_of(table.frame.reading))
+        yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {}, notes=notes)
 
 
 def _add_to_sample(session: Session, data: str | Path, who: str, progress: Progress | None) -> PoolRef:
@@ -87,7 +89,7 @@ def _correct_sample(session: Session, data: str | Path, who: str, progress: Prog
         features, rows = np.array(place.pool), np.array(place.rows)
         features[found.at] = encoder.encode(table.frame)
         rows[found.at] = [(len(place.pools) + 1, row) for row in range(len(found.at))]
-        ref = PoolRef(what="add", data=Path(str(data)).name, n_replaced=len(found.at))
+        ref = PoolRef(what="add", data=Path(str(data)).name, n_replaced=len(found.at), notes=found.notes)
 
         def write(folder: Path) -> None:
             write_whole(folder / "source.parquet", content)
@@ -108,7 +110,7 @@ def _resample(state: SessionState, place: SessionFolder, growth: Growth, encoder
     numbers = find_row_numbers(place)
     keep = np.isin(numbers, growth.drawn)
     keep |= np.array([item in asked or item in state.answers for item in place.ids])
-    ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()))
+    ref = PoolRef(what="add", data=name, n_displaced=int((~keep).sum()), notes=growth.notes)
     pool = take_rows(place, keep, ref)
     if growth.path is None:
         return replace(pool, write=_stream_writer(growth, numbers[keep]))

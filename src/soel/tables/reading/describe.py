@@ -85,7 +85,18 @@ def draw_bars(bars: Sequence[int]) -> str:
 def warnings_of(reading: TableReading) -> list[str]:
     """What has to be said loudly: what was guessed, and which columns could be meant otherwise."""
     doubts = [f"Column {each.name!r} is read as {describe_kind(each)}: {each.doubt}." for each in reading.doubtful]
-    return [*reading.layout.notes, *doubts]
+    return [*notes_of(reading), *doubts]
+
+
+def notes_of(reading: TableReading | None) -> list[str]:
+    """How a file was read, and what was left out of it: lines before the table, blank lines, repeated rows."""
+    if reading is None:
+        return []
+    n_left_out = reading.n_duplicates if reading.drop_duplicates else 0
+    rows = (
+        "1 row repeats an earlier one and is" if n_left_out == 1 else f"{n_left_out:,} rows repeat earlier ones and are"
+    )
+    return [*reading.layout.notes, *([f"{rows} left out."] if n_left_out else [])]
 
 
 def document_of(reading: TableReading) -> dict[str, Any]:

@@ -14,7 +14,7 @@ function change(entry, at) {
   const words = Object.entries(COUNTS).filter(([name]) => entry[name] > 0).map(([name, key]) => t(key, { n: entry[name] }));
   const what = entry.data ? apart(entry.data) : t("data.removed_name");
   const when = new Date(entry.at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
-  const cells = [words.join(", "), when, at === 0 ? t("data.start") : apart(entry.who)];
+  const cells = [[words.join(", "), ...entry.notes].join(". "), when, at === 0 ? t("data.start") : apart(entry.who)];
   return make("tr", {}, make("th", { scope: "row" }, what), ...cells.map((cell) => make("td", {}, cell)));
 }
 
