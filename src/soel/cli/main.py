@@ -8,7 +8,8 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from soel import __version__
@@ -26,22 +27,18 @@ from soel.cli import (
 from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 
-ORDER = """The page where an expert labels: soel label FILE
-
-A session, step by step:
-  soel look FILE               how its columns are read
-  soel init DIR --data FILE    start
-  soel ask DIR                 write the questions as a sheet
-  soel tell DIR SHEET.csv      store the answers (soel undo DIR takes one back)
-  soel fit DIR                 learn from them
-  soel score DIR               scores, ranks, alarms
-  soel report DIR              one HTML page
-
-Later on:
-  soel add DIR --data FILE     take in more data; labels stay
-  soel extend DIR 10           ten more questions
-  soel sessions                the sessions in this folder, and where each stands
-"""
+GROUPS = {
+    "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
+    "data": ("add", "remove", "extend", "merge", "import", "export", "extractor", "check", "replay"),
+    "team": ("sessions", "describe", "assign", "decide"),
+    "research": ("datasets", "reproduce", "compare"),
+}
+ELSEWHERE = {
+    "train": "`soel fit DIR` learns from the answers",
+    "predict": "`soel score DIR --data FILE` scores rows",
+    "serve": "`soel label DIR` serves the page",
+    "models": "`soel status DIR` names the model of the last fit; all of them are in DIR/models",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,8 +48,33 @@ class Parser(argparse.ArgumentParser):
         """Raise what `main` prints."""
         raise ConfigError(f"{message}. See `{self.prog} --help`.")
 
+    def parse_words(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments; a verb or an option that does not exist is told with those that are like it."""
+        verbs: dict[str, argparse.ArgumentParser] = self.get_default("verbs")
+        if words and not words[0].startswith("-") and words[0] not in verbs:
+            hint = ELSEWHERE.get(words[0]) or _like(words[0], verbs)
+            raise ConfigError(f"there is no verb {words[0]!r}.{_sentence(hint)} See `soel help`.")
+        args, unknown = self.parse_known_args(words)
+        if unknown:
+            parser = verbs[args.verb]
+            names = [word.partition("=")[0] for word in unknown]
+            known = [name for action in parser._actions for name in action.option_strings]
+            hints = "".join(_sentence(_like(name, known)) for name in names if name.startswith("-"))
+            raise ConfigError(f"unrecognized arguments: {' '.join(unknown)}.{hints} See `soel help {args.verb}`.")
+        return args
 
-def build_parser() -> argparse.ArgumentParser:
+
+def _like(name: str, known: Iterable[str]) -> str:
+    """A question about names that are like this one; empty where none is."""
+    found = get_close_matches(name, list(known), n=3, cutoff=0.7)
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def _sentence(hint: str) -> str:
+    return f" {hint[0].upper()}{hint[1:]}{'' if hint.endswith('?') else '.'}" if hint else ""
+
+
+def build_parser() -> Parser:
     """The whole command line."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")
@@ -60,11 +82,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="soel",
         description="Find anomalies with the help of an expert who can label only a few items.",
-        epilog=ORDER,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="soel VERB ...",
     )
     parser.add_argument("--version", action="version", version=f"soel {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS, prog="soel")
     rooms = (
         verbs_start,
         verbs_look,
@@ -78,7 +100,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     for room in rooms:
         room.add(verbs, common)
+    summaries = {action.dest: action.help or "" for action in verbs._choices_actions}
+    shown = verbs.add_parser("help", help="say what soel, or one verb, can do")
+    shown.add_argument("about", metavar="VERB", nargs="?", choices=[*summaries, "help"])
+    shown.set_defaults(handler=lambda args: _help(parser, args), json=False)
+    parser.set_defaults(verbs=dict(verbs.choices))
+    parser.epilog = "\n".join(_list_verbs(summaries))
     return parser
+
+
+def _help(parser: Parser, args: argparse.Namespace) -> Reply:
+    about: argparse.ArgumentParser = args.verbs[args.about] if args.about else parser
+    return Reply({}, about.format_help().rstrip())
+
+
+def _list_verbs(summaries: Mapping[str, str]) -> Iterator[str]:
+    """The verbs in groups, each with what it does."""
+    for group, names in GROUPS.items():
+        yield f"{group}:"
+        yield from (f"    {name:<12}{summaries[name]}" for name in names)
+        yield ""
+    yield "`soel label FILE` opens the page, `soel help VERB` shows the options of a verb."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -87,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = build_parser().parse_args(words)
+        args = build_parser().parse_words(words)
         reply: Reply = args.handler(args)
         _print(reply, args.json)
     except KeyboardInterrupt:
