@@ -53,7 +53,6 @@ def test_drift_is_said_and_written_and_can_fail(run: Run, fitted: Path, tmp_path
     drift = failed.document["drift"]
     assert drift["found"]
     assert failed.document["promise"]["is_withdrawn"]
-    assert failed.document["real_alarms"] is None
     assert drift["lines"][0] == "The rows are not like the pool:"
     assert [each["column"] for each in drift["findings"] if each["is_drift"] and each["what"] == "range"] == ["width"]
     assert (tmp_path / "out.csv").exists(), "the scores are there nevertheless"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from soel.cli.reply import Exit
 from soel.images import picture_pool
 from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run
@@ -53,6 +54,38 @@ def test_alarms_of_a_clip_come_as_events(run: Run, tmp_path: Path) -> None:
     assert (event["start"], round(event["end"], 3), event["n_alarms"]) == (0, 2.9, 30)
     assert [row["n_alarms"] for row in read_rows(session / "scores.intervals.csv")] == ["30"]
     assert "They make 1 event," in run("score", session, "--threshold", "alarms=30").out
+
+
+def test_scoring_names_every_picture_that_cannot_be_read(run: Run, tmp_path: Path) -> None:
+    session, out = tmp_path / "s", tmp_path / "out.csv"
+    assert run("init", session, "--data", make_folder(tmp_path / "pictures", 8), "--budget", 2).code == 0
+    assert run("fit", session).code == 0
+    new = make_folder(tmp_path / "new", 3)
+    (new / "header.jpg").write_bytes(b"x")
+    whole = (new / "plain" / "picture1.png").read_bytes()
+    (new / "plain" / "cut.png").write_bytes(whole[: len(whole) // 2])
+    said = run("score", session, "--data", new, "--out", out)
+    assert said.code == Exit.INCOMPLETE
+    assert "Not scored: header.jpg cannot be read (" in said.out
+    assert "Not scored: plain/cut.png cannot be read (" in said.out
+    document = run("score", session, "--data", new, "--out", out, "--json").document
+    assert document["n_items"] == 3
+    assert [file["name"] for file in document["left_out"]] == ["header.jpg", "plain/cut.png"]
+    rows = read_rows(out)
+    assert [(row["file"], row["score"]) for row in rows[3:]] == [("header.jpg", ""), ("cut.png", "")]
+    assert all(row["left_out"] for row in rows[3:])
+    assert not any(row["left_out"] for row in rows[:3])
+
+
+def test_one_picture_is_scored(run: Run, tmp_path: Path) -> None:
+    session, pictures = tmp_path / "s", make_folder(tmp_path / "pictures", 8)
+    assert run("init", session, "--data", pictures, "--budget", 2).code == 0
+    assert run("fit", session).code == 0
+    said = run("score", session, "--data", pictures / "odd" / "picture0.png", "--json")
+    assert said.code == Exit.DONE, said.err
+    assert [row["file"] for row in said.document["top"]] == ["picture0.png"]
+    (tmp_path / "broken.png").write_bytes(b"x")
+    assert "broken.png" in run("score", session, "--data", tmp_path / "broken.png").err
 
 
 def test_the_extractors_are_listed(run: Run) -> None:

@@ -32,7 +32,7 @@ def test_a_spot_check_from_draw_to_sentence(run: Run, folder: Path) -> None:
     shown = [
         line for line in status.splitlines() if line.startswith(("Spot check", "Anomalies:", "Alarms:", "Not sure"))
     ]
-    assert len(shown) == 5
+    assert len(shown) == 4
     plain = report.replace("&#39;", "'").replace("\u00a0", " ")
     assert all(line in plain for line in shown)
 

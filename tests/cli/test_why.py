@@ -51,7 +51,7 @@ def test_reasons_are_columns_and_sentences(place: Path, capsys: pytest.CaptureFi
     assert 0 < float(rows["m7"]["why_1_share"]) <= 1
     assert int(rows["m7"]["why_1_rank"]) > int(rows["m7"]["rank"])
     place_else = ordinal(int(rows["m7"]["why_1_rank"]))
-    said = f"with pressure at {rows['m7']['why_1_usual']} instead of 10.6 it would rank {place_else} ("
+    said = f"with pressure at {rows['m7']['why_1_usual']} instead of 10.6 it would rank {place_else} instead of 1st ("
     assert rows["m7"]["why"].startswith(said)
     assert int(rows["m7"]["why_rank_together"]) > 12
     assert rows["m8"]["data why"] == "Rom"  # a column of the data that is called so, too

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from soel.data.row_files import write_table
 from soel.durable import building, copy_whole, write_whole
 from soel.errors import DiskFullError
 from soel.images.matrix import GrowingMatrix
@@ -79,3 +81,17 @@ def test_the_cache_of_features_goes_on_where_it_was(disk: SmallDisk, monkeypatch
         for at in range(matrix.done, 8):
             matrix.append(rows[at : at + 1], {})
         np.testing.assert_array_equal(matrix.finish(), rows)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("full", ["where it is written", "the temporary folder"])
+def test_a_workbook(disk: SmallDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: str) -> None:
+    out = disk.path / "scores.xlsx" if full == "where it is written" else tmp_path / "scores.xlsx"
+    if full == "the temporary folder":
+        monkeypatch.setattr("tempfile.tempdir", str(disk.path))
+    disk.fill()
+    rows = ([row, f"{row:x}" * 40] for row in range(5_000))
+    with pytest.raises(DiskFullError, match=r"scores\.xlsx cannot be written: the disk is full"):
+        write_table(out, ["row", "text"], rows)
+    gc.collect()  # what is left half-closed would complain now
+    assert not out.exists()

@@ -11,9 +11,9 @@ import pytest
 from soel.explain import Explanation, Reason
 from soel.explain.words import MOST_SAID, NO_REASON, ordinal, percent, say_row, say_rows, show_cell
 
-HOT = Reason(("pressure",), (np.float64(10.6),), (np.float64(7.1),), 3.2, 0.81, 180, 180)
-WORN = Reason(("site", "load"), ("north", np.nan), ("south", 2.0), 0.4, 0.09, 2, 1012)
-FAINT = Reason(("m6",), (7.28,), (7.0,), 0.1, 0.12, 3, 3)
+HOT = Reason(("pressure",), (np.float64(10.6),), (np.float64(7.1),), 3.2, 0.81, 1, 180, 180)
+WORN = Reason(("site", "load"), ("north", np.nan), ("south", 2.0), 0.4, 0.09, 1, 2, 1012)
+FAINT = Reason(("m6",), (7.28,), (7.0,), 0.1, 0.12, 2, 3, 3)
 
 
 def explain(*reasons: tuple[Reason, ...]) -> Explanation:
@@ -24,10 +24,10 @@ def explain(*reasons: tuple[Reason, ...]) -> Explanation:
 
 
 def test_golden_of_one_reason() -> None:
-    said = "with pressure at 7.1 instead of 10.6 it would rank 180th (81 % of what raises it)"
+    said = "with pressure at 7.1 instead of 10.6 it would rank 180th instead of 1st (81 % of what raises it)"
     assert (str(HOT), repr(HOT)) == (said, f"<Reason: {said}>")
     assert str(WORN).startswith(
-        "with site at south instead of north and load at 2 instead of nothing it would rank 2nd"
+        "with site at south instead of north and load at 2 instead of nothing it would rank 2nd instead of 1st"
     )
 
 

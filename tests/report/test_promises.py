@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from soel.assess.metrics.threshold import KINDS, parse_threshold
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.report.promises import promise_of
 from soel.report.quality_words import rough_lines
-from soel.types import Estimate
 
 RULES = ("contamination", "share=0.02", "alarms=50", "false-alarms=0.01", "fdr=0.1", "cost=10:1")
 
@@ -39,19 +37,10 @@ def test_drift_withdraws_every_promise(rule: str) -> None:
     assert [line.split(":")[0] for line in document["lines"]] == ["Withdrawn"]
 
 
-def test_rough_figures_by_hand() -> None:
-    scores, labels = np.arange(10.0), np.full(10, -1, np.int8)
-    labels[9], labels[6] = 1, 0
-    chances = np.where(scores > 6, 0.9, 0.1)
-    figures = RoughFigures.of(scores, labels, 6.5, chances, Estimate(0.3, 1 / 9, 5 / 9, "made up"))
-    # alarms 7, 8, 9; not sure are 5, 6, 7, 8, of which 6 has a label
-    assert (figures.n_alarms, figures.n_unsure) == (3, 3)
-    assert 1 <= figures.real_low <= figures.real_high == 3
-    assert RoughFigures.from_json(figures.to_json()) == figures
-    lines = rough_lines(figures)
-    assert lines[0].startswith(f"Alarms: roughly {figures.real_low} to 3 of 3 are real")
-    assert lines[1].startswith("Not sure: 3 items")
-    assert len(rough_lines(RoughFigures(0, 0, 0, 1))) == 1
+def test_without_a_check_no_number_of_real_alarms_is_said() -> None:
+    (line,) = rough_lines(FitFigures(n_alarms=100, n_unsure=3))
+    assert line.startswith("Not sure: 3 items")
+    assert "real" not in line
 
 
 @pytest.mark.parametrize(("rate", "needs"), [("0.01", "99 normal items"), ("0.3", "3 normal items"), ("0", "no pool")])

@@ -17,6 +17,7 @@ class Exit(IntEnum):
     DAMAGED = 3  # `check`: a file or an event is not what it was
     DIFFERS = 4  # `replay`: what was computed again came out otherwise
     DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
+    INCOMPLETE = 6  # `score`: some pictures cannot be read; the scores of all others are written
     INTERRUPTED = 130
 
 

@@ -70,6 +70,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
 
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
+    from soel.report.quality_words import NO_CHECK
     from soel.report.text import show
     from soel.session.api.scores import score_file
 
@@ -82,6 +83,7 @@ def run_score(args: argparse.Namespace) -> Reply:
             from soel.images.session_maps import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
+        is_checked = session.status().quality is not None
     lines = [*map(show, document["notes"])]
     lines.append(f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}.")
     if document.get("intervals"):
@@ -93,15 +95,15 @@ def run_score(args: argparse.Namespace) -> Reply:
     lines += [_show_top(document["top"])] if document["top"] else []
     lines += [f"{row['rank']:>4}. {show(row['why'])}" for row in document["top"] if row.get("why")]
     lines += _say_explained(document, is_new=args.data is not None)
-    if document.get("real_alarms") and document["n_alarms"]:
-        low, high = document["real_alarms"]
-        how_many = f"{low} to {high}" if low < high else f"{low}"
-        lines.append(f"Roughly {how_many} of the alarms are real; `soel ask --spot-check` tells more surely.")
+    if args.data is None and document["n_alarms"] and not is_checked:
+        lines.append(NO_CHECK.replace("DIR", str(args.folder)))
     lines += document["promise"]["lines"]
     drift = document["drift"]
     lines += [] if drift is None else map(show, drift["lines"])
     has_failed = args.fail_on_drift and drift is not None and drift["found"]
-    code = Exit.DRIFTED if has_failed else Exit.DONE
+    left_out = document.get("left_out", ())
+    lines += [f"Not scored: {show(file['name'])} cannot be read ({show(file['reason'])})." for file in left_out]
+    code = Exit.DRIFTED if has_failed else Exit.INCOMPLETE if left_out else Exit.DONE
     return Reply(document, "\n".join([*lines, f"Next: soel report {args.folder}"]), code)
 
 

@@ -22,8 +22,8 @@ class Reason:
     """Columns that raise a row's score together, nearly always one. Printed, it is a sentence.
 
     values: that the row has in them. usual: that a similar ordinary row has. contribution: to the score. share: of all
-    that raises it. rank: among the pool's rows, if the columns had the usual values. rank_together: if these
-    and those of the reasons before had the values of the most similar ordinary row.
+    that raises it. present_rank: of the row among the pool's rows. rank: the same if the columns had the usual values.
+    rank_together: if these and those of the reasons before had the values of the most similar ordinary row.
     """
 
     columns: tuple[str, ...]
@@ -31,6 +31,7 @@ class Reason:
     usual: tuple[Any, ...]
     contribution: float
     share: float
+    present_rank: int
     rank: int
     rank_together: int
 
@@ -71,6 +72,7 @@ def _reason(
         tuple(ordinary[name][lender] for name in names),
         float(contributions[part]),
         float(contributions[part] / raising),
+        int(explanation.ranks[row]),
         int(explanation.ranks_alone[row, part]),
         int(explanation.ranks_together[row, place]),
     )

@@ -42,10 +42,11 @@ def say_reasons(texts: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def say_reason(text: Mapping[str, Any]) -> str:
-    """One reason, with the rank that the row would have else."""
+    """One reason, with the rank that the row would have else and the one it has."""
     cells = zip(text["columns"], text["usual"], text["values"], strict=True)
     what = " and ".join(f"{name} at {usual} instead of {value}" for name, usual, value in cells)
-    return f"with {what} it would rank {ordinal(text['rank'])} ({percent(text['share'])} of what raises it)"
+    ranks = f"{ordinal(text['rank'])} instead of {ordinal(text['present_rank'])}"
+    return f"with {what} it would rank {ranks} ({percent(text['share'])} of what raises it)"
 
 
 def reason_texts(reason: Reason) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def reason_texts(reason: Reason) -> dict[str, Any]:
         "values": [show_cell(cell) for cell in reason.values],
         "usual": [show_cell(cell) for cell in reason.usual],
         "share": reason.share,
+        "present_rank": reason.present_rank,
         "rank": reason.rank,
         "rank_together": reason.rank_together,
     }

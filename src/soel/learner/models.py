@@ -12,7 +12,7 @@ import numpy as np
 from soel.assess.metrics.calibration import Calibration
 from soel.assess.quality import UnsureBand
 from soel.assess.quality.conformal import Reference
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.detect import DETECTORS
 from soel.detect.base import Detector
 from soel.errors import DataError
@@ -218,10 +218,9 @@ class Fitted:
         return (self.reference or Reference.of(self.pool_scores)).p_values(scores)
 
     @property
-    def figures(self) -> RoughFigures:
-        """What is said of the pool it learnt from, roughly."""
-        chances = self.probabilities(self.pool_scores)
-        return RoughFigures.of(self.pool_scores, self.pool_labels, self.threshold, chances, self.estimate)
+    def figures(self) -> FitFigures:
+        """What is said of the pool it learnt from."""
+        return FitFigures.of(self.pool_scores, self.pool_labels, self.threshold, self.estimate)
 
     @property
     def unsure(self) -> UnsureBand:

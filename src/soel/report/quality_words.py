@@ -8,11 +8,11 @@ from soel.report.words import count, digits, percent
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.assess.quality import Bounds, Quality
-    from soel.assess.quality.figures import RoughFigures
+    from soel.assess.quality.figures import FitFigures
 
 NO_CHECK = (
-    "Nobody has checked the result: its numbers are rough. `soel ask DIR --spot-check 10` draws items by chance, which "
-    "prove the share, the precision and the recall."
+    "How many of the alarms are real is not known: `soel ask DIR --spot-check 10` draws items at random, whose labels "
+    "give intervals for the share of anomalies, precision and recall."
 )
 ABOUT = (
     "It is about the model that stood when the items were drawn, before it learnt from them; items set aside count "
@@ -61,17 +61,12 @@ def _calibration(quality: Quality) -> list[str]:
     ]
 
 
-def rough_lines(figures: RoughFigures) -> list[str]:
-    """What is said of the alarms without a check: how many are real, and how many items are not sure."""
-    lines = []
-    if figures.n_alarms:
-        real = f"roughly {figures.real_low} to {figures.real_high} of {figures.n_alarms:,} are real"
-        lines.append(f"Alarms: {real}, by their probabilities; not guaranteed.")
-    lines.append(
+def rough_lines(figures: FitFigures) -> list[str]:
+    """What is said without a check: how many items are not sure. How many alarms are real, only a check says."""
+    return [
         f"Not sure: {count(figures.n_unsure, 'item')} without a label, normal if the share of anomalies is at the "
         "lower end of its range and anomalies if it is at the upper end."
-    )
-    return lines
+    ]
 
 
 def _range(bounds: Bounds) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from soel.assess.quality import UnsureBand
-from soel.images.items import MediaItem
+from soel.images.items import MediaItem, Skipped
 from soel.images.pictures import SUFFIXES as PICTURE_SUFFIXES
 from soel.session import ScoreResult, SessionState
 from soel.tables.row_files import check_length, check_suffix, write_parquet, write_table
@@ -38,6 +38,17 @@ class ScoreTable:
     def head(self, n: int | None) -> list[list[Any]]:
         """The columns, cut after `n` rows."""
         return [column[:n] for column in self.columns.values()]
+
+    def with_left_out(self, skipped: Sequence[Skipped]) -> ScoreTable:
+        """The same with files that could not be read as rows behind, each with the reason in a column `left_out`."""
+        if not skipped:
+            return self
+        names = name_pictures([MediaItem("", file.name) for file in skipped])
+        reasons = {"left_out": [*[None] * len(self), *(file.reason for file in skipped)]}
+        empty: list[Any] = [None] * len(skipped)
+        before = {name: [None] * len(self) for name in names if name not in self.columns and name != "id"}
+        columns = {name: [*values, *names.get(name, empty)] for name, values in (before | dict(self.columns)).items()}
+        return ScoreTable(columns | reasons)
 
     def summary(self, out: Path) -> dict[str, Any]:
         """What a command says about it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from soel.assess.metrics.threshold import NEVER, parse_threshold
 from soel.assess.quality import UnsureBand
-from soel.assess.quality.alarms import real_alarms
+from soel.images.items import Skipped
 from soel.learner.models import FEW_ROWS
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
@@ -26,7 +26,7 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.reading.describe import notes_of
 from soel.tables.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
-from soel.types import ANOMALY, Floats
+from soel.types import Floats
 
 Cells = Mapping[str, Iterable[Any]]
 ExplainBy = Callable[[Any], RowExplainer]  # a model of the session
@@ -36,7 +36,8 @@ ExplainBy = Callable[[Any], RowExplainer]  # a model of the session
 class NewItems:
     """Items that are not of the session: ids, names, features (n, d), and what their columns hold.
 
-    cells: their own columns as written, where they were asked for. patches: of pictures, where they count.
+    cells: their own columns as written, where they were asked for. patches: of pictures, where they count. left_out:
+    files that cannot be read.
     """
 
     ids: tuple[str, ...]
@@ -47,6 +48,7 @@ class NewItems:
     tally: Tally | None = None
     cells: Cells = field(default_factory=dict)
     patches: Floats | None = None
+    left_out: tuple[Skipped, ...] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -80,6 +82,7 @@ class ItemScores:
     p_values: Floats | None
     answers: Answers
     drift: Drift | None = None
+    left_out: tuple[Skipped, ...] = ()
 
     @property
     def has_drifted(self) -> bool:
@@ -95,23 +98,13 @@ class ItemScores:
         """Write the file, and the events of clips beside it; returns a summary."""
         known = (self.answers, self.probabilities, cells, self.p_values, self.unsure)
         table = build_score_table(self.result, names, *known)
-        table.write(out)
+        table.with_left_out(self.left_out).write(out)
         events = name_intervals(names, self.result.scores, self.result.is_anomaly)
-        summary = table.summary(out) | {"real_alarms": self._count_real_alarms()}
+        summary = table.summary(out) | {"left_out": [asdict(file) for file in self.left_out]}
         if events:
             write_intervals(out, events)
             summary["intervals"] = [vars(event) for event in events]
         return summary | {"drift": None if self.drift is None else self.drift.document()}
-
-    def _count_real_alarms(self) -> list[int] | None:
-        """From how many to how many alarms are real, roughly; None where nothing is known or promised of it."""
-        if self.probabilities is None or self.has_drifted:
-            return None
-        alarms = np.flatnonzero(self.result.is_anomaly)
-        labels = [self.answers.get(self.result.ids[row], ("", ""))[0] for row in alarms]
-        unknown = [row for row, label in zip(alarms, labels, strict=True) if not label]
-        found = real_alarms(self.probabilities[unknown], labels.count(ANOMALY.word))
-        return [int(found.low), int(found.high)]
 
 
 def score_items(session: Session, threshold: str | None, new: NewItems | None) -> ItemScores:
@@ -134,7 +127,7 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
         result = replace(result, is_anomaly=result.ranks <= rule.n_alarms)
     unsure = UnsureBand.of(pool_scores, fit.estimate.low, fit.estimate.high)
     told = _probabilities(fit, scores), _p_values(fit, scores)
-    return ItemScores(session, fit, result, unsure, *told, answers, drift)
+    return ItemScores(session, fit, result, unsure, *told, answers, drift, () if new is None else new.left_out)
 
 
 def _answers_to_same(session: Session, new: NewItems, answers: Answers) -> Answers:

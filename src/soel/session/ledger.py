@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.errors import LabelError, SessionError
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease
@@ -296,7 +296,7 @@ def _fit(body: Mapping[str, Any], n_rounds: int, pool: int) -> Fit:
     model = ModelRef(body["folder"], body["fingerprint"])
     advice = body.get("advice") or body.get("worth") or {}  # as older releases called it
     figures = body.get("figures")
-    kept = None if figures is None else RoughFigures.from_json(figures)
+    kept = None if figures is None else FitFigures.from_json(figures)
     return Fit(model, str(body["labels"]), int(body["n_labels"]), n_rounds, dict(advice), pool, kept)
 
 

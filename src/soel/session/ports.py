@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from soel.assess.metrics.threshold import ThresholdRule
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")
@@ -130,7 +130,7 @@ class Learnt(Protocol):
         """Scores (N,) of the pool; empty where they were not kept."""
 
     @property
-    def figures(self) -> RoughFigures:
+    def figures(self) -> FitFigures:
         """What is said of the pool it learnt from, roughly."""
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.assess.quality import Quality
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.session.people import Person
 from soel.session.rounds import ModelRef
 from soel.types import Estimate, Floats
@@ -81,7 +81,7 @@ class Status:
     name: str = ""
     description: str = ""
     quality: Quality | None = None
-    figures: RoughFigures | None = None
+    figures: FitFigures | None = None
     people: tuple[Person, ...] = ()
 
 

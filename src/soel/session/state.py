@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from soel.assess.quality.figures import RoughFigures
+from soel.assess.quality.figures import FitFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.marks import Mark
@@ -50,7 +50,7 @@ class Fit:
     n_rounds: int = 0
     advice: Mapping[str, Any] = field(default_factory=dict)
     pool: int = 1
-    figures: RoughFigures | None = None
+    figures: FitFigures | None = None
 
 
 @dataclass(frozen=True)

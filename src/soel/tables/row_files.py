@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from soel.durable import replacing
 from soel.errors import ConfigError, DataError
@@ -79,11 +81,17 @@ def _write_excel(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]],
     sheet = book.create_sheet(what)
     make = import_module("openpyxl.cell").WriteOnlyCell
     sheet.freeze_panes = "A2"
-    sheet.append([_excel_cell(make, sheet, name) for name in names])
-    for row in rows:
-        sheet.append([_excel_cell(make, sheet, value) for value in row])
     with replacing(out) as file:
-        book.save(file)
+        try:
+            sheet.append([_excel_cell(make, sheet, name) for name in names])
+            for row in rows:
+                sheet.append([_excel_cell(make, sheet, value) for value in row])
+            with ZipFile(file, "w", ZIP_DEFLATED) as archive:  # closed here: else it complains when it is collected
+                import_module("openpyxl.writer.excel").ExcelWriter(book, archive).save()
+        except OSError:
+            with suppress(Exception):  # of a full temporary folder, too
+                sheet.close()
+            raise
 
 
 def _excel_cell(make: Any, sheet: Any, value: Any) -> Any:

@@ -33,7 +33,7 @@ def _say(reason: Mapping[str, Any], t: Texts, with_rank: bool, is_last: bool) ->
     words = [t("reason.usual", usual=usual, share=t.percent(reason["share"]))]
     if not with_rank:
         return words
-    words.append(t("reason.rank", rank=int(reason["rank"])))
+    words.append(t("reason.rank", rank=int(reason["rank"]), now=int(reason["present_rank"])))
     together = reason.get("rank_together") if is_last else None
     return words if together is None else [*words, t("reason.together", rank=int(together))]
 

@@ -125,4 +125,6 @@ def _read_new(session: Session, data: Path, with_cells: bool) -> NewItems:
         return read_new_rows(session, data, with_cells)
     encoder, new = read_encoder(session.folder), read_new_pictures(session.folder.path, data)
     frame, ids = as_frame(new.features), tuple(item.id for item in new.items)
-    return NewItems(ids, name_pictures(new.items), encoder.encode(frame), encoder, frame, patches=new.patches)
+    return NewItems(
+        ids, name_pictures(new.items), encoder.encode(frame), encoder, frame, patches=new.patches, left_out=new.skipped
+    )

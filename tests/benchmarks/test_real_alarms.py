@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.promises.real_alarms import WORTH, calibration_error, real_alarms
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from soel.assess.quality import Bounds
-from soel.assess.quality.alarms import WORTH, calibration_error, real_alarms
+from soel.quality import Bounds
 
 
 def test_real_alarms_by_hand() -> None:
