@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.data.row_files import write_table
 from soel.durable import building, copy_whole, write_whole
 from soel.errors import DiskFullError
 from soel.images.matrix import GrowingMatrix
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.stores.models import read_model, write_model
+from soel.tables.row_files import write_table
 from tests.disks import SmallDisk
 
 LARGE = np.arange(4 << 20, dtype=np.float32)  # twice the disk
