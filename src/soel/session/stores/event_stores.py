@@ -10,6 +10,7 @@ from soel.errors import ConfigError, SessionError
 from soel.session import Session, SessionConfig, SessionFolder
 from soel.session.stores import postgres
 from soel.session.stores.events import SqlStore
+from soel.session.stores.last_event import SUFFIX
 
 IN_FOLDER = "folder"
 
@@ -59,7 +60,7 @@ def copy_events_into_folder(session: Session) -> Path:
         store.copy_in(session.events)
     finally:
         store.close()
-    for trace in ("-wal", "-shm"):  # of an older copy; beside a new file they would be read as a part of it
+    for trace in ("-wal", "-shm", SUFFIX):  # of an older copy; beside a new file they would be read as a part of it
         target.with_name(target.name + trace).unlink(missing_ok=True)
     move(partial, target)
     return target

@@ -29,6 +29,7 @@ from soel.errors import (
 from soel.session.ports import KINDS, Event
 from soel.session.stores import postgres, sqlite
 from soel.session.stores.group_commit import GroupCommit
+from soel.session.stores.last_event import SUFFIX, read_last, write_last
 from soel.session.stores.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
 
 COLUMNS = tuple(column.name for column in EVENTS.columns)
@@ -57,6 +58,9 @@ class SqlStore:
                 self._migrate(self._engine, self._on_server and must_exist)
             if self._on_server:
                 self._enrol(must_exist)
+            else:
+                self._compare_last(self._path)
+                sqlite.checkpoint(self._engine)
         except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
             self.close()
             if not must_exist:
@@ -104,6 +108,7 @@ class SqlStore:
             verdict = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
         if verdict != "ok":
             raise DamagedError(f"{self._name} is damaged ({verdict}). Keep what is there, and restore it from a copy.")
+        self._compare_last(self._path)
 
     def close(self) -> None:
         """Let go of the file or the server."""
@@ -116,6 +121,27 @@ class SqlStore:
         self._blocked, self._snapshot = why, sqlite.Snapshot(self._path)
         self._engine = _open(self._snapshot.path, True)
         self._migrate(self._engine)
+        self._compare_last(self._path)
+
+    def _compare_last(self, database: Path) -> None:
+        """Refuse a file that lacks the event that was noted as its newest; what else is wrong, reading it says."""
+        newest = select(EVENTS.c.number, EVENTS.c.digest).order_by(EVENTS.c.number.desc()).limit(1)
+        with self._errors(), self._engine.begin() as connection:
+            noted = read_last(database)
+            last = connection.execute(newest).first()
+            kept = (
+                None if noted is None else connection.scalar(select(EVENTS.c.digest).where(EVENTS.c.number == noted[0]))
+            )
+        n_last = 0 if last is None else last.number
+        if noted is not None and (n_last < noted[0] or kept not in (None, noted[1])):
+            sqlite.keep_log(database)
+            raise DamagedError(
+                f"{database} ends with event {n_last}, but event {noted[0]} ({noted[1]}) had been "
+                f"stored: the newest events are lost. Restore it from a copy; to go on without them, remove "
+                f"{database.name}{SUFFIX}."
+            )
+        if last is not None and (noted is None or noted[0] < last.number):
+            write_last(database, last.number, last.digest)
 
     def _go_back(self) -> None:
         """From a copy to the file itself, where that works again; to a new copy, where it changed meanwhile."""
@@ -138,16 +164,19 @@ class SqlStore:
 
     def _write(self, batches: Sequence[Sequence[Event]]) -> Sequence[Sequence[Event]]:
         """Store these batches one after the other in one transaction."""
-        own, stored = EVENTS.c.session == self._session, list[list[Event]]()
+        own, stored, rows = EVENTS.c.session == self._session, list[list[Event]](), list[dict[str, Any]]()
         try:
             with self._writing() as connection:
                 last = connection.scalar(select(func.max(EVENTS.c.number)).where(own)) or 0
                 at, numbers = now(), count(last + 1)
                 stored = [[replace(event, number=next(numbers), at=at) for event in batch] for batch in batches]
-                connection.execute(insert(EVENTS), [self._row(event) for batch in stored for event in batch])
+                rows = [self._row(event) for batch in stored for event in batch]
+                connection.execute(insert(EVENTS), rows)
         except SessionError:
             if not (stored and self._on_server and self._holds([event for batch in stored for event in batch])):
                 raise
+        if not self._on_server:
+            write_last(self._path, rows[-1]["number"], rows[-1]["digest"])
         return stored
 
     def _holds(self, events: Sequence[Event]) -> bool:

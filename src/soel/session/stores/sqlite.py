@@ -11,16 +11,19 @@ import shutil
 import sqlite3
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import SQLAlchemyError
 
 from soel.durable import explain as explain_os_error
 from soel.errors import DamagedError, LockedError, SoelError, StorageError
 
 BUSY_MS = 30_000
 LOG = "-wal"
+MOST_LOGGED = 100  # pages in the log before they are moved into the database, where damage cannot hide
 _CODES = {
     "SQLITE_FULL": errno.ENOSPC,
     "SQLITE_IOERR_SHMSIZE": errno.ENOSPC,
@@ -41,12 +44,27 @@ def tune(engine: Engine) -> None:
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         _write_ahead(cursor)
         cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {MOST_LOGGED}")
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def checkpoint(engine: Engine) -> None:
+    """Move what the log holds into the database, as far as nobody else is reading it and there is room."""
+    with suppress(SQLAlchemyError, sqlite3.Error), engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def keep_log(path: Path) -> None:
+    """Keep a copy of a damaged log, which SQLite removes when the database is closed."""
+    log = path.with_name(path.name + LOG)
+    with suppress(OSError):
+        if log.stat().st_size:
+            shutil.copyfile(log, log.with_name(log.name + ".damaged"))
 
 
 def explain(error: object, path: Path) -> SoelError | None:
