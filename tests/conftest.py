@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,8 @@ from soel.settings import Profile
 from soel.types import Floats, Kind, Pool
 from tests.disks import SmallDisk, small_disk
 
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="soel-tests-config-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 settings.register_profile("soel", deadline=None)  # how long an example takes is the machine's affair
 settings.load_profile("soel")
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from soel.errors import DamagedError, SoelError
-from soel.stores.events import SqlStore
-from soel.stores.last_event import read_last
-from tests.stores.laws import label, numbers
+from soel.session.stores.events import SqlStore
+from soel.session.stores.last_event import read_last
+from tests.session.stores.laws import label, numbers
 
 N_EVENTS = 30
 FILES = ("events.sqlite", "events.sqlite-wal", "events.sqlite-last")

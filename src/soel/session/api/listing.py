@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from soel.errors import SessionError, SoelError
-from soel.session.api.sessions import open_session
+from soel.session import SessionFolder
 from soel.session.listing import SessionEntry, find_sessions
 
 DEPTH = 2  # folders below the one that is named
@@ -22,7 +22,11 @@ def list_sessions(folder: str | Path = ".") -> tuple[SessionEntry, ...]:
 
 
 def _read_entry(folder: Path) -> SessionEntry:
+    """What a list says of a session; no server is asked for it."""
     try:
+        config = SessionFolder(folder).config
+        if config.store is not None:
+            return SessionEntry(folder, None, config.created, f"Its events are on a server: soel status {folder}")
         with closing(open_session(folder)) as session:
             return SessionEntry(folder, session.status(), session.state.last_at or session.config.created)
     except SoelError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 from soel.durable import move
 from soel.errors import ConfigError, SessionError
 from soel.session import Session, SessionConfig, SessionFolder
-from soel.session.stores import postgres
+from soel.session.stores import known_servers, postgres
 from soel.session.stores.events import SqlStore
 from soel.session.stores.last_event import SUFFIX
 
@@ -27,17 +27,26 @@ def new_store(folder: Path, config: SessionConfig, address: str | None) -> SqlSt
     """An empty store for a session that starts now. address: as it was given, with a password or not."""
     if config.store is None:
         return SqlStore(SessionFolder(folder).events)
-    return SqlStore(address or config.store, session=config.session)
+    store = SqlStore(address or config.store, session=config.session)
+    known_servers.remember(config.store)
+    return store
 
 
 def open_store(place: SessionFolder, address: str | None = None) -> SqlStore:
-    """The events of a session. address: in place of the config's, with its password; 'folder' for a copy there."""
+    """The events of a session. address: in place of the config's, with its password; 'folder' for a copy there.
+
+    An address that only the config names is used where this account has used it before.
+    """
     where = address or place.config.store
     if where is None or where == IN_FOLDER:
         return SqlStore(place.events, must_exist=True)
     if not postgres.is_address(where):
         raise ConfigError(f"{where!r} is no store; give postgresql://user@host/database, or {IN_FOLDER!r}.")
-    return SqlStore(where, must_exist=True, session=place.config.session)
+    if address is None:
+        known_servers.check_known(where, place.path)
+    store = SqlStore(where, must_exist=True, session=place.config.session)
+    known_servers.remember(postgres.without_password(where))
+    return store
 
 
 def child_environment(address: str | None) -> dict[str, str]:

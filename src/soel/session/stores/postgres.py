@@ -13,6 +13,7 @@ from soel.errors import ConfigError
 SCHEMES = ("postgresql", "postgres")
 _EVERYBODY = "soel"
 CONNECT_SECONDS = 10
+SAFE_WAYS = "!password,!md5"  # a server that asks for the password itself, or for an old digest of it, is refused
 
 
 def is_address(where: str) -> bool:
@@ -63,10 +64,13 @@ def hide_password(where: str) -> str:
 
 
 def connect_arguments(url: URL) -> dict[str, Any]:
-    """A server that does not answer is given up soon, unless the address says otherwise."""
-    if "connect_timeout" in url.query or "PGCONNECT_TIMEOUT" in os.environ:
-        return {}
-    return {"connect_timeout": CONNECT_SECONDS}
+    """A server that does not answer is given up soon, and none is sent the password in a form that it could use.
+
+    The address and PostgreSQL's own environment variables may say otherwise.
+    """
+    usual = {"connect_timeout": ("PGCONNECT_TIMEOUT", CONNECT_SECONDS), "require_auth": ("PGREQUIREAUTH", SAFE_WAYS)}
+    chosen = {*url.query, *(name for name, (variable, _) in usual.items() if variable in os.environ)}
+    return {name: value for name, (_, value) in usual.items() if name not in chosen}
 
 
 def tune(engine: Engine) -> None:
