@@ -7,6 +7,7 @@ from pathlib import Path
 
 from soel.errors import SessionError, SoelError
 from soel.session import SessionFolder
+from soel.session.api.sessions import open_session
 from soel.session.listing import SessionEntry, find_sessions
 
 DEPTH = 2  # folders below the one that is named

@@ -74,10 +74,16 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
     data = uploads.data(upload)
     if of_pictures and data.suffix.lower() not in ARRAYS:
         data = uploads.folder(upload)  # a single picture is a folder of one
-    add_data(session, data, replace, who, progress)
+    n_pools = len(session.state.pools)
     if of_pictures:
-        uploads.keep(upload)
-    else:
+        uploads.keep(upload)  # before the event that names them: whoever dies in between leaves files, not gaps
+    try:
+        add_data(session, data, replace, who, progress)
+    except BaseException:
+        if of_pictures and len(session.state.pools) == n_pools:
+            uploads.give_up(upload)
+        raise
+    if not of_pictures:
         uploads.remove(upload)
     if session.state.fit is not None:
         keep_outcome(session)

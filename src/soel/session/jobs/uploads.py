@@ -63,6 +63,10 @@ class Uploads:
         """These stay: the session looks at them."""
         (self._place(upload) / MARK).unlink(missing_ok=True)
 
+    def give_up(self, upload: str) -> None:
+        """These were not taken in, and give way to the next upload."""
+        mark(self._place(upload))
+
     def remove(self, upload: str) -> None:
         """These are not needed any more."""
         remove_marked(self._place(upload))

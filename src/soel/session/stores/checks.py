@@ -7,6 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from soel.errors import DamagedError, SoelError
 from soel.session import SessionFolder
 from soel.session.digests import digest_of
@@ -64,6 +66,8 @@ def check_session(folder: Path, store: str | None = None) -> tuple[Finding, ...]
         return (*found, Finding("events", False, f"Every answer is in there. {error}", RESTORE))
     for number in range(2, len(state.pools) + 1):
         found += _files(SessionFolder(place.path, state.pools[:number]), state.pools[number - 1].digests)
+    if place.has_pictures and not any(finding.is_whole is False for finding in found):
+        found += _pictures(SessionFolder(place.path, state.pools))
     return (*found, Finding("events", True), *_rounds(place, state), *_models(place, state))
 
 
@@ -81,6 +85,17 @@ def _files(place: SessionFolder, digests: Mapping[str, str]) -> Iterator[Finding
         can_rebuild = source_is_whole and (is_ids or is_features)
         means = _MEANS.get(name) or _MEANS.get(Path(name).stem, "")
         yield Finding(shown, False, means, REBUILD if can_rebuild else RESTORE, can_rebuild)
+
+
+def _pictures(place: SessionFolder) -> Iterator[Finding]:
+    """The pictures that items of the pool came with: whether they are where the session will look for them."""
+    for number in np.unique(place.rows[:, 0]).tolist():
+        note = place.part(number).media_note
+        data, paths = Path(note["data"]), note["paths"]
+        base = data if data.is_dir() else data.parent
+        missing = [path for path in ([data] if paths is None else [base / path for path in paths]) if not path.exists()]
+        means = f"{len(missing)} are missing, such as {missing[0]}; their items cannot be shown." if missing else ""
+        yield Finding(f"pictures of pool {number}", not missing, means, "Bring them back." if missing else "")
 
 
 def _rounds(place: SessionFolder, state: SessionState) -> Iterator[Finding]:
