@@ -47,6 +47,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decayed", type=Path, help="where the run is kept after the rate has fallen")
     parser.add_argument("--batches", type=int, default=Plan.batches_a_step, help="of tasks, for each step")
     parser.add_argument("--rows", type=int, default=Plan.rows_a_batch, help="in a batch of tasks, about")
+    parser.add_argument("--warmup", type=int, default=Plan.warmup_steps, help="steps in which the rate rises")
     parser.add_argument("--pace", type=float, default=1.0, help="of the rates: less to go on from trained weights")
     parser.add_argument("--real", type=Path, help="an .npz file of real tables that tasks are cut from, too")
     parser.add_argument("--real-share", type=float, default=Plan.real_share, help="of the tasks")
@@ -62,6 +63,7 @@ def _train(arguments: argparse.Namespace) -> None:
         decay_seconds=arguments.decay_seconds,
         rate=arguments.pace * Plan.rate,
         matrix_rate=arguments.pace * Plan.matrix_rate,
+        warmup_steps=arguments.warmup,
         batches_a_step=arguments.batches,
         rows_a_batch=arguments.rows,
         real=arguments.real,

@@ -45,17 +45,18 @@ def ask(pool: Described, n_asked: int, strategy: str, chance: random.Random) -> 
 
 def apart(distances: Tensor, worth: Tensor, n_asked: int, asked: Tensor | None = None) -> Tensor:
     """Rows (B, n_asked), each the best by log distance (B, N, N) to those asked before plus its worth (B, N)."""
-    at = torch.arange(len(worth), device=worth.device)
-    taken = torch.zeros_like(worth) if asked is None else torch.where(asked, -torch.inf, 0.0)
+    n_tasks, n_pool = worth.shape
+    first, by_row = n_pool * torch.arange(n_tasks, device=worth.device), distances.reshape(-1, n_pool)
+    worth = worth.clone() if asked is None else worth.masked_fill(asked, -torch.inf)
     near = torch.ones_like(worth)
     if asked is not None:
         near = torch.where(asked.any(1, keepdim=True), distances.masked_fill(~asked[:, None], FAR).amin(-1), near)
     rows: list[Tensor] = []
     for _ in range(n_asked):
-        row = ((near + TINY).log() + worth + taken).argmax(1)
-        nothing_before = asked is None and not rows
-        near = distances[at, row] if nothing_before else torch.minimum(near, distances[at, row])
-        taken[at, row] = -torch.inf
+        row = ((near + TINY).log() + worth).argmax(1)
+        to_row = by_row.index_select(0, first + row)
+        near = to_row if asked is None and not rows else torch.minimum(near, to_row)
+        worth.scatter_(1, row[:, None], -torch.inf)
         rows.append(row)
     return torch.stack(rows, 1)
 

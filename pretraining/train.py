@@ -34,8 +34,9 @@ from soel.detect.incontext.network import (
 )
 from soel.detect.incontext.passes import read_pool, see
 
-POOL_ROWS = (64, 128, 256, 384, 512, 512, 768)
-MOST_ROUNDS = 10  # in which the network asks for a set of labels
+POOL_ROWS = (64, 128, 256, 384, 512, 512, 768, 1024)
+MOST_OTHERS = 256  # rows beside a pool
+MOST_ROUNDS = 6  # in which the network asks for a set of labels
 TO_THE_END = 0.15, 15  # share of these sets that it asks for one at a time, of so many labels at most
 ANOMALY_WEIGHT = 0.35  # of the anomalies beside the normal rows, in the loss for ranking
 CHANCE_WEIGHT, SHARE_WEIGHT = 1.0, 0.05
@@ -52,8 +53,8 @@ class Plan:
     matrix_rate: float = 1e-3  # of matrices, whose steps are made orthogonal
     warmup_steps: int = 300
     batches_a_step: int = 2
-    rows_a_batch: int = 28_000
-    cells_a_batch: int = 320_000  # rows times columns, at most
+    rows_a_batch: int = 56_000
+    cells_a_batch: int = 640_000  # rows times columns, at most
     own_questions: float = 0.6  # share of label sets asked by the network itself
     real: Path | None = None  # tables that tasks are cut from, beside the made-up ones
     real_share: float = 0.5  # of the tasks
@@ -167,7 +168,7 @@ class Batch:
 def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTables | None = None) -> Batch:
     """A batch of tasks of a random size, some of them from real tables."""
     n_pool = chance.choice(POOL_ROWS)
-    n_rows = n_pool + n_pool // 2
+    n_rows = n_pool + min(n_pool // 2, MOST_OTHERS)
     most = chance.choices(PLACE_WIDTHS, (6, 3, 1))[0]
     width = min(most, int(math.exp(chance.uniform(math.log(2), math.log(most + 1)))))
     n_tasks = max(2, min(plan.cells_a_batch // (n_rows * most), plan.rows_a_batch // n_rows, 128))
