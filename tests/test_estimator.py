@@ -107,7 +107,7 @@ def test_labels_help() -> None:
 def test_scikit_learn_signs(toy: Sample, fitted: SOEL) -> None:
     score = fitted.anomaly_score(toy.x)
     np.testing.assert_array_equal(fitted.score_samples(toy.x), -score)
-    np.testing.assert_array_equal(fitted.predict(toy.x) == -1, score > fitted.threshold_)
+    np.testing.assert_array_equal(fitted.predict(toy.x) == 1, score > fitted.threshold_)
     assert auroc(toy.is_anomaly, score) > 0.8
 
 
@@ -127,7 +127,7 @@ def test_a_row_scores_the_same_alone_or_in_company(toy: Sample, fitted: SOEL) ->
 @pytest.mark.parametrize(("rule", "n_alarms"), [("share=0.05", 10), ("alarms=7", 7), ("alarms=0", 0)])
 def test_the_threshold_can_be_asked_for(toy: Sample, rule: str, n_alarms: int) -> None:
     detector = quick(threshold=rule).fit(toy.x, toy.labels())
-    assert (detector.predict(toy.x) == -1).sum() == n_alarms
+    assert (detector.predict(toy.x) == 1).sum() == n_alarms
 
 
 def test_false_alarms_loosen_the_threshold(toy: Sample) -> None:
@@ -138,7 +138,7 @@ def test_false_alarms_loosen_the_threshold(toy: Sample) -> None:
 def test_a_known_contamination_is_used(toy: Sample) -> None:
     detector = quick(contamination=0.2).fit(toy.x, toy.labels())
     assert detector.contamination_ == 0.2
-    assert (detector.predict(toy.x) == -1).mean() == pytest.approx(0.2, abs=0.01)
+    assert (detector.predict(toy.x) == 1).mean() == pytest.approx(0.2, abs=0.01)
 
 
 def test_frames_keep_their_columns_and_agree(toy: Sample) -> None:

@@ -130,11 +130,6 @@ def test_impossible_budgets(toy: Sample, n: int, message: str) -> None:
         quick().query(toy.x, n)
 
 
-def test_outlier_codes_turned_round_are_recognised(toy: Sample) -> None:
-    with pytest.raises(LabelError, match="scikit-learn"):
-        quick().fit(toy.x, np.where(toy.is_anomaly, -1, 1))
-
-
 def test_unknown_codes_are_listed(toy: Sample) -> None:
     labels = toy.labels().astype(int)
     labels[0] = 7

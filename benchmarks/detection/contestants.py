@@ -55,7 +55,9 @@ def soel(
     """Soel with its own questions: one at a time where each knows the last answer, else all at once."""
     detector = SOEL(profile, goal=goal, random_state=seed)
     detector.fit(pool, _ask(detector, pool, expert, budget, 1 if profile == "default" else budget))
-    return Scores(detector.anomaly_score(pool), detector.anomaly_score(test), detector.predict(test) == -1)
+    return Scores(
+        detector.anomaly_score(pool), detector.anomaly_score(test), detector.anomaly_score(test) > detector.threshold_
+    )
 
 
 def peer(

@@ -95,6 +95,10 @@ class Detector(ABC):
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances mean something."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as saved: without what the package carries or can compute again."""
+        return type(self).from_arrays, (self.arrays(),)
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything it has learnt, by name."""
         return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}  # type: ignore[arg-type]

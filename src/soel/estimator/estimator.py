@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from soel.assess.metrics import cover_radius
 from soel.errors import ConfigError
 from soel.estimator.fitted import FittedDetector
-from soel.estimator.task import Task, check_parts, read_columns, read_share, read_task, read_threshold
+from soel.estimator.targets import Codes, read_targets
+from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
 from soel.images.image_rows import ImageRows, find_session_images
 from soel.learner import Learner, Warm
 from soel.report.progress import progress_bar
@@ -74,6 +74,9 @@ class SOEL(FittedDetector):
         rows are compared; NaN without labels.
     threshold_, offset_ : float
         Scores above `threshold_` are alarms; `offset_` is its negative, as scikit-learn has it.
+    classes_ : array (2,)
+        The codes of the two classes: [0, 1] (1 is the anomaly), or [-1, 1] (-1 is the anomaly) where y was not given
+        or has these codes, so that scikit-learn's scorers are right with either.
     kind_ : str
         What the rows were taken for.
     backbone_ : str
@@ -130,17 +133,18 @@ class SOEL(FittedDetector):
         """
         n_queries = check_count("n_queries", n_queries)
         task = self._read(X)
-        labels = check_labels(y, len(task.pool))
+        labels, _ = read_targets(y, len(task.pool))
         unsure = np.flatnonzero(self.not_sure(X)) if not_sure else NO_ROWS
         return task.learner.propose(self._prepare(task), task.pool, labels, n_queries, first=unsure).rows
 
     def fit(self, X: Any, y: Any = None) -> SOEL:
         """Train on labelled and unlabelled rows.
 
-        y : 1 anomaly, 0 normal, -1 or NaN not labelled, or those words; None trains without an expert.
+        y : 1 anomaly, 0 normal, -1 or NaN not labelled, or those words; None trains without an expert. A y of -1 and 1
+            in which 1 is the majority has the codes of outlier detectors: -1 anomaly, 1 normal.
         """
         task = self._read(X)
-        return self._learn(task, check_labels(y, len(task.pool)))
+        return self._learn(task, *read_targets(y, len(task.pool)))
 
     def fit_with_expert(self, X: Any, ask: Ask, n_queries: int = 10) -> SOEL:
         """Query, call `ask(rows) -> labels` once, and train; the same model as `query` and `fit` give."""
@@ -149,7 +153,7 @@ class SOEL(FittedDetector):
         labels = np.full(len(task.pool), UNLABELLED, np.int8)
         rows = task.learner.propose(self._prepare(task), task.pool, labels, n_queries).rows
         labels[rows] = check_labels(ask(rows), len(rows))
-        return self._learn(task, labels)
+        return self._learn(task, labels, Codes(anomaly=1, normal=0))
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, then predict the same rows."""
@@ -187,7 +191,7 @@ class SOEL(FittedDetector):
 
     def _read(self, X: Any) -> Task:
         def make_learner(profile: Profile) -> Learner:
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            seed = read_seed(self.random_state)
             own = self.backbone if callable(self.backbone) else None
             return Learner(profile, seed, read_threshold(self.threshold), own, read_share(self.contamination))
 
@@ -216,7 +220,7 @@ class SOEL(FittedDetector):
             kept = _PREPARED[self] = key, learner.prepare(task.pool)
         return kept[1]
 
-    def _learn(self, task: Task, labels: Labels) -> SOEL:
+    def _learn(self, task: Task, labels: Labels, codes: Codes) -> SOEL:
         """Train, then publish: nothing is set on the estimator before that has succeeded."""
         learner, pool, warm = task.learner, task.pool, self._prepare(task)
         rounds = learner.evidence(warm, pool, labels)
@@ -229,6 +233,7 @@ class SOEL(FittedDetector):
             "feature_names_in": list(task.frame.columns) if task.frame.named else [],
             "labels_sha256": hashlib.sha256(labels.tobytes()).hexdigest(),
             "images": None if task.images is None else task.images.to_json(),
+            "codes": asdict(codes),
         }
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
@@ -248,6 +253,8 @@ class SOEL(FittedDetector):
         self.cover_radius_ = float("nan") if radius is None else radius
         self.threshold_, self.offset_ = fitted.threshold, -fitted.threshold
         self.history_ = fitted.blend.history
+        self._codes = Codes(**extra["codes"])
+        self.classes_ = self._codes.classes
         self.n_features_in_ = extra["n_features_in"]
         images = extra.get("images")
         self._images = None if images is None else ImageRows.from_json(images)
@@ -272,4 +279,5 @@ def _extra_for_session(saved: SavedModel) -> dict[str, Any]:
         "n_features_in": len(names),
         "feature_names_in": list(names) if saved.encoder.named else [],
         "images": None,
+        "codes": asdict(Codes()),
     }

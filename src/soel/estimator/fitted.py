@@ -12,6 +12,7 @@ from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.assess.quality.conformal import benjamini_hochberg
 from soel.errors import ConfigError, DataError, LabelError
 from soel.estimator.notices import warn_of_positions
+from soel.estimator.targets import Codes
 from soel.explain import Explanation
 from soel.images.image_rows import ImageRows
 from soel.learner import Fitted
@@ -29,7 +30,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     detector_: SavedModel
     offset_: float
+    threshold_: float
     kind_: str
+    _codes: Codes
     _encoder: Encoder
     _images: ImageRows | None
     # Of the last spot check: the alarms, labels and probabilities of when it was drawn, and its rows.
@@ -72,9 +75,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return why.explain(frame, self._encoder.encode(frame))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, 2) of normal and anomaly."""
-        anomaly = self.anomaly_probability(X)
-        return np.stack([1 - anomaly, anomaly], axis=1)
+        """Probabilities (n, 2) of the two classes in the order of `classes_`."""
+        return self._codes.probabilities(self.anomaly_probability(X))
 
     def p_values(self, X: Any) -> Floats:
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
@@ -140,16 +142,20 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return -self.anomaly_score(X)
 
     def decision_function(self, X: Any) -> Floats:
-        """Positive or zero for normal rows, negative for anomalies."""
-        return self.score_samples(X) - self.offset_
+        """The distance (n,) to the threshold, positive for rows of the second class of `classes_`.
+
+        So positive means normal where y was not given or has the codes of outlier detectors (-1 and 1), and anomaly
+        where y has 0 and 1.
+        """
+        return self._codes.decide(self.anomaly_score(X) - self.threshold_)
 
     def predict(self, X: Any) -> np.ndarray:
-        """scikit-learn's outlier codes: -1 anomaly, 1 normal.
+        """The class (n,) of each row in the codes of y: 1 anomaly and 0 normal, or -1 anomaly and 1 normal.
 
         A row is an anomaly where it scores above `threshold_`, which was set on the pool: of other rows 'alarms=20' may
         flag more than 20, or fewer.
         """
-        return np.where(self.decision_function(X) < 0, -1, 1)
+        return self._codes.predict(self.anomaly_score(X) > self.threshold_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

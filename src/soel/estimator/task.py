@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.utils import check_random_state
+
 from soel.ask import STRATEGIES
 from soel.assess.contamination import ESTIMATORS
 from soel.assess.metrics.threshold import ThresholdRule, parse_threshold
@@ -78,6 +80,16 @@ def read_share(contamination: float | str | None) -> float | None:
             f"contamination must lie in (0, 0.5], got {contamination!r}; give such a share, a name or None."
         )
     return float(contamination)
+
+
+def read_seed(random_state: Any) -> int:
+    """The seed that a `random_state` gives."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise ConfigError(
+            f"random_state must be an integer from 0, a RandomState or None, got {random_state!r}; give one of these."
+        ) from error
 
 
 def read_threshold(threshold: str) -> ThresholdRule:

@@ -26,7 +26,7 @@ def check_labels(y: Any, n_rows: int) -> NDArray[np.int8]:
     """
     if y is None:
         return np.full(n_rows, -1, np.int8)
-    cells = _as_column(y)
+    cells = label_cells(y)
     if len(cells) != n_rows:
         raise LabelError(
             f"y holds {len(cells)} labels for {n_rows} rows. Give one label per row, -1 where there is none."
@@ -50,7 +50,8 @@ def is_number(cell: Any) -> bool:
     return isinstance(cell, Real | np.bool_) or type(cell).__name__ == "Decimal"
 
 
-def _as_column(y: Any) -> NDArray[Any]:
+def label_cells(y: Any) -> NDArray[Any]:
+    """The cells (n,) of a list, array or series of labels."""
     import narwhals.stable.v2 as nw  # here, so that checking a name costs no data frames
 
     series = nw.from_native(y, series_only=True, pass_through=True)
