@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import polars as pl
 import pytest
 
 from soel import SOEL, ConfigError, DataError, LabelError, SchemaError
+from soel.settings import PAPER
 from tests.conftest import Sample, make_toy
+from tests.networks.backbones.test_own_module import TinyAutoencoder
 from tests.test_estimator import fitted, quick
 
 __all__ = ["fitted"]
@@ -167,3 +170,33 @@ def test_rows_that_leave_nothing_to_learn_are_warned_of(rows: Any) -> None:
     assert np.ptp(detector.anomaly_score(rows)) == 0
     with pytest.warns(UserWarning, match="No column varies"):
         quick().query(rows, 2)
+
+
+@pytest.mark.parametrize("kind", ["table", "vectors"])
+@pytest.mark.parametrize(
+    "part", [{"backbone": "deep-svdd"}, {"objective": "supervised"}, {"backbone": TinyAutoencoder}]
+)
+def test_a_backbone_or_an_objective_means_the_papers_learner(
+    toy: Sample, kind: str, part: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = replace(PAPER, tables=replace(PAPER.tables, epochs=2), vectors=replace(PAPER.vectors, epochs=2))
+    monkeypatch.setattr("soel.settings.PAPER", short)
+    y = toy.labels()
+    detector = SOEL(kind=kind, random_state=0, **part).fit(toy.x, y)
+    same = SOEL(short, kind=kind, random_state=0, **part).fit(toy.x, y)
+    np.testing.assert_array_equal(detector.anomaly_score(toy.x), same.anomaly_score(toy.x))
+    assert detector.history_
+    assert detector.backbone_ != SOEL(short, kind=kind, random_state=0).fit(toy.x, y).backbone_ or "objective" in part
+
+
+@pytest.mark.parametrize("part", [{"strategy": "random"}, {"goal": "find"}])
+def test_how_to_ask_takes_effect(toy: Sample, part: dict[str, Any]) -> None:
+    assert set(SOEL(random_state=0, **part).query(toy.x, 5)) != set(SOEL(random_state=0).query(toy.x, 5))
+
+
+def test_how_to_estimate_the_share_takes_effect(toy: Sample) -> None:
+    y = toy.labels()
+    shares = {
+        how: SOEL(contamination=how, random_state=0).fit(toy.x, y).contamination_ for how in (None, "kde", "cover")
+    }
+    assert len(set(shares.values())) == 3

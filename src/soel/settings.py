@@ -237,3 +237,25 @@ def find_profile(profile: str | Profile) -> Profile:
             f"There is no profile called {profile!r}. Choose one of: {', '.join(PROFILES)}, or pass a Profile."
         )
     return PROFILES[profile]
+
+
+def choose_profile(
+    profile: str | Profile,
+    *,
+    backbone: str | None = None,
+    objective: str | None = None,
+    strategy: str | None = None,
+    contamination: str | None = None,
+    goal: str = "learn",
+) -> Profile:
+    """The profile with the parts that are named, for a goal; every name has an effect or is refused.
+
+    A backbone or an objective means the paper's learner: the default scores tables without either.
+    """
+    base = find_profile(profile)
+    if base is DEFAULT and (backbone is not None or objective is not None):
+        base = PAPER
+    if goal == "find" and strategy is not None:
+        raise ConfigError(f"The goal 'find' is a strategy of its own, got {strategy!r} too; give one of them.")
+    parts = {"backbone": backbone, "objective": objective, "strategy": strategy, "contamination": contamination}
+    return base.with_parts(**parts).with_goal(goal)

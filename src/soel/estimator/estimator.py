@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from soel.assess.metrics import cover_radius
-from soel.errors import ConfigError
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.targets import Codes, read_targets
 from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
@@ -22,7 +21,7 @@ from soel.learner import Learner, Warm
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
 from soel.session.api.models import SavedModel, load_model, save_model
-from soel.settings import Profile, find_profile
+from soel.settings import Profile, choose_profile
 from soel.tables.reading.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
 from soel.validation import check_count, check_labels
@@ -42,8 +41,8 @@ class SOEL(FittedDetector):
         Every setting that has no parameter of its own.
     backbone : str, callable or None
         A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,
-        or None for the profile's. 'auto' decides by the data. An array of pictures (N, H, W[, C]) is learnt as
-        it is by 'mhrot', and by the features of a frozen network otherwise.
+        or None for the profile's. A name here or in `objective` means the paper's learner (profile 'paper'). An array
+        of pictures (N, H, W[, C]) is learnt as it is by 'mhrot', and by the features of a frozen network otherwise.
     strategy, objective : str or None
         How rows are picked and what is trained, by name; None for the profile's.
     goal : 'learn' or 'find'
@@ -199,17 +198,16 @@ class SOEL(FittedDetector):
 
     def _choose_profile(self) -> Profile:
         """The profile with the parts that parameters name."""
-        own = "own" if callable(self.backbone) else self.backbone
-        profile = find_profile(self.profile).with_parts(
-            strategy=self.strategy,
+        profile = choose_profile(
+            self.profile,
+            backbone="own" if callable(self.backbone) else self.backbone,
             objective=self.objective,
-            backbone=own,
+            strategy=self.strategy,
             contamination=self.contamination if isinstance(self.contamination, str) else None,
+            goal=self.goal,
         )
         check_parts(profile)
-        if self.goal == "find" and self.strategy is not None:
-            raise ConfigError(f"The goal 'find' is a strategy of its own, got {self.strategy!r} too; give one of them.")
-        return profile.with_goal(self.goal)
+        return profile
 
     def _prepare(self, task: Task) -> Warm:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
