@@ -7,6 +7,7 @@ from pathlib import Path
 
 from soel.errors import LabelError, SessionError, SoelError, naming
 from soel.session import Answer, Session, TellResult, read_verdict
+from soel.session.exchange.label_files import import_labels, is_scored
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.session_tables import readable_rows
 
@@ -26,6 +27,8 @@ def write_sheet(session: Session, items: Sequence[str], out: Path) -> None:
 
 def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
     """Store the answers of a filled sheet, all or none; what is wrong with one is told with the sheet's name."""
+    if is_scored(path):
+        return import_labels(session, path, who)
     with naming(path.name):
         return session.tell(read_sheet(session, path), who)
 

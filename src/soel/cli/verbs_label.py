@@ -126,9 +126,8 @@ def run_tell(args: argparse.Namespace) -> Reply:
     with closing(open_session(args)) as session:
         stored = _tell(session, args.answers, args.who)
         document, text = _after(session, args.folder)
-    repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
     noun = "answer" if stored.n_stored == 1 else "answers"
-    return Reply({**asdict(stored), **document}, f"{stored.n_stored} {noun} stored{repeated}. {text}")
+    return Reply({**asdict(stored), **document}, f"{stored.n_stored} {noun} stored{stored.words}. {text}")
 
 
 def run_undo(args: argparse.Namespace) -> Reply:

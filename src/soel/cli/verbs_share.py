@@ -78,8 +78,9 @@ def run_import(args: argparse.Namespace) -> Reply:
     with closing(open_session(args)) as session:
         stored = import_labels(session, args.file, args.who)
         n_labels = len(session.state.labels)
-    repeated = f", {stored.n_repeated} were known" if stored.n_repeated else ""
-    text = f"{stored.n_stored} entries stored{repeated}; {n_labels} items are labelled.\nNext: soel fit {args.folder}"
+    text = (
+        f"{stored.n_stored} entries stored{stored.words}; {n_labels} items are labelled.\nNext: soel fit {args.folder}"
+    )
     return Reply({**asdict(stored), "n_labels": n_labels}, text)
 
 

@@ -24,10 +24,19 @@ class AskResult:
 
 @dataclass(frozen=True)
 class TellResult:
-    """How many answers were stored, and how many said what was known already."""
+    """How many answers were stored, and how many said what was known already. unknown: items that are not here."""
 
     n_stored: int
     n_repeated: int
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What was not stored, to follow what was."""
+        known = f", {self.n_repeated} were known" if self.n_repeated else ""
+        if not self.unknown:
+            return known
+        return f"{known}; {len(self.unknown)} are about rows that are not in the pool, such as {self.unknown[0]!r}"
 
 
 @dataclass(frozen=True)

@@ -66,9 +66,10 @@ def store_entries(session: Session, entries: Sequence[Entry], who: str | None = 
 
 
 def grow_budget(session: Session, before: SessionState) -> None:
-    """Let the budget grow by what was labelled since, elsewhere and before: it is for new questions."""
-    now = session.state
-    more = min(now.n_spent - before.n_spent, session.folder.n_items - now.budget)
+    """Let the budget grow by what was labelled since without having been asked: it is for questions."""
+    now, asked = session.state, {*before.open, *(item for item, held in before.answers.items() if held.is_settled)}
+    n_new = sum(held.is_settled and item not in asked for item, held in now.answers.items())
+    more = min(n_new, session.folder.n_items - now.budget)
     if more > 0:
         session.extend(more)
 

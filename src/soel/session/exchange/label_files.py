@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from soel.durable import write_whole
 from soel.errors import ConfigError, DataError, LabelError, naming
 from soel.session import Session, TellResult, read_verdict
 from soel.session.exchange.coco import as_coco, read_coco
-from soel.session.exchange.entries import Entry, EntryKind, list_entries, read_kind, store_entries
+from soel.session.exchange.entries import Entry, EntryKind, grow_budget, list_entries, read_kind, store_entries
 from soel.session.exchange.label_studio import as_tasks, read_tasks
 from soel.session.marks import Mark, read_mark
 from soel.tables.columns import cell_text
@@ -31,6 +32,7 @@ FORMATS = {
 }
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
 MARK, VERSION = "soel-labels", 1
+SCORED = {"rank", "score", "alarm", "label", "who"}  # columns of a file that `score` wrote
 
 
 def export_labels(
@@ -92,32 +94,76 @@ def _as(path: Path, form: str) -> Path:
 
 
 def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
-    """Store the labels of a file of any of the formats, all or none. who: in place of the names in it."""
-    path = Path(path)
+    """Store the labels of a file of any of the formats, all or none. who: in place of the names in it.
+
+    Labels of items that were not asked about leave the budget as it is. Of a file that `score` wrote, rows that are not
+    in the pool are left out and named.
+    """
+    path, before = Path(path), session.state
     with naming(path.name):
-        return store_entries(session, read_labels(path), who)
+        rows = _read_rows(path)
+        if rows and rows[0].keys() >= SCORED:
+            told = _store_scored(session, rows, who)
+        else:
+            told = store_entries(session, read_labels(path), who)
+        grow_budget(session, before)
+    return told
+
+
+def is_scored(path: Path) -> bool:
+    """Whether `score` wrote a file."""
+    rows = _read_rows(path)
+    return bool(rows) and rows[0].keys() >= SCORED
+
+
+def _store_scored(session: Session, rows: Sequence[Mapping[str, str]], who: str | None) -> TellResult:
+    """The labels of rows that differ from what holds by now; those of other rows are left out and named."""
+    column = next((name for name in (session.config.id_column, "id") if name and name in rows[0]), None)
+    if column is None:
+        raise LabelError(f"The rows lack the column {session.config.id_column or 'id'!r}; nothing was stored.")
+    known, held = frozenset(session.ids), session.state.answers
+    labelled = [{**row, "item": row[column].strip()} for row in rows if row["label"].strip()]
+    here = [row for row in labelled if row["item"] in known]
+    fresh = [row for row in here if row["item"] not in held or held[row["item"]].verdict != row["label"].strip()]
+    entries = [Entry(row["item"], read_verdict(row["label"]), row.get("note", ""), row["who"], "") for row in fresh]
+    told, unknown = store_entries(session, entries, who), [row["item"] for row in labelled if row["item"] not in known]
+    return replace(told, n_repeated=told.n_repeated + len(here) - len(fresh), unknown=tuple(unknown))
 
 
 def read_labels(path: Path) -> list[Entry]:
     """The entries of a file; its form is told by the suffix and the content."""
-    if path.suffix.lower() in (".xlsx", ".parquet"):
-        rows = open_arrow(path, DEFAULT)[0].to_pylist()
-        return _from_rows(
-            path, [{name: "" if cell is None else cell_text(cell) for name, cell in row.items()} for row in rows]
-        )
-    if path.suffix.lower() != ".json":
-        return _from_rows(path, read_rows(path))
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    except ValueError as error:
-        raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
+    rows = _read_rows(path)
+    if rows is not None:
+        return _from_rows(path, rows)
+    content = _read_json(path)
     if isinstance(content, list):
         return read_tasks(content)
     if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
         return read_coco(content)
     return _read_own(path, content)
+
+
+def _read_rows(path: Path) -> list[dict[str, str]] | None:
+    """The rows of a table as text; None of a file that is none."""
+    if path.suffix.lower() in (".xlsx", ".parquet"):
+        rows: Sequence[Any] = open_arrow(path, DEFAULT)[0].to_pylist()
+    elif path.suffix.lower() == ".json":
+        content = _read_json(path)
+        rows = content if isinstance(content, list) else []
+        if not (rows and isinstance(rows[0], dict) and rows[0].keys() >= SCORED):
+            return None
+    else:
+        return read_rows(path)
+    return [{name: "" if cell is None else cell_text(cell) for name, cell in row.items()} for row in rows]
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    except (ValueError, RecursionError) as error:
+        raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
 
 
 def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
