@@ -14,6 +14,7 @@ import pytest
 from soel.durable import (
     building,
     disk,
+    finish_exchange,
     folders,
     is_marked,
     mark,
@@ -24,7 +25,7 @@ from soel.durable import (
     take_lock,
     write_whole,
 )
-from soel.errors import DiskFullError, NoPermissionError
+from soel.errors import DiskFullError, NoPermissionError, StorageError
 
 UMASKS = [0o000, 0o022, 0o027]
 
@@ -204,3 +205,37 @@ def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
         assert draft.parent != swept[0]
         (draft / "file").touch()
     assert names(tmp_path) == ["folder"]
+
+
+def test_a_process_killed_between_two_renames_leaves_the_new_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    for content in ("old", "new"):
+        child = os.fork()
+        if child == 0:
+            if content == "new":
+                disk.rename = lambda source, target: (source.replace(target), os._exit(0))  # type: ignore[assignment]
+            with building(folder) as partial:
+                (partial / "file").write_text(content)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    assert not folder.exists()
+    finish_exchange(folder)
+    assert (folder / "file").read_text() == "new"
+    with building(folder) as partial:
+        (partial / "file").write_text("newer")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_folder_that_was_made_although_the_disk_says_otherwise_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = disk.make_folder
+
+    def fail(folder: Path, private: bool = False) -> None:
+        make(folder, private)
+        raise OSError(errno.EIO, "the disk reports an error", str(folder))
+
+    monkeypatch.setattr(disk, "make_folder", fail)
+    with pytest.raises(StorageError), building(tmp_path / "session"):
+        raise AssertionError("it was begun")
+    assert list(tmp_path.iterdir()) == []

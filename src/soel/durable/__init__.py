@@ -8,6 +8,7 @@ from soel.durable.files import copy_whole, move, replacing, replacing_path, repl
 from soel.durable.folders import (
     MARK,
     building,
+    finish_exchange,
     is_marked,
     mark,
     private_folder,
@@ -23,6 +24,7 @@ __all__ = [
     "copy_whole",
     "explain",
     "explaining",
+    "finish_exchange",
     "hold_lock",
     "is_locked",
     "is_marked",

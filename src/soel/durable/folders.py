@@ -42,9 +42,9 @@ def _scratch_beside(folder: Path) -> Iterator[Path]:
     lock = None
     while lock is None:
         scratch = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-        with explaining(folder):
-            disk.make_folder(scratch, private=True)
         try:
+            with explaining(folder):
+                disk.make_folder(scratch, private=True)
             lock = take_lock(scratch / MARK)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -69,6 +69,14 @@ def _exchange(new: Path, folder: Path, old: Path) -> None:
         if old.exists() and not folder.exists():
             old.replace(folder)
         raise
+
+
+def finish_exchange(folder: Path) -> None:
+    """Put the new folder in place where a process was killed after it had moved the old one away."""
+    for scratch in folder.parent.glob(f".{glob.escape(folder.name)}-" + "[0-9a-f]" * 8):
+        if is_marked(scratch) and (scratch / "old").exists() and not folder.exists():
+            with suppress(LockedError, FileNotFoundError), hold_lock(scratch / MARK):
+                move(scratch / "whole", folder)
 
 
 def private_folder(folder: Path) -> None:
@@ -101,7 +109,11 @@ def remove_marked(folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left of attempts to build `folder`; what another one is building now stays."""
+    """Remove what killed processes left of attempts to build `folder`; what another one is building now stays.
+
+    A folder that was all but in its place is put there.
+    """
+    finish_exchange(folder)
     _remove_abandoned(folder.parent, glob.escape(folder.name))
 
 

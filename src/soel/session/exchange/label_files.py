@@ -113,7 +113,7 @@ def import_labels(session: Session, path: Path, who: str | None = None) -> TellR
 def is_scored(path: Path) -> bool:
     """Whether `score` wrote a file."""
     rows = _read_rows(path)
-    return bool(rows) and rows[0].keys() >= SCORED
+    return rows is not None and len(rows) > 0 and rows[0].keys() >= SCORED
 
 
 def _store_scored(session: Session, rows: Sequence[Mapping[str, str]], who: str | None) -> TellResult:

@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from soel.durable import building, write_whole
+from soel.durable import building, finish_exchange, write_whole
 from soel.errors import ModelFileError
 
 FORMAT = 1
@@ -56,6 +56,8 @@ def read_model(folder: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a model folder, checked for form and version."""
     path = Path(folder) / MANIFEST
+    if not path.is_file():
+        finish_exchange(Path(folder))
     if not path.is_file():
         raise ModelFileError(f"{folder} is not a soel model: it has no {MANIFEST}. Pass a folder written by save().")
     try:

@@ -11,6 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ class Snapshot:
     def __init__(self, path: Path) -> None:
         self._source, self._seen = path, self._marks(path)
         self._folder = self._copy()
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)  # also where a process just ends
         self.path = self._folder / path.name
 
     @property
