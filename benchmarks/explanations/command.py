@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.explanations.beside_shap import compare, first_columns
 from benchmarks.explanations.planting import TABLES, Planted, Task, correlated_pairs, decides, plant, read_task
 from soel import SOEL
-from soel.report.text import format_table
+from soel.text import format_table
 
 SHAP_ROWS = 20
 SINGLE_ROWS = 30  # explained in a call of their own, to tell what one costs

@@ -14,10 +14,10 @@ from soel.assess.quality import Quality, SpotCheck, draw_check
 from soel.report.outcome import Outcome
 from soel.session import Answer
 from soel.session.ledger import fold
+from soel.text import ENGLISH
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Verdict
 from soel.web.check_words import check_advice_words, quality_words, unsure_words
 from soel.web.results import FitResults
-from soel.web.texts import ENGLISH
 
 HALF = 0.5  # of a point of a hundred: the page rounds
 CHECKS = (10, 20)

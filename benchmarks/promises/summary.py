@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.promises.judge import Kept
 from benchmarks.promises.tables import Count, Verdict, judge_runs
 from benchmarks.promises.tasks import Cell, Source
-from soel.report.text import format_table
+from soel.text import format_table
 
 SHARE = "share, no check"
 

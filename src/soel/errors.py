@@ -26,9 +26,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from soel.text import name_options
+
 
 class SoelError(Exception):
-    """Base of everything that soel raises on purpose."""
+    """Base of everything that soel raises on purpose. Its options are named as arguments of Python."""
+
+    @property
+    def message(self) -> str:
+        """What is said, with options as `soel.text.name_options` takes them."""
+        return str(self.args[0]) if self.args else ""
+
+    def __str__(self) -> str:
+        return name_options(self.message)
 
 
 class DataError(SoelError, ValueError):
@@ -53,9 +63,6 @@ class ModelFileError(SoelError):
 
 class StorageError(SoelError, OSError):
     """A file or folder cannot be read or written. strerror: why, in a few words; filename: which."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
 
 
 class DiskFullError(StorageError):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.explain.words import NO_REASON, ordinal
+from soel.explain.words import NO_REASON
 from soel.tables.csv_cells import read_rows, write_rows
+from soel.text import ordinal
 
 N_ROWS = 120
 

@@ -108,7 +108,7 @@ def test_pictures_beyond_the_limit_are_refused_before_they_are_unpacked(
     assert len(open_source(path, Reading(max_unpacked=many.size)).items) == 64
     for module, attribute in ((np, "frombuffer"), (np, "load")):
         monkeypatch.setattr(module, attribute, lambda *_, **__: pytest.fail("it was unpacked"))
-    with pytest.raises(DataError, match=rf"{name} has 1,048,576 bytes .* limit is 1,048,575.*--max-unpacked"):
+    with pytest.raises(DataError, match=rf"{name} has 1,048,576 bytes .* limit is 1,048,575.*max_unpacked="):
         open_source(path, Reading(max_unpacked=many.size - 1))
 
 

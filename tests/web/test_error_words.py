@@ -12,8 +12,8 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 from soel.tables.reading.options import ReadOptions
 from soel.tables.tables import read_table
+from soel.text import ENGLISH, texts_in
 from soel.web.error_words import error_words
-from soel.web.texts import ENGLISH, texts_in
 from tests.web.conftest import Page
 from tests.web.test_data_page import UPLOAD, send
 from tests.web.test_texts import client_in

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from soel.session import SessionState
+from soel.text import ENGLISH
 from soel.web.insight import Point, insight_words
-from soel.web.texts import ENGLISH
 from tests.web.conftest import MakePage, Page
 
 

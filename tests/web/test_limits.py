@@ -102,7 +102,7 @@ def test_forwarded_headers_count_from_a_trusted_proxy_only(still: Page) -> None:
 
 
 def test_a_proxy_is_an_address_or_a_network() -> None:
-    with pytest.raises(ConfigError, match="--trusted-proxy needs an address"):
+    with pytest.raises(ConfigError, match="trusted_proxy= needs an address"):
         Address(trusted_proxies=["proxy.example"])
     assert server._base(Address(names=["labels.example"], https=True), 8000) == "https://labels.example"
 

@@ -8,8 +8,8 @@ import pytest
 
 from soel.tables.look import look_at
 from soel.tables.reading.kinds import TableReading
+from soel.text import ENGLISH, texts_in
 from soel.web.reading_view import describe_columns, describe_reading
-from soel.web.texts import ENGLISH, texts_in
 from tests.web.conftest import MakePage, Page
 from tests.web.test_columns import Asking, write_doubtful
 

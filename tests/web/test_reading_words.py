@@ -9,9 +9,9 @@ import pytest
 
 from soel.tables.look import look_at
 from soel.tables.reading.kinds import TableReading
+from soel.text import ENGLISH, texts_in
 from soel.web.column_question import ColumnQuestion, ask_about
 from soel.web.reading_words import reading_words
-from soel.web.texts import ENGLISH, texts_in
 
 COLUMNS = {
     "code": [f"{row % 7:04d}" for row in range(60)],

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import soel.web
-from soel.web.texts import ENGLISH, LANGUAGES, Entry, texts_in
+from soel.text import ENGLISH, LANGUAGES, Entry, texts_in
 from tests.web.conftest import ORIGIN, Page
 
 PLACE = Path(soel.web.__file__).parent

@@ -5,8 +5,8 @@ from dataclasses import replace
 from soel.session.agreement import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
+from soel.text import ENGLISH, texts_in
 from soel.web.reason_words import reason_fields
-from soel.web.texts import ENGLISH, texts_in
 from soel.web.words import advice_words, agreement_words, why_words
 
 WHY = Why("a", 1, 2.0, 0.95, 0.1, "b", 3.0, 0.97, 12, 0.12)
@@ -53,7 +53,7 @@ def test_agreement_is_told_without_a_statistic() -> None:
 
 def test_percent_never_rounds_to_certainty() -> None:
     assert [ENGLISH.percent(share) for share in (0, 0.001, 0.5, 0.999, 1)] == [
-        "0 %", "less than 1 %", "50 %", "over 99 %", "100 %"
+        "0 %", "0.1 %", "50 %", "> 99 %", "100 %"
     ]  # fmt: skip
 
 

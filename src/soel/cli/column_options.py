@@ -68,8 +68,8 @@ def settle(reading: TableReading, options: ReadOptions, ask: Callable[[str], str
 
 
 def _settle_column(column: Reading, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
-    from soel.report.text import show
     from soel.tables.reading.describe import describe_kind
+    from soel.text import show
 
     shown = ", ".join(map(show, column.seen.examples))
     print(f"Column {show(column.name)!r} ({shown}) is read as {describe_kind(column)}: {show(column.doubt)}.")

@@ -19,13 +19,12 @@ from soel.oracle.simulated import SimulatedExpert
 from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
-from soel.report.text import format_table
-from soel.report.words import digits, percent
 from soel.session import Session, SessionOptions
 from soel.session.api import sessions
 from soel.tables.csv_cells import write_rows
 from soel.tables.frame import as_frame
 from soel.tables.session_tables import read_encoder
+from soel.text import format_table, percent, percent_range
 from soel.types import Floats
 
 N_QUERIES, SHARE, SEED = 10, 0.1, 0
@@ -144,8 +143,8 @@ def describe_demo(document: Mapping[str, Any]) -> str:
             "",
             format_table(["", "item", "answer"], asked),
             "",
-            f"Share of anomalies: {percent(share['estimate'])} estimated (80 % interval {digits(share['low'])} to "
-            f"{percent(share['high'])}), {percent(share['true'])} true.",
+            f"Share of anomalies: {percent(share['estimate'])} estimated (80 % interval "
+            f"{percent_range(share['low'], share['high'])}), {percent(share['true'])} true.",
             "",
             "On rows the detector has not seen, at its own threshold:",
             "",

@@ -26,6 +26,7 @@ from soel.cli import (
 )
 from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
+from soel.text import name_options, show
 
 GROUPS = {
     "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
@@ -139,8 +140,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
     except ClusterLostError as error:
-        _leave(_fail(words, str(error), Exit.REFUSED))
-    except (SoelError, OSError) as error:
+        _leave(_fail(words, error.message, Exit.REFUSED))
+    except SoelError as error:
+        return _fail(words, error.message, Exit.REFUSED)
+    except OSError as error:
         return _fail(words, str(error), Exit.REFUSED)
     except Exception as error:
         hint = "" if "--debug" in words else " Run it again with --debug for the trace."
@@ -152,11 +155,12 @@ def _print(reply: Reply, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_plain(reply.document), ensure_ascii=False, indent=2, allow_nan=False), flush=True)
     else:
-        print(_visible(reply.text), flush=True)
+        print(_visible(name_options(reply.text, as_flags=True)), flush=True)
 
 
 def _fail(words: Sequence[str], message: str, code: int) -> int:
     """Say what went wrong: in words on standard error, and as the one document where JSON was asked for."""
+    message = name_options(message, as_flags=True)
     if "--debug" in words:
         traceback.print_exc()
     if "--json" in words:
@@ -167,8 +171,6 @@ def _fail(words: Sequence[str], message: str, code: int) -> int:
 
 def _visible(message: str) -> str:
     """Names from a file may be in a message or a reply; a terminal must not obey them."""
-    from soel.report.text import show
-
     return "\n".join(map(show, message.split("\n")))
 
 
@@ -180,7 +182,9 @@ def _leave(code: int) -> NoReturn:
 
 
 def _plain(value: Any) -> Any:
-    """The value with null for numbers that JSON does not have."""
+    """The value with null for numbers that JSON does not have, and options as flags."""
+    if isinstance(value, str):
+        return name_options(value, as_flags=True)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

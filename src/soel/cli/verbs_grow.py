@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from soel.cli.options import add_place, open_session
 from soel.cli.reply import Reply
 from soel.report.progress import progress_bar
-from soel.report.text import format_table, show
+from soel.text import format_table, show
 
 if TYPE_CHECKING:
     from soel.session import Session

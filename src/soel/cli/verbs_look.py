@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from soel.cli.column_options import add_column_options, read_column_options
 from soel.cli.reply import Reply
+from soel.text import percent
 
 if TYPE_CHECKING:
     from soel.tables.reading.kinds import Reading, TableReading
@@ -36,8 +37,8 @@ def run_look(args: argparse.Namespace) -> Reply:
 
 def show_reading(reading: TableReading, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
-    from soel.report.text import show
     from soel.tables.reading.describe import warnings_of
+    from soel.text import show
 
     size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
     head = f"{show(data)}: {size}{_file(reading)}."
@@ -48,7 +49,7 @@ def show_reading(reading: TableReading, data: str) -> str:
 
 def show_columns(reading: TableReading) -> list[str]:
     """How each column is read, as a table, and what is odd about it."""
-    from soel.report.text import format_table, show
+    from soel.text import format_table, show
 
     header = ["column", "read as", "becomes", "values", "from", "to", "missing", "distinct", "changed by"]
     lines = [format_table(header, [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]])]
@@ -82,7 +83,7 @@ def _row(reading: Reading, n_rows: int) -> list[object]:
     from soel.tables.reading.describe import describe_features, describe_kind, draw_bars, options_for
 
     seen = reading.seen
-    missing = "" if not seen.n_missing else f"{100 * seen.n_missing / n_rows:.3g} %"
+    missing = "" if not seen.n_missing else percent(seen.n_missing / n_rows)
     kind = describe_kind(reading) + ("" if reading.is_sure else " ?")
     ends = (_short(seen.low), _short(seen.high))
     picture = draw_bars(seen.bars)

@@ -71,8 +71,8 @@ def run_fit(args: argparse.Namespace) -> Reply:
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.report.quality_words import NO_CHECK
-    from soel.report.text import show
     from soel.session.api.scores import score_file
+    from soel.text import show
 
     if args.fail_on_drift and args.data is None:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
@@ -120,8 +120,8 @@ def _say_explained(document: Mapping[str, Any], is_new: bool) -> list[str]:
 
 def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
     """The most anomalous items as a table, with the names of the file; an id only where nothing else names the item."""
-    from soel.report.text import format_table
     from soel.scoring.score_table import COLUMNS
+    from soel.text import format_table
 
     names = list(takewhile(lambda name: name != "rank", rows[0]))
     shown = [name for name in names if name != "id" or len(names) == 1]

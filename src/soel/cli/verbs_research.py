@@ -99,7 +99,7 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     """List the catalogue, after fetching what was named."""
     _check_installed()
     from soel.report.progress import progress_bar
-    from soel.report.text import format_table
+    from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
     from soel_paper.catalogue_access import data_folder, fetch
     from soel_paper.sources import Source
@@ -211,7 +211,7 @@ def _special(args: argparse.Namespace) -> Reply:
 
 
 def _artefact_list() -> Reply:
-    from soel.report.text import format_table
+    from soel.text import format_table
     from soel_paper.artefacts import ARTEFACTS
 
     entries = [artefact.to_json() for artefact in ARTEFACTS.values()]

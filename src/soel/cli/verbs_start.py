@@ -169,7 +169,7 @@ def _describe_people(people: Sequence[Person]) -> list[str]:
     """What each one did, where there is more than one; of one alone the session's own figures say it."""
     if len(people) < 2 and not any(person.n_assigned for person in people):
         return []
-    from soel.report.text import format_table
+    from soel.text import format_table
 
     header = ["who", "answers", "anomaly", "normal", "set aside", "still to do", "s per answer", "minutes"]
     rows = [

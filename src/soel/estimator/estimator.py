@@ -169,7 +169,7 @@ class SOEL(FittedDetector):
 
         One trained with your own backbone needs it again. A session's detector takes rows with the columns that the
         session learnt from, without its id and label columns; one on pictures takes their features, and where it looks
-        at places (`--patches`) the pictures themselves, an array (N, H, W, 3) of bytes.
+        at places the pictures themselves, an array (N, H, W, 3) of bytes.
         """
         from soel.session.api.sessions import find_model  # here: what learns in memory needs no store
 

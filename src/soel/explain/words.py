@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soel.text import ordinal, percent
 from soel.validation import is_missing
 
 if TYPE_CHECKING:
@@ -70,15 +71,3 @@ def show_cell(cell: Any) -> str:
         text = str(cell.astype("datetime64[s]"))
         return text.removesuffix("T00:00:00").removeprefix("1970-01-01T").replace("T", " ")
     return f"{cell:.6g}" if isinstance(cell, float | np.floating) else str(cell).strip()
-
-
-def ordinal(n: int) -> str:
-    """A place in words of English: 1st, 2nd, 1,003rd."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{n:,}" + ("th" if n % 100 in (11, 12, 13) else ends.get(n % 10, "th"))
-
-
-def percent(share: float) -> str:
-    """A share with its sign: 9 %; two figures below one percent."""
-    number = 100 * share
-    return (f"{number:.0f}" if number >= 1 or number < 0.005 else f"{number:.2g}") + " %"

@@ -150,7 +150,7 @@ def _check_limit(path: Path, n_bytes: int, most: int) -> None:
     if n_bytes > most:
         raise DataError(
             f"{path.name} has {n_bytes:,} bytes of pictures when it is unpacked, and the limit is {most:,}. Save them "
-            "as .npy, which is not read into memory, or raise the limit with --max-unpacked."
+            "as .npy, which is not read into memory, or raise the limit with <<max-unpacked>>."
         )
 
 

@@ -45,7 +45,7 @@ class ImageRows:
         if not self.shape and (pictures is None or pictures.dtype != np.uint8):
             raise SchemaError(
                 "This model looks at places in pictures: give the pictures, an array (N, H, W, 3) of bytes, not their "
-                f"features; got an array of shape {np.shape(X)}. For features alone, start a session with --patches no."
+                f"features; got an array of shape {np.shape(X)}. For features, start a session with <<patches=no>>."
             )
         if self.shape and (pictures is None or pictures.shape[1:] != self.shape):
             raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")

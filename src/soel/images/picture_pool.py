@@ -24,6 +24,7 @@ from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.row_ids import check_ids
+from soel.text import percent
 from soel.types import UNLABELLED, Floats, Progress, Rows
 
 PATCH_CHOICES = ("auto", "yes", "no")
@@ -292,15 +293,15 @@ def media_summary(folder: Path) -> dict[str, str]:
     backbone = place.config.settings["backbone"]
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
-        chosen += " There is no GPU here, so the narrow form was taken; --profile paper takes the full one."
+        chosen += " There is no GPU here, so the narrow form was taken; <<profile=paper>> takes the full one."
     if note.get("tiles"):
         chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
     elif (note.get("seen") or 1) < 1 / OBLONG:
-        chosen += f" Only the middle {100 * note['seen']:.0f} % of a picture is looked at; --resolution shows it whole."
+        chosen += f" Only the middle {percent(note['seen'])} of a picture is looked at; <<resolution>> shows it whole."
     if note.get("patches"):
-        chosen += " Places in the pictures are looked at, too; --patches no leaves them out."
+        chosen += " Places in the pictures are looked at, too; <<patches=no>> leaves them out."
     elif note.get("moments"):
-        chosen += " Places in the frames are not looked at, so no map shows where; --patches yes looks at them."
+        chosen += " Places in the frames are not looked at, so no map shows where; <<patches=yes>> looks at them."
     summary = {"chosen": chosen}
     if note["skipped"]:
         skipped = [Skipped(**file) for file in note["skipped"]]

@@ -25,7 +25,9 @@ from soel.types import Floats, Rows
 def write_maps(session: Session, data: str | Path | None, out: Path, threshold: str | None = None) -> dict[str, int]:
     """Maps of all alarms into the folder `out`, the most anomalous first; returns how many maps and boxes there are."""
     if not session.folder.has_pictures or session.folder.patches is None:
-        raise SessionError("Maps are drawn of pictures whose places are looked at: start a session with --patches yes.")
+        raise SessionError(
+            "Maps are drawn of pictures whose places are looked at: start a session with <<patches=yes>>."
+        )
     rule = parse_threshold(threshold or session.config.threshold)
     _, model = session.fitted(None if rule.kind == "alarms" else threshold)
     detector = find_patches(model)

@@ -116,7 +116,7 @@ class Blend:
         if patches is None:
             raise DataError(
                 "This model looks at patches of pictures, and only rows were given. Score the pictures themselves, or "
-                "start a session with --patches no."
+                "start a session with <<patches=no>>."
             )
         return self.patches.add(whole, self.patches.detector.score(patches))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from soel.report.facts import PoolFacts, Threshold
 from soel.report.plots import INK, MARKS, Figure, Json, axis, layout, plain
-from soel.report.words import count, number
+from soel.text import count, number
 from soel.types import LABEL_WORDS, Floats
 
 MOST_BARS = 60

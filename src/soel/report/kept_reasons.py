@@ -17,8 +17,8 @@ from soel.explain.words import reason_texts, say_reasons, show_cell
 from soel.report.outcome import FOLDER
 from soel.report.reasons import SessionExplainer
 from soel.report.session_report import Why
-from soel.report.words import percent
 from soel.session import Session, SessionState
+from soel.text import percent
 from soel.types import Floats, Kind, Rows
 
 N_TOP = 100  # items with the highest scores that are explained

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.report.words import number
+from soel.text import number
 from soel.types import Floats
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from soel.report.words import count, percent
+from soel.text import count, percent
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.assess.metrics.threshold import ThresholdRule

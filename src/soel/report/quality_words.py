@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from soel.report.words import count, digits, percent
+from soel.text import count, percent, percent_range
 
 if TYPE_CHECKING:  # words need no scipy
     from soel.assess.quality import Bounds, Quality
@@ -71,4 +71,4 @@ def rough_lines(figures: FitFigures) -> list[str]:
 
 def _range(bounds: Bounds) -> str:
     shown = bounds.round_outwards(0.01)
-    return f"{digits(shown.low)} to {percent(shown.high)}"
+    return f"{percent_range(shown.low, shown.high)}"

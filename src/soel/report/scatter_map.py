@@ -10,7 +10,7 @@ import numpy as np
 from soel.report.facts import AnsweredItem, PoolFacts
 from soel.report.plots import INK, MARKS, SURFACE, Figure, Json, axis, layout, plain
 from soel.report.projection import fit_plane, project
-from soel.report.words import count, percent
+from soel.text import count, percent
 from soel.types import Floats, Rows
 
 MOST_POINTS = 20_000

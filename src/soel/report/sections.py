@@ -9,7 +9,7 @@ from html import escape
 from soel.report.facts import ReportFacts, TopItem
 from soel.report.markup import Markup, answer, item, join, keep_together, section, table, tile, with_code
 from soel.report.plots import Figure
-from soel.report.words import count, digits, number, percent
+from soel.text import count, number, percent, percent_range
 
 MOST_COLUMNS, MOST_EVENTS = 100, 100
 MAP_KEY = (
@@ -27,7 +27,7 @@ def tiles(facts: ReportFacts) -> Markup:
         tile(
             "Share of anomalies",
             percent(estimate.value),
-            f"80 % interval {digits(estimate.low)} to {percent(estimate.high)}",
+            f"80 % interval {percent_range(estimate.low, estimate.high)}",
         ),
         tile("Alarms", f"{threshold.n_alarms:,}", _start(threshold.value)),
         tile("Items", f"{facts.n_items:,}", facts.setup.made_of),

@@ -17,13 +17,13 @@ from soel.errors import SessionError
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
-from soel.report.words import count
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.settings import Profile
 from soel.tables.columns import Column
 from soel.tables.frame import Frame
 from soel.tables.reading.describe import describe_features, describe_kind
+from soel.text import count
 from soel.types import Floats, Label, Labels
 
 if TYPE_CHECKING:

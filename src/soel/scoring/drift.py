@@ -16,6 +16,7 @@ import numpy as np
 
 from soel.tables.baseline import Baseline, ColumnBaseline, Counts, Tally
 from soel.tables.columns import readable_time
+from soel.text import count, percent
 
 What = Literal["range", "categories", "missing", "shares", "alarms", "calendar"]
 WRONG_AT_MOST = 1e-3  # summaries of rows like the pool's that speak nevertheless
@@ -66,7 +67,7 @@ class Drift:
                 "The rows are like the pool." if self.columns_known else "As many alarms as in the pool.",
                 *moved[:most],
             ]
-        more = [f"  ... and {len(drift) - most} more; --json shows all."] if len(drift) > most else []
+        more = [f"  ... and {len(drift) - most} more."] if len(drift) > most else []
         return ["The rows are not like the pool:", *(f"  {text}" for text in drift[:most]), *more, *moved[:most]]
 
     def __str__(self) -> str:
@@ -126,8 +127,8 @@ def _is_worth_telling(finding: Finding) -> bool:
 def _judge_alarms(alarms: AlarmCounts) -> _Suspect:
     share, expected = alarms.n_alarms / alarms.n_rows, alarms.pool_alarms / alarms.pool_rows
     text = (
-        f"alarms: {alarms.n_alarms:,} of {alarms.n_rows:,} rows ({_percent(share)}) lie above the pool's threshold, "
-        f"{_percent(expected)} of the pool do"
+        f"alarms: {alarms.n_alarms:,} of {alarms.n_rows:,} rows ({percent(share)}) lie above the pool's threshold, "
+        f"{percent(expected)} of the pool do"
     )
     matters = share >= MORE_ALARMS * expected and share - expected >= LEAST
     finding = Finding("alarms", None, alarms.n_alarms, share, expected, matters, text)
@@ -156,7 +157,7 @@ def _judge_column(name: str, column: ColumnBaseline, new: Counts) -> Iterator[_S
 def _judge_missing(name: str, pool: Counts, new: Counts) -> _Suspect:
     share, expected = new.n_missing / new.n_rows, pool.n_missing / pool.n_rows
     matters = share - expected >= (LEAST_MISSING if pool.n_missing else LEAST)
-    text = f"{name}: {_rows(new.n_missing, share)} lack a value, {_percent(expected)} of the pool do"
+    text = f"{name}: {_rows(new.n_missing, share)} lack a value, {percent(expected)} of the pool do"
     finding = Finding("missing", name, new.n_missing, share, expected, matters, text)
     return _Suspect(finding, _log_chance(new.n_missing, new.n_rows, pool.n_missing, pool.n_rows))
 
@@ -186,7 +187,7 @@ def _judge_steps(name: str, column: ColumnBaseline, new: Counts) -> _Suspect:
     at = int(np.argmax(np.abs(gaps)))
     share, expected = now[at] / new.n_present, was[at] / column.pool.n_present
     text = (
-        f"{name}: {_percent(share)} of the values are at most {column.edges[at]:.6g}, {_percent(expected)} of the "
+        f"{name}: {percent(share)} of the values are at most {column.edges[at]:.6g}, {percent(expected)} of the "
         "pool's are"
     )
     finding = Finding("shares", name, int(now[at]), float(share), float(expected), abs(gaps[at]) >= LEAST_MOVED, text)
@@ -215,7 +216,7 @@ def _judge_words(name: str, pool: Counts, new: Counts) -> _Suspect:
     counts = [(word, new.words.get(word, 0), n) for word, n in pool.words.items()]
     word, now, was = max(counts, key=lambda each: abs(each[1] / new.n_present - each[2] / pool.n_present))
     share, expected = now / new.n_present, was / pool.n_present
-    text = f"{name}: {_percent(share)} of the rows are {word!r}, {_percent(expected)} of the pool's are"
+    text = f"{name}: {percent(share)} of the rows are {word!r}, {percent(expected)} of the pool's are"
     finding = Finding("shares", name, now, share, expected, abs(share - expected) >= LEAST_MOVED, text)
     chances = [_log_chance_either(n, new.n_present, k, pool.n_present) for _, n, k in counts]
     return _Suspect(finding, min(chances), len(chances))
@@ -224,9 +225,7 @@ def _judge_words(name: str, pool: Counts, new: Counts) -> _Suspect:
 def _judge_names(name: str, pool: Counts, new: Counts) -> _Suspect:
     (_, was), (_, now) = pool.steps, new.steps
     share, expected = now / new.n_present, was / pool.n_present
-    text = (
-        f"{name}: {_rows(now, share)} have a name that the pool has at most once, {_percent(expected)} of the pool do"
-    )
+    text = f"{name}: {_rows(now, share)} have a name that the pool has at most once, {percent(expected)} of the pool do"
     matters = share - expected >= max(LEAST_MISSING, expected / 2)
     finding = Finding("categories", name, now, share, expected, matters, text)
     return _Suspect(finding, _log_chance(now, new.n_present, was, pool.n_present))
@@ -269,10 +268,4 @@ def _term(p: float, q: float) -> float:
 
 
 def _rows(n: int, share: float) -> str:
-    return f"{n:,} {'row' if n == 1 else 'rows'} ({_percent(share)})"
-
-
-def _percent(share: float) -> str:
-    if 0.99 < share < 1:
-        return "over 99 %"
-    return f"{100 * share:.2g} %" if share < 0.095 else f"{100 * share:.0f} %"
+    return f"{count(n, 'row')} ({percent(share)})"

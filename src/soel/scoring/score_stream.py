@@ -146,7 +146,7 @@ def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_r
 def check_out(out: Path) -> None:
     """Refuse a place that cannot be written before anything is computed."""
     if check_suffix(out, others=("",)) == "" and out.exists():
-        raise ConfigError(f"{out} exists already; choose another --out, or move it away.")
+        raise ConfigError(f"{out} exists already; choose another <<out>>, or move it away.")
 
 
 def _encode_blocks(

@@ -87,7 +87,7 @@ def open_scored_parts(folder: Path, stream: Stream, model: str) -> Iterator[Scor
     lock = take_lock(folder / LOCK)
     if lock is None:
         raise SessionError(
-            f"Another command is writing {folder.name.strip('.')} already; wait for it, or choose another --out."
+            f"Another command is writing {folder.name.strip('.')} already; wait for it, or choose another <<out>>."
         )
     try:
         _begin(folder, {"model": model, "data": stream.fingerprint, "parts": _layout(stream)})
@@ -105,7 +105,7 @@ def _begin(folder: Path, about: dict[str, str]) -> None:
         return
     inside = [path for path in folder.iterdir() if path.name not in (LOCK, MARK)]
     if inside and not is_marked(folder):
-        raise SessionError(f"{folder} holds files that soel did not write; move it away, or choose another --out.")
+        raise SessionError(f"{folder} holds files that soel did not write; move it away, or choose another <<out>>.")
     mark(folder)
     for path in inside:
         if path.is_dir():

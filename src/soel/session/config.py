@@ -64,7 +64,7 @@ class SessionOptions:
         if not 0 < self.lease_minutes <= 7 * 24 * 60:
             raise ConfigError(f"A lease lasts more than 0 minutes and at most a week, got {self.lease_minutes}.")
         if self.pool_rows < 2:
-            raise ConfigError(f"A pool needs at least 2 rows, got --pool-rows {self.pool_rows}.")
+            raise ConfigError(f"A pool needs at least 2 rows, got <<pool-rows={self.pool_rows}>>.")
 
     def budget_for(self, n_items: int) -> int:
         """How many labels there can be of so many items: at most one each, and no fewer than somebody asked for."""

@@ -90,9 +90,9 @@ def grow(state: SessionState, place: SessionFolder, new: NewItems, replace_known
     n_items = len(place.ids) + len(fresh)
     if len(fresh) and n_items > place.config.pool_rows:
         raise SessionError(
-            f"The pool would have {n_items} items, more than its --pool-rows {place.config.pool_rows}, and a fair "
+            f"The pool would have {n_items} items, more than its <<pool-rows={place.config.pool_rows}>>, and a fair "
             "sample of all rows needs an id column and no item that was removed or replaced. Start a session on "
-            "all the data, and take the answers over with --labels: it draws such a sample."
+            "all the data, and take the answers over with <<labels>>: it draws such a sample."
         )
     number, at = len(place.pools) + 1, [row_of[ids[row]] for row in old]
     features, rows = np.array(place.pool), np.array(place.rows)
@@ -115,7 +115,7 @@ def _refuse_known(place: SessionFolder, new: NewItems, known: Sequence[str]) -> 
     if new.named:
         raise DataError(
             f"{len(known)} of the {len(new.ids)} ids of {new.name} are in the session already, such as "
-            f"{name_some(known)}; nothing was added. For a corrected file, say --replace (in Python: replace=True)."
+            f"{name_some(known)}; nothing was added. For a corrected file, say <<replace=True>>."
         )
     if len(known) == len(new.ids) or digest_of(new.path) in _source_digests(place):
         raise DataError(f"All of {new.name} is in the session already; nothing was added.")

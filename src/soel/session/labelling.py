@@ -285,7 +285,7 @@ class Labelling:
             return "Check the ids."
         return (
             f"Its pool is a sample of {place.n_items} of the {place.n_rows} rows, and only those can "
-            "be labelled: check the ids, or start a session with a larger --pool-rows."
+            "be labelled: check the ids, or start a session with a larger <<pool-rows>>."
         )
 
 

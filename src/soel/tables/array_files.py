@@ -67,7 +67,7 @@ def _check_member(path: Path, archive: zipfile.ZipFile, name: str, options: Read
     if size > options.max_unpacked:
         raise DataError(
             f"{path.name} has an array {name!r} of {size:,} bytes when it is unpacked. Save it as .npy, or raise the "
-            "limit with --max-unpacked."
+            "limit with <<max-unpacked>>."
         )
     with archive.open(member) as file:
         shape, _, dtype = _header(file)

@@ -45,8 +45,8 @@ class Encoder:
         telling = {name: column for name, column in frame.columns.items() if name not in silent}
         if not telling:
             raise DataError(
-                "No column gives a feature: all are ids, empty or left out. Name a column with --numeric, "
-                "--categorical or --text (in Python: columns=...)."
+                "No column gives a feature: all are ids, empty or left out. Name a column as "
+                "<<numeric>>, <<categorical>> or <<text>>."
             )
         codes = tuple(fit_column(name, column, way, by_name.get(name)) for name, column in telling.items())
         return cls(scaling, frame.named, codes, reading)

@@ -200,7 +200,7 @@ def _open_same(place: SessionFolder, whole: Whole, reading: TableReading) -> Str
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
             f"{address} was changed after the session started. Bring the old files back, or name the new ones "
-            "with --data."
+            "with <<data>>."
         )
     return stream
 

@@ -89,7 +89,7 @@ def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
         names = list(book.sheet_names)
-        sheet = _choose(path.name, names, options.sheet, "sheet", "--sheet")
+        sheet = _choose(path.name, names, options.sheet, "sheet", "<<sheet>>")
         rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
     except DataError:
         raise
@@ -126,7 +126,7 @@ def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         raise
     except (sqlite3.Error, *FAULTS) as error:
         raise DataError(
-            f"{path.name} cannot be read as a SQLite file: {reason(error)}. Check the file and --query."
+            f"{path.name} cannot be read as a SQLite file: {reason(error)}. Check the file and <<query>>."
         ) from error
 
 
@@ -142,7 +142,7 @@ def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         raise
     except Exception as error:
         raise DataError(
-            f"{path.name} cannot be read as a DuckDB file: {reason(error)}. Check it and --query."
+            f"{path.name} cannot be read as a DuckDB file: {reason(error)}. Check it and <<query>>."
         ) from error
 
 
@@ -162,7 +162,7 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
     except DataError:
         raise
     except Exception as error:
-        raise DataError(f"{shown} cannot be read: {reason(error)}. Check the address and --query.") from error
+        raise DataError(f"{shown} cannot be read: {reason(error)}. Check the address and <<query>>.") from error
     finally:
         engine.dispose()
 
@@ -173,7 +173,7 @@ def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
     if (path / "dataset_dict.json").exists():
         splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
-        return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "--sheet"), options)
+        return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "<<sheet>>"), options)
     tables = []
     for file in sorted(path.glob("*.arrow")):
         try:
@@ -201,7 +201,7 @@ def _query(name: str, tables: Sequence[str], asked: str | None) -> str:
                 f"{name} has no table {asked!r}. Choose among: {', '.join(map(repr, tables[:20]))}, or write a SELECT."
             )
         return asked
-    table = asked or _choose(name, tables, None, "table", "--query")
+    table = asked or _choose(name, tables, None, "table", "<<query>>")
     return 'SELECT * FROM "{}"'.format(table.replace('"', '""'))
 
 

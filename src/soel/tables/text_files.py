@@ -92,7 +92,7 @@ class Unpacking(io.RawIOBase):
         if self._n_read > self._limit:
             raise DataError(
                 f"{self._name} has more than {self._limit:,} bytes when it is unpacked. Unpack it yourself, or raise "
-                "the limit with --max-unpacked."
+                "the limit with <<max-unpacked>>."
             )
         return content
 
@@ -108,7 +108,7 @@ def guess_encoding(name: str, content: bytes, whole: bool) -> str:
     if b"\0" in content[:_CHUNK]:
         raise DataError(
             f"{name} holds zero bytes: it is no text, or UTF-16 without its mark. Save it as UTF-8, or name the "
-            "encoding, such as --encoding utf-16-le."
+            "encoding, such as <<encoding=utf-16-le>>."
         )
     try:
         content.decode("utf-8")
@@ -131,7 +131,7 @@ def _check_damage(name: str, content: bytes, first: int) -> None:
         line = content.count(b"\n", 0, first) + 1
         raise DataError(
             f"{name} is UTF-8 but for {n_bad} places, the first in line {line} (byte {first}, 0x{content[first]:02x}). "
-            "Correct them, or name the encoding, such as --encoding windows-1252."
+            "Correct them, or name the encoding, such as <<encoding=windows-1252>>."
         )
 
 
@@ -153,7 +153,7 @@ def _western(name: str, content: bytes) -> str:
         return "latin-1"
     if odd & _UNDEFINED:
         raise DataError(
-            f"{name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8, or name its encoding with --encoding."
+            f"{name} is neither UTF-8 nor Windows-1252 text. Save it as UTF-8, or name its encoding with <<encoding>>."
         )
     return "windows-1252"
 

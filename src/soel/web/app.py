@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,7 @@ from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
+from soel.text import LANGUAGES
 from soel.web import (
     routes_auth,
     routes_data,
@@ -36,7 +38,7 @@ from soel.web.middleware import SecurityMiddleware
 from soel.web.preparation import Preparation
 from soel.web.results import Results
 from soel.web.site import Site
-from soel.web.texts import LANGUAGES, texts_for
+from soel.web.texts import as_markup, texts_for
 from soel.web.view_model import ViewModel
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
@@ -98,7 +100,8 @@ def _templates() -> Jinja2Templates:
 
 def _texts(request: Request) -> dict[str, Any]:
     texts = texts_for(request)
-    return {"t": texts.markup, "percent": texts.percent, "language": texts.language, "languages": LANGUAGES}
+    words = {"t": partial(as_markup, texts), "percent": texts.percent}
+    return words | {"language": texts.language, "languages": LANGUAGES}
 
 
 def _here() -> Path:

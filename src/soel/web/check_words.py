@@ -6,9 +6,9 @@ import math
 
 from soel.assess.metrics.threshold import parse_threshold
 from soel.assess.quality import Quality
+from soel.text import Texts
 from soel.types import UNLABELLED
 from soel.web.results import FitResults
-from soel.web.texts import Texts
 
 SIZES = (10, 20, 40)
 PROMISED = {

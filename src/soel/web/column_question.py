@@ -9,10 +9,10 @@ from soel.errors import ConfigError
 from soel.tables.reading.describe import notes_of
 from soel.tables.reading.kinds import TableReading
 from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
+from soel.text import Texts
 from soel.web.reading_view import describe_columns
 from soel.web.reading_words import reading_words
 from soel.web.schemas_data import ColumnOut
-from soel.web.texts import Texts
 
 Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
 CHOICES: tuple[Choice, ...] = ("", "numeric", "categorical", "text", "time", "ignore", "id", "label")

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from soel.tables.columns import Column, readable_time
+from soel.text import ENGLISH, Texts
 from soel.types import Floats
 from soel.web.ports import Strip
-from soel.web.texts import ENGLISH, Texts
 
 N_BARS, FEW = 24, 12
 Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal distribution end
@@ -111,7 +111,7 @@ class Numbers:
     def words(self, value: Any, stands_out: bool, t: Texts = ENGLISH) -> str:
         """What is typical; of a value that stands out, the share of rows below or above it."""
         if np.isnan(value):
-            return t("column.missing_in", share=_percent(self.missing, t))
+            return t("column.missing_in", share=t.percent(self.missing))
         if not len(self.values):
             return ""
         typical = t("column.typical", value=t.number(float(np.median(self.values)), 4))
@@ -119,7 +119,7 @@ class Numbers:
         above = 1 - float(np.searchsorted(self.values, value, side="right") / len(self.values))
         if stands_out:
             key, share = ("column.higher", below) if below > above else ("column.lower", above)
-            return t(key, share=_percent(share, t), typical=typical)
+            return t(key, share=t.percent(share), typical=typical)
         end = "upper_end" if below >= REMARKABLE else "lower_end" if above >= REMARKABLE else ""
         return t(f"column.{end}", typical=typical) if end else typical
 
@@ -205,8 +205,8 @@ class Categories:
         share = self.counts.get(value, 0) / self.n_rows
         often = max(known, key=lambda category: known[category], default=None)
         if often in (None, value):
-            return t("column.in", share=_percent(share, t))
-        return t("column.in_typical", share=_percent(share, t), value=str(often))
+            return t("column.in", share=t.percent(share))
+        return t("column.in_typical", share=t.percent(share), value=str(often))
 
     def strip(self, value: Any, t: Texts = ENGLISH) -> Strip | None:
         """One bar per frequent category; no mark for one that is not among them."""
@@ -221,14 +221,3 @@ class Categories:
 def _rarity(share: float, n_rows: int) -> float:
     """A share of rows on the scale of spreads: 1 in 20 is about 2.4, 1 in 1000 about 3.7."""
     return float(np.sqrt(2 * np.log(1 / max(share, 1 / (2 * n_rows + 2)))))
-
-
-def _percent(share: float, t: Texts) -> str:
-    percent = 100 * share
-    if 0 < percent < 0.1:
-        return t("percent.tiny")
-    if 99.9 < percent < 100:
-        return t("percent.nearly")
-    if percent in (0, 100):
-        return t("percent.none" if not percent else "percent.all")
-    return f"{t.number(round(percent, 1)) if percent < 1 or percent > 99 else t.number(round(percent))} %"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from soel.session import Session
 from soel.tables.columns import Column
+from soel.text import ENGLISH, Texts
 from soel.web.ports import Card, Frame, ItemView, Kind, Picture
-from soel.web.texts import ENGLISH, Texts
 
 
 class CurrentView:

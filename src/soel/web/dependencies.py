@@ -9,6 +9,7 @@ from fastapi import Depends, Request
 from starlette.templating import Jinja2Templates
 
 from soel.errors import SoelError
+from soel.text import Texts
 from soel.web.auth import Auth, User
 from soel.web.insight import Insight
 from soel.web.item_list import ItemList
@@ -16,7 +17,7 @@ from soel.web.rate_limit import RateLimit
 from soel.web.results import Results
 from soel.web.schemas import ErrorOut
 from soel.web.site import Site
-from soel.web.texts import Texts, texts_for
+from soel.web.texts import texts_for
 from soel.web.view_model import ViewModel
 
 Documented = dict[int | str, dict[str, Any]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from soel.web.texts import Texts
+from soel.text import Texts
 
 _FILE = re.compile(r"(?P<file>[^:'\n]{1,200}): (?=Column |The id column |The feature names )")
 _NOT = r"but (?P<n>[\d,]+) cells? (?:is|are) not, such as (?P<cell>'.*')"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from soel.tables.reading.kinds import Form
 from soel.tables.reading.units import BOUNDS
-from soel.web.texts import Texts
+from soel.text import Texts
 
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
 _LAYOUTS = {"clock": "form.clock", "epoch seconds": "form.epoch", "epoch milliseconds": "form.epoch"}

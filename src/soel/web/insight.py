@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from soel.errors import SoelError
 from soel.session import Session, SessionState
+from soel.text import Texts
 from soel.types import Estimate
-from soel.web.texts import Texts
 
 FEWEST = 8  # labels before anything is said about stopping
 QUARTER = 4  # the newest part of the labels, one in so many, whose effect is looked at

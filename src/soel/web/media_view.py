@@ -9,8 +9,8 @@ from typing import Literal
 from soel.images.session_maps import SessionMaps
 from soel.images.session_media import SessionMedia
 from soel.tables.columns import Column
+from soel.text import ENGLISH, Texts
 from soel.web.ports import Card, Frame, Kind, Picture
-from soel.web.texts import ENGLISH, Texts
 
 SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
 N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from soel.tables.columns import Column
-from soel.web.texts import ENGLISH, Texts
+from soel.text import ENGLISH, Texts
 
 Kind = Literal["table", "image", "video"]
 

@@ -9,10 +9,10 @@ from hashlib import sha256
 
 from soel.tables.reading.describe import describe_kind, draw_bars, notes_of, options_for
 from soel.tables.reading.kinds import KINDS, Reading, TableReading
+from soel.text import Texts
 from soel.web.form_words import form_words
 from soel.web.reading_words import reading_words
 from soel.web.schemas_data import ColumnOut, OptionOut, ReadingOut
-from soel.web.texts import Texts
 
 _CHOICES = {"--id-column": "id", "--label-column": "label"}
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from soel.web.texts import Texts
+from soel.text import Texts
 
 _NUMBERS: dict[str, Callable[[str], Any]] = {"share": float, "n": lambda value: int(value.replace(",", ""))}
 _OPTIONS = re.compile(r"[:;][^:;]*--.*$")

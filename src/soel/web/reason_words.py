@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soel.session import SessionState
+from soel.text import Texts
 from soel.web.schemas import FieldOut, NeighbourOut
-from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 
 _FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")

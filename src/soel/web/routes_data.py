@@ -9,6 +9,7 @@ from fastapi import APIRouter, Body, Query
 from soel.session.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.reading.kinds import TableReading
 from soel.tables.session_tables import read_encoder
+from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.error_words import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
@@ -16,7 +17,6 @@ from soel.web.reading_view import describe_columns, describe_reading
 from soel.web.reading_words import reading_words
 from soel.web.schemas import WorkOut
 from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut
-from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)

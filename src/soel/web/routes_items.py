@@ -11,12 +11,12 @@ from soel.report.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.tables.row_files import write_table
+from soel.text import Texts
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
 from soel.web.item_list import LabelFilter, Op, Selection, Sort
 from soel.web.reason_words import find_resembled, reason_fields
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
-from soel.web.texts import Texts
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
 FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from starlette.responses import HTMLResponse
 
 from soel.errors import SessionError
+from soel.text import Texts
 from soel.web.column_question import CHOICES
 from soel.web.dependencies import BaseContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.error_words import error_words
@@ -17,7 +18,6 @@ from soel.web.preparation import Preparation
 from soel.web.reading_view import describe_columns, describe_reading
 from soel.web.routes_pages import PAGES
 from soel.web.schemas_data import ColumnOut, PreparationOut, ReadingOut
-from soel.web.texts import Texts
 
 router = APIRouter()
 

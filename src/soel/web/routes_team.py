@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from soel.errors import SessionError
 from soel.session.agreement import measure_agreement
 from soel.session.people import measure_people
+from soel.text import Texts
 from soel.validation import check_distinct
 from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
@@ -17,7 +18,6 @@ from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.ports import Card
 from soel.web.schemas import FieldOut, NoteOut
 from soel.web.schemas_team import DisagreementOut, InvitationOut, OpenOut, PersonOut, SignInOut, SignInsOut, TeamOut
-from soel.web.texts import Texts
 from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words
 

@@ -95,7 +95,7 @@ def _bind(address: Address, auth: Auth) -> socket.socket:
             if port == 0 or address.port:
                 raise ConfigError(
                     f"The page cannot be served on {address.host} port {port} ({error.strerror or error}); "
-                    "choose another --host or --port."
+                    "choose another <<host>> or <<port>>."
                 ) from error
     raise AssertionError("any port was tried")
 
@@ -133,7 +133,7 @@ def _check_network(text: str) -> None:
     try:
         ip_network(text, strict=False)
     except ValueError:
-        raise ConfigError(f"--trusted-proxy needs an address or a network like 10.0.0.0/8, got {text!r}.") from None
+        raise ConfigError(f"<<trusted-proxy>> needs an address or a network like 10.0.0.0/8, got {text!r}.") from None
 
 
 def _show(address: Address) -> str:

@@ -14,10 +14,10 @@ from soel.tables.columns import Column
 from soel.tables.frame import Frame as TableFrame
 from soel.tables.reading.kinds import Reading
 from soel.tables.reading.units import BOUNDS
+from soel.text import ENGLISH, Texts
 from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, measure
 from soel.web.ports import Card, Field, Frame, Kind, Picture
-from soel.web.texts import ENGLISH, Texts
 
 N_REFERENCE = 4000  # rows that say what is usual; more would only be slower
 STANDS_OUT = 2.5  # in units of the usual spread, at the least

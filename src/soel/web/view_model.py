@@ -19,12 +19,12 @@ from soel.session.jobs.background import JobStatus
 from soel.session.jobs.uploads import Uploads
 from soel.session.leases import turn_of
 from soel.session.spot_check import STRATEGY as CHECK
+from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User
 from soel.web.blind import may_see_map, view_for
 from soel.web.ports import Card, ItemView, Picture
 from soel.web.storage import Storage
-from soel.web.texts import ENGLISH, Texts
 from soel.web.words import why_words
 
 N_FIELDS = 30  # values of a wide row that are shown unless more are asked for

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from soel.session.agreement import Agreement
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
-from soel.web.texts import ENGLISH, Texts
+from soel.text import ENGLISH, Texts
 
 STRONG, FAIR = 0.6, 0.2  # agreement beyond chance from which we call it so
 

@@ -131,5 +131,5 @@ def test_a_session_on_whole_pictures_has_no_maps(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures", 8)
     made = sessions.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=MediaOptions(patches="no"))
-    with closing(made), pytest.raises(SessionError, match="--patches yes"):
+    with closing(made), pytest.raises(SessionError, match="patches='yes'"):
         write_maps(made, None, tmp_path / "maps")

@@ -174,7 +174,7 @@ def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
         around = shown.items_around(item, 0.4)
         assert [round(seconds, 3) for seconds, _ in around] == [-0.4, 0, 0.4]
         assert [near for _, near in around] == list(session.ids[1:4])
-    assert "--patches yes" in media_summary(tmp_path / "s")["chosen"]  # or nobody would know that frames have maps
+    assert "<<patches=yes>>" in media_summary(tmp_path / "s")["chosen"]  # or nobody would know that frames have maps
 
 
 def test_a_lone_picture_has_nothing_around_it(session: Session) -> None:

@@ -108,7 +108,7 @@ def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> No
     [
         (160, "auto", [1, 2, 0.125], "1 x 2 tiles"),  # seen whole
         (90, "auto", None, ""),  # nearly square
-        (160, "no", None, "Only the middle 50 % of a picture is looked at; --resolution"),
+        (160, "no", None, "Only the middle 50 % of a picture is looked at; <<resolution>>"),
     ],
 )
 def test_long_pictures_whose_places_count_are_seen_whole(
@@ -245,7 +245,7 @@ def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(
     files = sorted((tmp_path / "pictures").glob("*.png"))[:4]
     pictures = np.stack([np.asarray(Image.open(file)) for file in files])
     np.testing.assert_allclose(detector.anomaly_score(pictures), expected, rtol=1e-4, atol=1e-4)
-    with pytest.raises(SchemaError, match=r"give the pictures.*--patches no"):
+    with pytest.raises(SchemaError, match=r"give the pictures.*patches='no'"):
         detector.anomaly_score(np.asarray(pool[:4]))
 
 

@@ -96,7 +96,9 @@ def test_ids_that_are_there_are_an_error_or_replaced(grown: Session, tmp_path: P
     item = grown.state.rounds[0].asked[0].item
     fixed = tmp_path / "fixed.csv"
     fixed.write_text(f"{HEADER}{item},1.5,2.5,3.5,0\n=n500,0.1,0.2,0.3,0\n")
-    with pytest.raises(DataError, match=r"1 of the 2 ids of fixed\.csv are in the session already, such as.*--replace"):
+    with pytest.raises(
+        DataError, match=r"1 of the 2 ids of fixed\.csv are in the session already, such as.*replace=True"
+    ):
         add_data(grown, fixed)
     before, kept = grown.state.labels[item], grown.status().n_items
     pool = add_data(grown, fixed, replace=True)

@@ -32,7 +32,7 @@ def _write_rows(folder: Path, parts: dict[str, range], with_ids: bool = True, ad
 def test_a_table_without_ids_grows_to_its_limit(tmp_path: Path) -> None:
     _write_rows(tmp_path, {"a": range(80), "b": range(80, 400)}, with_ids=False)
     session = sessions.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=4, pool_rows=100))
-    with pytest.raises(SessionError, match=r"more than its --pool-rows 100, and a fair sample .* needs an id column"):
+    with pytest.raises(SessionError, match=r"more than its pool_rows=100, and a fair sample .* needs an id column"):
         add_data(session, tmp_path / "b.csv")
     session.close()
 

@@ -70,7 +70,7 @@ class Cluster:
             reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
             raise ConfigError(
                 f"There is no Ray cluster at {self.address or 'this machine'} ({reason}). Give the HOST:PORT that "
-                "`ray start --head` has printed, or leave --address out to use this machine alone."
+                "`ray start --head` has printed, or leave <<address>> out to use this machine alone."
             ) from error
         self._is_connected = True
 
@@ -124,10 +124,10 @@ class Cluster:
         return str(_import_ray().get_runtime_context().gcs_address)
 
     def _lost(self) -> str:
-        where = f"--address {self.address}" if self.address else "without an address"
+        where = f"<<address={self.address}>>" if self.address else "without an address"
         return (
             f"The head of the Ray cluster ({self.head}) does not answer any more. Nothing stored is lost: start the "
-            f"cluster again and run the same command with --engine ray {where}; it goes on from what is stored."
+            f"cluster again and run the same command with <<engine=ray>> {where}; it goes on from what is stored."
         )
 
     def _options(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         if self.n_workers is not None and self.n_workers < 1:
-            raise ConfigError(f"At least one worker is needed, got --workers {self.n_workers}.")
+            raise ConfigError(f"At least one worker is needed, got <<workers={self.n_workers}>>.")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FeatureFile:
         except (OSError, ValueError) as error:
             raise ConfigError(
                 f"{self.path} cannot be read on a machine of the cluster: {error}. Put the session on storage that all "
-                "machines reach, or name such a place with --shared."
+                "machines reach, or name such a place with <<shared>>."
             ) from error
 
 

@@ -73,7 +73,7 @@ class Storage:
         if not is_ours:
             raise SessionError(
                 f"{self.root} holds files that soel did not put there, and is left as it is. "
-                "Remove them, or name another place with --shared."
+                "Remove them, or name another place with <<shared>>."
             )
         if self._is_path:
             self._remove()

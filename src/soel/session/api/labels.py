@@ -46,6 +46,6 @@ def merge_session(session: Session, other: str | Path, store: str | None = None)
     if missing:
         raise SessionError(
             f"{len(missing)} labelled items of {other} are not in this session, such as {name_some(missing)}; nothing "
-            "was stored. Add their data first, or take over the rest: soel export, then soel init --labels."
+            "was stored. Add their data first, or take over the rest: `soel export`, then `soel init --labels`."
         )
     return store_for_twins(session, entries, twins, by, str(other))

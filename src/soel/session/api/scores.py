@@ -56,12 +56,12 @@ def score_file(
     """
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
     if with_columns and session.folder.has_pictures:
-        raise ConfigError("Pictures have no columns of their own; leave --with-columns out.")
+        raise ConfigError("Pictures have no columns of their own; leave <<with-columns>> out.")
     stream = find_scored_stream(session.folder, data)
     if stream is not None:
         if why == "all":
             raise ConfigError(
-                f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with --why "
+                f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with <<why>> "
                 "alone."
             )
         check_out(out)

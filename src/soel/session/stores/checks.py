@@ -21,7 +21,7 @@ from soel.session.stores.models import read_manifest, read_model
 
 CONFIG = "config.json"
 RESTORE = "Restore it from a copy."
-REBUILD = "It can be made again from the table: soel check DIR --repair."
+REBUILD = "It can be made again from the table: `soel check DIR --repair`."
 _MEANS = {
     FEATURES: "What is learnt and scored would be other rows than the table's.",
     IDS: "Scores and labels would go to other items.",

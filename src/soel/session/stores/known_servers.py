@@ -23,7 +23,7 @@ def check_known(address: str, folder: Path) -> None:
     if address not in _read():
         raise ConfigError(
             f"The session in {folder} keeps its events at {address}, which this account has not used before. "
-            f"Where you trust that server, open the session once with --store {address}"
+            f"Where you trust that server, open the session once with <<store={address}>>"
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from soel.tables.columns import Column
 from soel.tables.reading.kinds import Seen
 from soel.tables.reading.words import Words
+from soel.text import percent
 from soel.types import Floats
 
 N_BARS, N_EXAMPLES = 16, 3
@@ -70,7 +71,7 @@ def find_oddities(seen: Seen, n_rows: int) -> tuple[str, ...]:
     if n_rows and seen.n_missing == n_rows:
         odd.append("empty")
     elif seen.n_missing > MOSTLY * n_rows:
-        odd.append(f"mostly empty: {100 * seen.n_missing / n_rows:.1f} % of the cells are missing")
+        odd.append(f"mostly empty: {percent(seen.n_missing / n_rows)} of the cells are missing")
     if seen.n_distinct == 1 and not seen.n_missing:
         odd.append("constant")
     return tuple(odd)
