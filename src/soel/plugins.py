@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -14,21 +14,17 @@ class Registry:
     """Maps a part's name to 'module:attribute', imported only when it is asked for.
 
     Other packages add parts under the entry-point group `soel.<role>`, or `soel.<group>` where that is given.
-    former: names that parts had in older releases, for files that say them.
     """
 
-    def __init__(
-        self, role: str, parts: dict[str, str], group: str | None = None, former: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, role: str, parts: dict[str, str], group: str | None = None) -> None:
         self.role, self.group = role, f"soel.{group or role}"
-        self._parts, self._former = parts, former or {}
+        self._parts = parts
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self._parts, *(point.name for point in self._plug_ins())]))
 
     def get(self, name: str) -> Any:
         """The part called `name`."""
-        name = self._former.get(name, name)
         if name in self._parts:
             module, _, attribute = self._parts[name].partition(":")
             return getattr(import_module(module), attribute)
@@ -37,7 +33,6 @@ class Registry:
 
     def check(self, name: str) -> None:
         """Refuse a name that no part has; none is imported for it."""
-        name = self._former.get(name, name)
         if name not in self._parts and name not in list(self):  # other packages are asked last: that takes a while
             raise ConfigError(f"There is no {self.role} called {name!r}. Choose one of: {', '.join(self)}.")
 

@@ -11,7 +11,6 @@ from soel.types import Kind, Precision, PseudoLabelRule, StepRule
 
 MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
-OLD_WIDE = 300  # encoded columns up to which releases before kinds took rows for a table
 WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
 NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/choices.md says
 GOALS = ("learn", "find")
@@ -84,15 +83,10 @@ class Profile:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], n_features: int) -> Profile:
-        """The profile back from plain JSON values. n_features: of the encoded rows it was settled for.
-
-        Releases before kinds took more than 300 encoded columns for feature vectors; what they wrote means that still.
-        """
-        if "kind" in values:
-            forms = {form: Schedule(**values[form]) for form in _FORMS.values()}
-            return cls(**{**values, **forms, "kind": Kind(values["kind"])})
-        return _from_older(values, n_features)
+    def from_json(cls, values: Mapping[str, Any]) -> Profile:
+        """The profile back from plain JSON values."""
+        forms = {form: Schedule(**values[form]) for form in _FORMS.values()}
+        return cls(**{**values, **forms, "kind": Kind(values["kind"])})
 
     def with_parts(self, **names: str | None) -> Profile:
         """The profile with other parts by role; None keeps one. A new part starts with its own default options."""
@@ -144,22 +138,6 @@ class Profile:
     def scaling_for(self, kind: Kind) -> str:
         """How columns are scaled; feature vectors and pixels are taken as they come: their scale carries meaning."""
         return self.scaling if kind is Kind.TABLE else "none"
-
-
-def _from_older(values: Mapping[str, Any], n_features: int) -> Profile:
-    """A profile written before kinds were values, settled for the kind that it was used for."""
-    named = {"tables": ("tables", "ntl"), "features": ("vectors", "ntl-features"), "pictures": ("pictures", "mhrot")}
-    rest = {name: value for name, value in values.items() if name not in named}
-    forms: dict[str, Any] = {}
-    for old, (new, backbone) in named.items():
-        if old in values:
-            schedule = dict(values[old])
-            schedule["detector"] = schedule.pop("companion", None)
-            forms[new] = Schedule(**schedule, backbone=backbone)
-    profile = Profile(**rest, **forms)
-    if profile.backbone in PICTURE_BACKBONES:
-        return profile.settle(Kind.PICTURES, n_features)
-    return profile.settle(Kind.TABLE if n_features <= OLD_WIDE else Kind.VECTORS, n_features)
 
 
 PAPER = Profile(

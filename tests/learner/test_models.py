@@ -1,4 +1,4 @@
-"""Models as arrays and JSON: what of older releases opens, and what the heavy steps are on this machine."""
+"""Models as arrays and JSON, and what the heavy steps are on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from soel.assess.metrics.calibration import Calibration
 from soel.assess.quality.conformal import Reference
 from soel.errors import SoelError
-from soel.learner import HERE, Blend, Fitted, Learner, Warm
+from soel.learner import HERE, Blend, Fitted, Warm
 from soel.learner.models import (
     DETECTOR,
     NETWORK,
@@ -28,11 +28,13 @@ from soel.learner.models import (
 )
 from soel.networks.training import losses
 from soel.settings import DISTANCES, PAPER
-from soel.types import UNLABELLED, Estimate, Kind, PoolView
+from soel.types import UNLABELLED, Estimate, PoolView
 from tests.conftest import Sample, make_learner
 
 QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
+
+NO_LABELS = np.zeros(0, np.int8)
 
 
 def fitted_with(profile: Any, toy: Sample) -> tuple[Any, Any, Fitted]:
@@ -53,22 +55,12 @@ def test_what_a_state_holds(toy: Sample) -> None:
     assert json.loads(json.dumps(notes)) == notes  # plain values
 
 
-def test_a_reference_keeps_its_weights_and_older_ones_had_none(toy: Sample) -> None:
-    _, _, fitted = fitted_with(QUICK, toy)
+def test_a_reference_keeps_its_weights(toy: Sample) -> None:
+    learner, _, fitted = fitted_with(QUICK, toy)
     weighed = replace(fitted, reference=Reference(np.array([1.0, 2.0]), np.array([1.0, 0.5])))
-    arrays, notes = state_of(weighed)
-    empty = Learner(QUICK.settle(Kind.TABLE, toy.x.shape[1]), 0).new_model
-
-    def weights_of(state: dict[str, np.ndarray]) -> list[float]:
-        restored = restore(state, notes, lambda: empty(toy.x.shape[1]))
-        assert isinstance(restored, Fitted)
-        return list(restored.reference.weights)
-
-    assert weights_of(arrays) == [1.0, 0.5]
-    del arrays[REFERENCE_WEIGHTS]
-    assert weights_of(arrays) == [1.0, 1.0]
-    del arrays[REFERENCE]
-    assert weights_of(arrays) == []
+    restored = restore(*state_of(weighed), lambda: learner.new_model(6))
+    assert isinstance(restored, Fitted)
+    assert list(restored.reference.weights) == [1.0, 0.5]
 
 
 def test_a_state_without_labels_holds_no_network(toy: Sample) -> None:
@@ -90,24 +82,6 @@ def test_training_goes_on_from_a_restored_network_as_from_the_first(toy: Sample)
     assert one.blend.history == other.blend.history
 
 
-def test_models_of_releases_that_had_companions(toy: Sample) -> None:
-    learner, _, fitted = fitted_with(QUICK, toy)
-    arrays, notes = state_of(fitted)
-    network = notes.pop("network")
-    older = {**notes, **network, "companion": notes["detector"]}
-    del older["detector"]
-    renamed = {
-        name.replace(DETECTOR, "companion.") if name.startswith(DETECTOR) else name.removeprefix(NETWORK): array
-        for name, array in arrays.items()
-        if name not in (POOL_SCORES, POOL_LABELS, REFERENCE)
-    }
-    again = restore(renamed, older, lambda: learner.new_model(6))
-    assert isinstance(again, Fitted)
-    np.testing.assert_array_equal(again.score(toy.x), fitted.score(toy.x))
-    assert len(again.pool_scores) == 0  # they were not kept
-    assert again.threshold == fitted.threshold
-
-
 def test_a_blend_has_a_state_of_its_own(toy: Sample) -> None:
     learner, _, fitted = fitted_with(QUICK, toy)
     arrays, notes = state_of(fitted.blend)
@@ -126,7 +100,15 @@ def test_an_unknown_detector_says_which_there_are(toy: Sample) -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.floats(-1e6, 1e6))
 def test_an_alarm_is_a_score_above_the_threshold(scores: list[float], threshold: float) -> None:
-    fitted = Fitted(Blend(None), Estimate(0.1, 0, 1, "fixed"), threshold, Calibration(1, 0), np.zeros(0))
+    fitted = Fitted(
+        Blend(None),
+        Estimate(0.1, 0, 1, "fixed"),
+        threshold,
+        Calibration(1, 0),
+        np.zeros(0),
+        NO_LABELS,
+        Reference.none(),
+    )
     assert fitted.alarms(np.array(scores)).tolist() == [score > threshold for score in scores]
 
 

@@ -10,6 +10,7 @@ import pytest
 from soel.assess.contamination.base import rate_among_unlabelled
 from soel.assess.metrics.calibration import Calibration, calibrate
 from soel.assess.metrics.threshold import ThresholdRule
+from soel.assess.quality.conformal import Reference
 from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import Blend, Fitted, Learner, Network, Warm
@@ -99,7 +100,9 @@ def test_who_is_heard_and_what_was_learnt_when() -> None:
 
 
 def test_scores_above_the_threshold_are_alarms() -> None:
-    fitted = Fitted(Blend(FirstColumn()), SHARE, 2.0, Calibration(1, 0), np.zeros(0))
+    fitted = Fitted(
+        Blend(FirstColumn()), SHARE, 2.0, Calibration(1, 0), np.zeros(0), np.zeros(0, np.int8), Reference.none()
+    )
     assert fitted.alarms(np.array([1.0, 2.0, 2.1])).tolist() == [False, False, True]
     assert fitted.score(np.array([[7.0, 1.0]])).tolist() == [7.0]
 

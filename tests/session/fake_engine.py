@@ -13,6 +13,7 @@ import numpy as np
 
 from soel.assess.metrics.calibration import Calibration
 from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.quality.conformal import Reference
 from soel.detect.base import NOTHING, Detector
 from soel.errors import ModelFileError
 from soel.learner import Blend, Fitted, Learner, Warm
@@ -94,7 +95,7 @@ class FakeEngine:
     def __init__(self, config: SessionConfig) -> None:
         settings = config.settings if config.settings.get("kind") else {**config.settings, "kind": Kind.TABLE}
         rule = parse_threshold(config.threshold)
-        profile = Profile.from_json(settings, 3)
+        profile = Profile.from_json(settings)
         self.loop = FakeLearner(profile, config.seed, rule, contamination=config.contamination)
 
     @property
@@ -135,4 +136,6 @@ class FakeEngine:
             content["threshold"],
             Calibration(**content["calibration"]),
             np.array(content["pool_scores"]),
+            np.zeros(0, np.int8),
+            Reference.none(),
         )

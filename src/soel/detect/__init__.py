@@ -11,5 +11,4 @@ DETECTORS = Registry(
         "scales": "soel.detect.scales:Scales",
         "pretrained": "soel.detect.incontext.detector:Pretrained",
     },
-    former={"surroundings": "neighbours", "angles": "angular"},
 )

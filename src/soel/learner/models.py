@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -188,9 +188,7 @@ class Warm:
 class Fitted:
     """What was learnt. Scores above the threshold are alarms.
 
-    pool_scores: (N,) of the pool it learnt from; empty in files of releases that did not keep them.
-    pool_labels: (N,) that it learnt from. reference: what stands for the scores of new normal rows. Both are
-    empty where they were not kept.
+    pool_scores, pool_labels: (N,) of the pool it learnt from. reference: what stands for the scores of new normal rows.
     """
 
     blend: Blend
@@ -198,8 +196,8 @@ class Fitted:
     threshold: float
     calibration: Calibration
     pool_scores: Floats
-    pool_labels: Labels = field(default_factory=lambda: np.zeros(0, np.int8))
-    reference: Reference = field(default_factory=Reference.none)
+    pool_labels: Labels
+    reference: Reference
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
@@ -215,7 +213,7 @@ class Fitted:
 
     def p_values(self, scores: Floats) -> Floats:
         """How often a normal row scores as high: (n,) of scores (n,), by the pool as far as it stands for normal."""
-        return (self.reference or Reference.of(self.pool_scores)).p_values(scores)
+        return self.reference.p_values(scores)
 
     @property
     def figures(self) -> FitFigures:
@@ -256,8 +254,6 @@ def restore_blend(
 
     few: what scores a few rows by a network's weights; with it the network is not made before it is needed.
     """
-    if "companion" in notes:
-        arrays, notes = _from_older(arrays, notes)
     detector = network = None
     if notes["detector"] is not None:
         detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
@@ -300,17 +296,10 @@ def restore(
         Estimate(**notes["estimate"]),
         float(notes["threshold"]),
         Calibration(**notes["calibration"]),
-        np.asarray(arrays.get(POOL_SCORES, np.zeros(0)), np.float64),
-        np.asarray(arrays.get(POOL_LABELS, np.zeros(0)), np.int8),
-        _restore_reference(arrays),
+        np.asarray(arrays[POOL_SCORES], np.float64),
+        np.asarray(arrays[POOL_LABELS], np.int8),
+        Reference(np.asarray(arrays[REFERENCE], np.float64), np.asarray(arrays[REFERENCE_WEIGHTS], np.float64)),
     )
-
-
-def _restore_reference(arrays: Mapping[str, np.ndarray]) -> Reference:
-    """Releases that left out suspected rows, instead of weighing them, kept no weights."""
-    scores = np.asarray(arrays.get(REFERENCE, np.zeros(0)), np.float64)
-    kept = arrays.get(REFERENCE_WEIGHTS)
-    return Reference.of(scores) if kept is None else Reference(scores, np.asarray(kept, np.float64))
 
 
 def _blend_state(blend: Blend) -> State:
@@ -328,14 +317,3 @@ def _blend_state(blend: Blend) -> State:
         arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
         notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
     return arrays, notes
-
-
-def _from_older(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any]) -> State:
-    """A state of the releases in which detectors were called companions, and a network was always there."""
-    old = "companion."
-    renamed = {
-        DETECTOR + name.removeprefix(old) if name.startswith(old) else NETWORK + name: array
-        for name, array in arrays.items()
-    }
-    network = {name: notes[name] for name in ("model", "centre", "spread")}
-    return renamed, {**notes, "detector": notes["companion"], "network": network}

@@ -93,8 +93,8 @@ def _cut(threshold: float) -> float:
 
 
 def _setup(session: Session, frame: Frame, media: MediaFacts | None) -> Setup:
-    config, n_features = session.config, session.folder.pool.shape[1]
-    backbone = Profile.from_json(config.settings, n_features).backbone
+    config = session.config
+    backbone = Profile.from_json(config.settings).backbone
     reading = () if frame.reading is None else frame.reading.columns
     columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
     made_of = count(len(frame.columns), "column") if media is None else media.noun

@@ -132,7 +132,7 @@ def read_config(path: Path) -> SessionConfig:
     content.pop("format")
     _check(path, content)
     try:
-        Profile.from_json(content["settings"], 0)  # the width matters to those of old releases only, and not here
+        Profile.from_json(content["settings"])
         return SessionConfig(**content)
     except (ConfigError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"{path} holds a setting that makes no sense ({error}); restore it from a copy.") from error

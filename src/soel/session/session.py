@@ -105,7 +105,7 @@ class Session(Labelling):
     @cached_property
     def hears_answers(self) -> bool:
         """Whether a question can know the last answer: what the session's strategy and detector allow."""
-        return hears_answers(Profile.from_json(self.config.settings, 0))  # the width matters to old ones, which do not
+        return hears_answers(Profile.from_json(self.config.settings))
 
     def spot_check(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open items of a spot check; where nothing is open, one of `n` is drawn from what was not asked."""
@@ -139,7 +139,7 @@ class Session(Labelling):
     def pool_in(self, place: SessionFolder, known: SessionState | None = None) -> Pool:
         """The rows of the pool of a moment. known: whose marks are to be learnt from; without it, none are shown."""
         rows = place.pool
-        kind = Profile.from_json(self.config.settings, rows.shape[1]).kind
+        kind = Profile.from_json(self.config.settings).kind
         assert kind is not None  # a session's profile is settled when it is created
         marked = None if known is None else self._find_marks(place, known)
         return Pool(rows, kind, place.identity, place.patches, marked, place.moments)

@@ -55,11 +55,9 @@ def reading_of(place: SessionFolder) -> TableReading | None:
 
 
 def read_encoder_with_baseline(place: SessionFolder) -> Encoder:
-    """The same, with what the pool's columns hold. It is looked up in the tables for a session of a release that did
-    not keep it, and for one that has grown.
-    """
+    """The same, with what the pool's columns hold; it is looked up in the tables of a session that has grown."""
     encoder = read_encoder(place)
-    is_table = Profile.from_json(place.config.settings, encoder.n_features).kind is Kind.TABLE
+    is_table = Profile.from_json(place.config.settings).kind is Kind.TABLE
     has_grown = len(place.pools) > 1
     if not is_table or (encoder.baseline is not None and not has_grown):
         return encoder

@@ -29,7 +29,7 @@ class Form:
 
     def new_model(self) -> Model:
         """An untrained model."""
-        profile = Profile.from_json(self.profile, self.n_features)
+        profile = Profile.from_json(self.profile)
         return Learner(profile, self.seed).new_model(self.n_features)
 
 

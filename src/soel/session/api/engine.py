@@ -38,7 +38,7 @@ class SessionEngine:
 def make_engine(config: SessionConfig, encoder: Encoder) -> SessionEngine:
     """The engine for a session's settings."""
     learner = Learner(
-        Profile.from_json(config.settings, encoder.n_features),
+        Profile.from_json(config.settings),
         config.seed,
         parse_threshold(config.threshold),
         contamination=config.contamination,

@@ -82,7 +82,7 @@ def _rebuild(
     width = int(content["n_features"])
     _check_size(arrays, width)
     rule = parse_threshold(content["threshold_rule"])
-    profile = Profile.from_json(content["profile"], width)
+    profile = Profile.from_json(content["profile"])
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
     few = without_torch(profile.backbone) if few_rows and backbone is None else None
     model = restore(arrays, content["detector"], lambda: learner.new_model(width), few)
