@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel.assess.metrics import auroc
 from soel.detect.patches import Patches
 from soel.detect.scales import COARSE, Scales, _share_out
+from soel.numeric import places
+from soel.numeric.places import whiten
 from soel.types import Floats, Labels
 from tests.detect.test_patches import PLACES, Mapped, nothing, pictures
 
@@ -96,3 +99,17 @@ def test_two_parts_come_back_from_their_arrays() -> None:
     np.testing.assert_array_equal(again.score(x), detector.score(x))
     np.testing.assert_array_equal(again.maps(x), detector.maps(x))
     assert again.trust == detector.trust
+
+
+def test_the_matrix_library_uses_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[int] = set()
+
+    def spy(*args: Floats) -> Floats:
+        seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return whiten(*args)
+
+    monkeypatch.setattr(places, "whiten", spy)
+    x = both(1, 1)
+    with threadpool_limits(3, user_api="blas"):
+        Scales.fit(x, nothing(N), 0).maps(x)
+    assert seen == {1}

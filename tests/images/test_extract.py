@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel.errors import ConfigError, DataError
 from soel.images import extract as pipeline
 from soel.images.extract import extract
 from soel.images.extractors import OwnExtractor, find_extractor
 from soel.images.image_arrays import image_array
-from soel.images.items import Source
+from soel.images.items import Picture, Source
 from soel.images.matrix import GrowingMatrix
 from soel.images.preprocess import square
 from soel.images.source import open_source
@@ -181,3 +182,15 @@ def test_a_fault_of_our_own_is_not_taken_for_a_record_that_does_not_fit(
 def test_a_record_of_another_shape_starts_afresh(tmp_path: Path, state: str) -> None:
     (tmp_path / "progress.json").write_text(state)
     assert GrowingMatrix(tmp_path, 3).done == 0
+
+
+def test_the_matrix_library_uses_one_thread_beside_the_network(tmp_path: Path) -> None:
+    seen: set[int] = set()
+
+    def look(picture: Picture) -> list[float]:
+        seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return [float(picture.mean())]
+
+    with threadpool_limits(3, user_api="blas"):
+        extract(open_source(make_folder(tmp_path, 3)), OwnExtractor(look), tmp_path)
+    assert seen == {1}

@@ -11,6 +11,7 @@ import numpy as np
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.linear import Linear
 from soel.errors import ModelFileError
+from soel.numeric.cores import one_thread_each
 from soel.numeric.distances import mean_of_nearest, nearest
 from soel.numeric.shape import gaussian, mahalanobis, unit
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
@@ -58,6 +59,7 @@ class Angular(Detector):
     spread: Floats  # (1,) and its standard deviation
 
     @classmethod
+    @one_thread_each()
     def fit(
         cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
     ) -> Angular:
@@ -81,6 +83,7 @@ class Angular(Detector):
         learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([spread]) if spread > 0 else _spread(scores)}
         return cls.from_arrays(learnt)
 
+    @one_thread_each()
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of features (n, d)."""
         points = self.space(x)
@@ -88,6 +91,7 @@ class Angular(Detector):
         raw += np.log(mahalanobis(points, self.core, self.whitening) + SMALLEST) / self.unit_of_shape
         return np.asarray((raw - self.middle) / self.spread)
 
+    @one_thread_each()
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances are measured."""
         return _project(x, self.centre, self.axes)

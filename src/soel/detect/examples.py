@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.numeric.places import BLOCK, Gaussians, likeness, whiten
+from soel.numeric.places import Gaussians, for_each_block, likeness, whiten
 from soel.types import ANOMALY, Booleans, Floats, Labels, Rows
 
 # Chosen on solar cells, boards and granite: docs/choices.md.
@@ -62,9 +62,11 @@ def weigh(normal: Gaussians, x: Floats, anomalous: Floats, harmless: Floats, rea
     weights = np.ones(x.shape[:2], np.float32)
     if not len(anomalous) and not len(harmless):
         return weights
-    for start in range(0, len(x), BLOCK):
-        arms = whiten(x[start : start + BLOCK], normal.means, normal.whitenings)
-        weights[start : start + BLOCK] = weigh_arms(arms, anomalous, harmless, reach)
+
+    def compute(block: slice) -> None:
+        weights[block] = weigh_arms(whiten(x[block], normal.means, normal.whitenings), anomalous, harmless, reach)
+
+    for_each_block(len(x), compute)
     return weights
 
 

@@ -1,12 +1,17 @@
-"""Gaussians side by side, one at each place of a picture. Patches are (n, P, D): D values at each of P places."""
+"""Gaussians side by side, one at each place of a picture. Patches are (n, P, D): D values at each of P places.
+
+Blocks of places, or of pictures, are computed in parallel; callers keep the matrix library to one thread.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from soel.numeric.arrays import Floats
+from soel.numeric.cores import side_by_side
 
 RIDGE = 0.01  # added to every covariance, as a share of the mean variance
 OWN_SHARES = (0.0, 0.2, 0.4, 0.55, 0.7, 0.85)  # of a place's own covariance beside that of all places
@@ -30,8 +35,7 @@ class Gaussians:
 def fit_gaussians(x: Floats, own: float) -> Gaussians:
     """From patches. own: how far a place keeps its own covariance; the rest is that of all places."""
     means, covariances = _moments(x)
-    lower = _factors(covariances, own)
-    whitenings = np.linalg.inv(lower).astype(np.float32)
+    whitenings = _whitenings(_factors(covariances, own)).astype(np.float32)
     return Gaussians(means.astype(np.float32), whitenings, _leverage(own, len(x), x.shape[1]))
 
 
@@ -54,10 +58,17 @@ def choose_own_share(x: Floats) -> float:
 def distances(x: Floats, means: Floats, whitenings: Floats) -> Floats:
     """Mahalanobis' distance (n, P) of each patch from the mean at its place."""
     found = np.empty(x.shape[:2], np.float32)
-    for start in range(0, len(x), BLOCK):
-        arms = whiten(x[start : start + BLOCK], means, whitenings)
-        found[start : start + BLOCK] = np.sqrt((arms**2).sum(axis=2))
+
+    def measure(block: slice) -> None:
+        found[block] = np.sqrt((whiten(x[block], means, whitenings) ** 2).sum(axis=2))
+
+    for_each_block(len(x), measure)
     return found
+
+
+def for_each_block(n: int, compute: Callable[[slice], None]) -> None:
+    """Calls `compute` with slices of BLOCK of n pictures or places, in parallel."""
+    side_by_side(compute, [slice(start, start + BLOCK) for start in range(0, n, BLOCK)])
 
 
 def fit_scales(found: Floats) -> tuple[Floats, Floats]:
@@ -105,12 +116,14 @@ def _moments(x: Floats) -> tuple[Floats, Floats]:
     """The means (P, D) and covariances (P, D, D) of patches."""
     n_rows, n_places, width = x.shape
     means, covariances = np.empty((n_places, width)), np.empty((n_places, width, width))
-    for start in range(0, n_places, BLOCK):
-        at = slice(start, start + BLOCK)
+
+    def compute(at: slice) -> None:
         values = np.ascontiguousarray(x[:, at].transpose(1, 0, 2), np.float32)
         means[at] = values.mean(axis=1, dtype=np.float64)
         arms = values - means[at, None].astype(np.float32)
         covariances[at] = arms.transpose(0, 2, 1) @ arms / n_rows
+
+    for_each_block(n_places, compute)
     return means, covariances
 
 
@@ -119,7 +132,24 @@ def _factors(covariances: Floats, own: float) -> Floats:
     shared = covariances.mean(axis=0)
     width = len(shared)
     ridge = RIDGE * np.trace(shared) / width + 1e-12
-    return np.linalg.cholesky(own * covariances + (1 - own) * shared + ridge * np.eye(width))
+    lower = np.empty_like(covariances)
+
+    def compute(at: slice) -> None:
+        lower[at] = np.linalg.cholesky(own * covariances[at] + (1 - own) * shared + ridge * np.eye(width))
+
+    for_each_block(len(covariances), compute)
+    return lower
+
+
+def _whitenings(lower: Floats) -> Floats:
+    """The inverses (P, D, D) of Cholesky factors."""
+    inverses = np.empty_like(lower)
+
+    def compute(at: slice) -> None:
+        inverses[at] = np.linalg.inv(lower[at])
+
+    for_each_block(len(lower), compute)
+    return inverses
 
 
 def _leverage(own: float, n_rows: int, n_places: int) -> float:
@@ -128,8 +158,13 @@ def _leverage(own: float, n_rows: int, n_places: int) -> float:
 
 def _likelihood(arms: Floats, lower: Floats, leverage: float) -> float:
     """The mean log-likelihood of arms (P, n, D) from the means, each left out in turn, up to a constant."""
-    whitened = arms @ np.linalg.inv(lower).transpose(0, 2, 1).astype(np.float32)
-    found = np.sqrt((whitened**2).sum(axis=2))
+    found, inverses = np.empty(arms.shape[:2], np.float32), _whitenings(lower)
+
+    def measure(at: slice) -> None:
+        whitened = arms[at] @ inverses[at].transpose(0, 2, 1).astype(np.float32)
+        found[at] = np.sqrt((whitened**2).sum(axis=2))
+
+    for_each_block(len(arms), measure)
     volumes = 2 * np.log(np.einsum("pii->pi", lower)).sum(axis=1)[:, None]
     volumes = volumes + np.log1p(-np.minimum(leverage * found.astype(np.float64) ** 2, HIGHEST_LEVERAGE))
     return float(-0.5 * (volumes + without_itself(found, arms.shape[1], leverage).astype(np.float64) ** 2).mean())
