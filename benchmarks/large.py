@@ -187,7 +187,7 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
     with closing(sessions.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
-        scorer = make_scorer(session, None)
+        scorer = make_scorer(session, None, stream.n_rows)
         blocks = (block for part in stream.parts for block in stream.blocks(part))
         encoded = [scorer.encoder.encode(block.frame) for block in blocks]
 

@@ -10,11 +10,11 @@ import numpy as np
 from benchmarks.promises.real_alarms import calibration_error, real_alarms
 from benchmarks.promises.runs import Asked, Run
 from benchmarks.promises.tables import Count
-from soel.assess.contamination.base import wilson
-from soel.assess.metrics.calibration import PRIOR, Calibration, calibrate
-from soel.assess.metrics.threshold import parse_threshold
-from soel.assess.quality import Bounds, SpotCheck, UnsureBand, draw_check
-from soel.assess.quality.conformal import Reference
+from soel.assess.calibration import PRIOR, Calibration, calibrate
+from soel.assess.conformal import Reference, UnsureBand
+from soel.assess.share import wilson
+from soel.assess.spot_check import Bounds, SpotCheck, draw_check
+from soel.assess.threshold import parse_threshold
 from soel.types import ANOMALY, NORMAL, UNLABELLED
 
 RATES = (0.01, 0.05)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.promises.tasks import SHARES, Cell, Source, Task, task_of
-from soel.assess.contamination import ESTIMATORS
-from soel.assess.quality.conformal import Reference
+from soel.assess import ESTIMATORS
+from soel.assess.conformal import Reference
 from soel.durable import write_whole
 from soel.learner import Learner
 from soel.settings import Profile

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from soel.ask.base import Strategy
-    from soel.assess.contamination.base import ContaminationEstimator
+    from soel.assess.share import ContaminationEstimator
     from soel.detect.base import Detector
     from soel.errors import (
         ConfigError,
@@ -53,7 +53,7 @@ _NAMES = {
     "soel.ask.base": ("Strategy",),
     "soel.networks.objectives.base": ("Objective",),
     "soel.networks.backbones.base": ("Backbone",),
-    "soel.assess.contamination.base": ("ContaminationEstimator",),
+    "soel.assess.share": ("ContaminationEstimator",),
     "soel.detect.base": ("Detector",),
     "soel.explain": ("Explanation", "Reason"),
     "soel.images.extractors": ("Extractor",),

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from soel.ask.base import Need
-from soel.assess.contamination import ESTIMATORS
+from soel.assess import ESTIMATORS
 from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
 from soel.learner import Fitted, Learner, Warm, learn_together, prepare_together
 from soel.oracle import SimulatedExpert

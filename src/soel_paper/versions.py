@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from soel.ask import STRATEGIES
-from soel.assess.contamination import ESTIMATORS
+from soel.assess import ESTIMATORS
 from soel.detect import DETECTORS
 from soel.networks.backbones import BACKBONES
 from soel.networks.objectives import OBJECTIVES

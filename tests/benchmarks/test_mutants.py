@@ -48,7 +48,7 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
     first = mutants.draw("metrics", [], 10, 1)
     assert first == mutants.draw("metrics", [], 10, 1) != mutants.draw("metrics", [], 10, 2)
     assert len(set(first)) == 10
-    assert {each.path for each in mutants.draw("metrics", ["cover.py"], 3, 0)} == {"soel/assess/metrics/cover.py"}
+    assert {each.path for each in mutants.draw("metrics", ["cover.py"], 3, 0)} == {"soel/assess/measures.py"}
 
 
 def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -> None:
@@ -57,10 +57,10 @@ def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -
         each for each in places if "Sub -> Add in np.asarray(scores, np.float64) - self.middle" in each.change
     )
     (tmp_path / "test_blind.py").write_text(
-        "from soel.assess.metrics.calibration import Calibration\ndef test(): assert Calibration(1.0, 0.0)\n"
+        "from soel.assess.calibration import Calibration\ndef test(): assert Calibration(1.0, 0.0)\n"
     )
     (tmp_path / "test_sharp.py").write_text(
-        "from soel.assess.metrics.calibration import Calibration\n"
+        "from soel.assess.calibration import Calibration\n"
         "import numpy as np\n"
         "def test(): assert Calibration(1.0, 2.0).probabilities(np.array([2.0])) == 0.5\n"
     )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import betabinom
 
-from soel.assess.quality import Bounds
+from soel.assess.spot_check import Bounds
 
 
 def test_real_alarms_by_hand() -> None:

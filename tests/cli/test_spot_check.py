@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.assess.quality import SpotCheck, Stratum
+from soel.assess.spot_check import SpotCheck, Stratum
 from soel.report.quality_words import quality_lines
 from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill

@@ -6,7 +6,7 @@ import threading
 
 from scripts import crossings
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.types import Kind
 
 
@@ -16,7 +16,7 @@ def test_files_of_calls_are_counted_in_every_thread() -> None:
         thread = threading.Thread(target=Kind.read, args=("table",))
         thread.start()
         thread.join()
-    assert files == {"assess/metrics/threshold.py", "types.py"}
+    assert files == {"assess/threshold.py", "types.py"}
     parse_threshold("share=0.1")
     with crossings.record() as later:
         pass

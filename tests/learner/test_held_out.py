@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from soel.assess.metrics.threshold import parse_threshold
-from soel.assess.quality.conformal import Reference
+from soel.assess.conformal import Reference
+from soel.assess.threshold import parse_threshold
 from soel.detect import DETECTORS
 from soel.learner import Blend, Learner
 from soel.learner.held_out import (

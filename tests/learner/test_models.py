@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.assess.metrics.calibration import Calibration
-from soel.assess.quality.conformal import Reference
+from soel.assess.calibration import Calibration
+from soel.assess.conformal import Reference
 from soel.errors import SoelError
 from soel.learner import HERE, Blend, Fitted, Warm
 from soel.learner.models import (

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from soel.assess.contamination.base import rate_among_unlabelled
-from soel.assess.metrics.calibration import Calibration, calibrate
-from soel.assess.metrics.threshold import ThresholdRule
-from soel.assess.quality.conformal import Reference
+from soel.assess.calibration import Calibration, calibrate
+from soel.assess.conformal import Reference
+from soel.assess.share import rate_among_unlabelled
+from soel.assess.threshold import FixedCount
 from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import Blend, Fitted, Learner, Network, Warm
@@ -177,13 +177,13 @@ def test_an_objective_of_labels_alone_needs_some() -> None:
 
 
 def test_threshold_and_probabilities_are_those_of_the_pool_s_scores(toy: Sample) -> None:
-    learner, pool = make_learner(QUICK, toy.x, threshold=ThresholdRule("alarms", 7))
+    learner, pool = make_learner(QUICK, toy.x, threshold=FixedCount(7))
     warm, labels = learner.prepare(pool), toy.labels()
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
     np.testing.assert_allclose(fitted.pool_scores, fitted.score(toy.x), rtol=1e-5, atol=1e-6)
     assert fitted.alarms(fitted.pool_scores).sum() == 7
     assert fitted.calibration == calibrate(fitted.pool_scores, labels, fitted.estimate.value)
-    other = learner.with_rule(fitted, pool, ThresholdRule("alarms", 3))
+    other = learner.with_rule(fitted, pool, FixedCount(3))
     assert other.alarms(other.pool_scores).sum() == 3
     assert other.blend is fitted.blend
     assert (other.estimate, other.calibration) == (fitted.estimate, fitted.calibration)

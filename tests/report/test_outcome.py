@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from soel.assess.quality.conformal import Reference
+from soel.assess.conformal import Reference
 from soel.report.outcome import Outcome, _pack, _read_reference
 
 

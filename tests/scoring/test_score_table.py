@@ -9,7 +9,7 @@ import openpyxl
 import pyarrow.parquet
 import pytest
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 from soel.errors import ConfigError
 from soel.images.items import MediaItem
 from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.metrics.calibration import Calibration
-from soel.assess.metrics.threshold import parse_threshold
-from soel.assess.quality.conformal import Reference
+from soel.assess.calibration import Calibration
+from soel.assess.conformal import Reference
+from soel.assess.threshold import parse_threshold
 from soel.detect.base import NOTHING, Detector
 from soel.errors import ModelFileError
 from soel.learner import Blend, Fitted, Learner, Warm

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 from soel.errors import SessionError
 from soel.session import Session
 from soel.session.replay import replay

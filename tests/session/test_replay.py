@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.assess.metrics.calibration import Calibration
+from soel.assess.calibration import Calibration
 from soel.learner import Fitted
 from soel.oracle import SimulatedExpert
 from soel.session import Event, Session

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.assess.contamination.base import ContaminationEstimator
-from soel.assess.contamination.cover import Cover
+from soel.assess.share import ContaminationEstimator, Cover
 from soel.testing import CONTAMINATION_LAWS, check_contamination_estimator, contamination
 from soel.testing.laws import Law
 from soel.types import Estimate, Evidence

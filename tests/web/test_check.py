@@ -62,16 +62,16 @@ def test_others_than_the_owner_cannot_ask_for_a_check(trained: Page) -> None:
 
 
 def test_a_count_of_alarms_promises_nothing(trained: Page) -> None:
-    assert trained.get("/api/results")["promise"] == [], "as many alarms as estimated are a count, no promise"
+    assert trained.get("/api/results")["promise"] == ["Threshold: the estimated number of anomalies."]
 
 
 @pytest.mark.parametrize(
     ("rule", "says", "holds"),
     [
-        ("false-alarms=0.2", "at most 20 % of new normal items", "That is guaranteed as long as new normal items"),
-        ("false-alarms=0.005", "No item can raise an alarm", "too few items to promise 0.5 %"),
-        ("fdr=0.1", "at most 10 % of the alarms", "not guaranteed: it holds as far as the probabilities are right"),
-        ("cost=20:1", "20 times as dear", "not guaranteed: it holds as far as the probabilities are right"),
+        ("false-alarms=0.2", "At most 20 % of new normal items", "Guaranteed at this threshold if new normal items"),
+        ("false-alarms=0.005", "No item can raise an alarm", "to guarantee 0.5 %, 199 normal items"),
+        ("fdr=0.1", "at most 10 % of the alarms", "Not guaranteed: it holds if the probabilities are right"),
+        ("cost=20:1", "(20 to 1)", "Not guaranteed: it holds if the probabilities are right"),
     ],
 )
 def test_a_rule_that_promises_says_so_on_the_results(make_page: MakePage, rule: str, says: str, holds: str) -> None:

@@ -14,19 +14,19 @@ from soel.text import ENGLISH, LANGUAGES, Entry, texts_in
 from tests.web.conftest import ORIGIN, Page
 
 PLACE = Path(soel.web.__file__).parent
-KEY = re.compile(r"""\bt\(\s*f?["'`]([a-z_.]+\.[a-z_]*[a-z]|saving|saved)["'`]""")
+KEY = re.compile(r"""\b(?:t|Message|of)\(\s*f?["'`]([a-z_.]+\.[a-z_]*[a-z]|saving|saved)["'`]""")
 MADE_UP = (  # keys that are put together: t(`work.${what}`) and the like
     "verdict.", "said.", "work.", "preparing.", "items.", "advice.", "agreement.", "column.", "columns.", "mark.",
     "reading.n_", "form.",
 )  # fmt: skip
 JARGON = ("cover radius", "odds", "spearman", "contamination", "kappa", "auroc", "whole", "epoch", "embedding")
 SENTENCE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}|^[A-Z][a-z]+ [a-z]+")
-PLACES = re.compile(r"\{(\w+)\}")
+PLACES = re.compile(r"\{(\w+(?::\w+)?)\}")
 
 
 def sources() -> dict[str, str]:
-    files = [*PLACE.glob("*.py"), *(PLACE / "static").glob("*.js"), *(PLACE / "templates").glob("*.html")]
-    return {file.name: file.read_text(encoding="utf-8") for file in files}
+    files = [*PLACE.parent.rglob("*.py"), *(PLACE / "static").glob("*.js"), *(PLACE / "templates").glob("*.html")]
+    return {str(file): file.read_text(encoding="utf-8") for file in files}
 
 
 def forms(entry: Entry) -> list[str]:

@@ -49,6 +49,14 @@ class Parser(argparse.ArgumentParser):
         """Raise what `main` prints."""
         raise ConfigError(f"{message}. See `{self.prog} --help`.")
 
+    def format_help(self) -> str:
+        """With all threshold rules, which are imported only for it."""
+        for action in (each for each in self._actions if each.metavar == "RULE"):
+            from soel.assess.threshold import RULES
+
+            action.help = f"{action.help}: {'; '.join(f'{rule.example}, {rule.help}' for rule in RULES.values())}"
+        return super().format_help()
+
     def parse_words(self, words: Sequence[str]) -> argparse.Namespace:
         """The arguments; a verb or an option that does not exist is told with those that are like it."""
         verbs: dict[str, argparse.ArgumentParser] = self.get_default("verbs")

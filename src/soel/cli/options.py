@@ -17,7 +17,6 @@ PROFILES = ("default", "distances", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
 GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"
-RULES_HELP = "contamination, share=0.02, alarms=50, false-alarms=0.01, fdr=0.1 or cost=10:1 (a miss : a false alarm)"
 
 
 def add_place(verb: argparse.ArgumentParser) -> None:
@@ -66,7 +65,7 @@ def add_session_options(verb: argparse.ArgumentParser) -> None:
     new.add_argument("--kind", choices=("auto", "table", "vectors"), help=KIND_HELP)
     new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
     new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")
-    new.add_argument("--threshold", metavar="RULE", help=f"where alarms start: {RULES_HELP} (default: contamination)")
+    new.add_argument("--threshold", metavar="RULE", help="where alarms start (default: contamination)")
     new.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
     new.add_argument("--answers-per-item", type=int, metavar="N", help="annotators per item (default: 1)")
     new.add_argument(

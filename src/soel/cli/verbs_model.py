@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from soel.cli.options import RULES_HELP, add_engine, add_place, open_session
+from soel.cli.options import add_engine, add_place, open_session
 from soel.cli.reply import Exit, Reply
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
@@ -35,7 +35,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         help="say which columns raise the score of each alarm, or of all rows",
     )
     score.add_argument("--with-columns", action="store_true", help="write the rows' own columns behind, too")
-    score.add_argument("--threshold", metavar="RULE", help=RULES_HELP)
+    score.add_argument("--threshold", metavar="RULE", help="where alarms start")
     score.add_argument(
         "--fail-on-drift",
         action="store_true",

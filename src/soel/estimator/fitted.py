@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from soel.assess.quality import Quality, SpotCheck, draw_check
-from soel.assess.quality.conformal import benjamini_hochberg
+from soel.assess.conformal import benjamini_hochberg
+from soel.assess.spot_check import Quality, SpotCheck, draw_check
 from soel.errors import ConfigError, DataError, LabelError
 from soel.estimator.notices import warn_of_positions
 from soel.estimator.targets import Codes

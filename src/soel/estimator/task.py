@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from soel.ask import STRATEGIES
-from soel.assess.contamination import ESTIMATORS
-from soel.assess.metrics.threshold import ThresholdRule, parse_threshold
+from soel.assess import ESTIMATORS
+from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows

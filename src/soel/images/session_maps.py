@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.detect.base import PlaceDetector
 from soel.errors import SessionError
 from soel.images.heat_maps import MappedPicture, write_heat_maps
@@ -29,12 +29,9 @@ def write_maps(session: Session, data: str | Path | None, out: Path, threshold: 
             "Maps are drawn of pictures whose places are looked at: start a session with <<patches=yes>>."
         )
     rule = parse_threshold(threshold or session.config.threshold)
-    _, model = session.fitted(None if rule.kind == "alarms" else threshold)
+    _, model = session.fitted(threshold if rule.count(0) is None else None)
     detector = find_patches(model)
-    alarms = int(rule.value or 0) if rule.kind == "alarms" else None
-    pictures = (
-        _map_own(session, model, detector, alarms) if data is None else _new(session, model, detector, alarms, data)
-    )
+    pictures = _map_own(session, model, detector, rule) if data is None else _new(session, model, detector, rule, data)
     return write_heat_maps(Path(out), pictures)
 
 
@@ -82,29 +79,30 @@ def find_patches(model: Any) -> PlaceDetector:
     return part.detector
 
 
-def _map_own(session: Session, model: Any, detector: PlaceDetector, n_alarms: int | None) -> Iterator[MappedPicture]:
+def _map_own(session: Session, model: Any, detector: PlaceDetector, rule: ThresholdRule) -> Iterator[MappedPicture]:
     media, patches = open_media(session.folder), session.folder.patches
     assert media is not None
     assert patches is not None
     scores = session.pool_scores(model)
-    for row in _find_alarms(scores, model, n_alarms):
+    for row in _find_alarms(scores, model, rule):
         item, values = media.items[row], detector.maps(patches[[row]])[0] / detector.limit
         yield MappedPicture(item.name, item.id, float(scores[row]), media.picture(item.id), values, media.grid)
 
 
 def _new(
-    session: Session, model: Any, detector: PlaceDetector, n_alarms: int | None, data: str | Path
+    session: Session, model: Any, detector: PlaceDetector, rule: ThresholdRule, data: str | Path
 ) -> Iterator[MappedPicture]:
     new = read_new_pictures(session.folder.path, Path(data))
     assert new.patches is not None  # as the session's own
     grid = map_grid(session.folder.grid, session.folder.media_note["extractor"])
     scores = model.score(read_encoder(session.folder).encode(as_frame(new.features)), new.patches)
-    for row in _find_alarms(scores, model, n_alarms):
+    for row in _find_alarms(scores, model, rule):
         item, values = new.items[row], detector.maps(new.patches[[row]])[0] / detector.limit
         yield MappedPicture(item.name, item.id, float(scores[row]), new.picture(row), values, grid)
 
 
-def _find_alarms(scores: Floats, model: Any, n_alarms: int | None) -> Rows:
+def _find_alarms(scores: Floats, model: Any, rule: ThresholdRule) -> Rows:
     """The rows that raise an alarm, the most anomalous first."""
     order = np.argsort(-scores, kind="stable")
+    n_alarms = rule.count(len(scores))
     return order[model.alarms(scores)[order]] if n_alarms is None else order[:n_alarms]

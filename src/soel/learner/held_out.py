@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soel.assess.quality.conformal import Reference
+from soel.assess.conformal import Reference
 from soel.detect.base import Detector
 from soel.detect.foresight import judge_foresight, trust_in
 from soel.learner.models import Blend

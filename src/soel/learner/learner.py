@@ -12,10 +12,10 @@ import numpy as np
 from soel.ask import STRATEGIES, hears_answers
 from soel.ask.base import Need, Strategy
 from soel.ask.moments import spread_over_time
-from soel.assess.contamination import ESTIMATORS
-from soel.assess.contamination.base import rate_among_unlabelled
-from soel.assess.metrics.calibration import calibrate
-from soel.assess.metrics.threshold import ThresholdRule
+from soel.assess import ESTIMATORS
+from soel.assess.calibration import calibrate
+from soel.assess.share import rate_among_unlabelled
+from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.detect import DETECTORS
 from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
@@ -71,7 +71,7 @@ class Learner:
 
     profile: Profile
     seed: int
-    threshold: ThresholdRule = field(default_factory=ThresholdRule)
+    threshold: ThresholdRule = field(default_factory=EstimatedCount)
     backbone: UserModule | None = None
     contamination: float | None = None
     compute: Compute = HERE

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.assess.metrics.calibration import Calibration
-from soel.assess.quality import UnsureBand
-from soel.assess.quality.conformal import Reference
-from soel.assess.quality.figures import FitFigures
+from soel.assess.calibration import Calibration
+from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
 from soel.detect.base import Detector
 from soel.errors import DataError

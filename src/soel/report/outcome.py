@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from soel.assess.quality import UnsureBand
-from soel.assess.quality.conformal import Reference
+from soel.assess.conformal import Reference, UnsureBand
 from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.session import ScoreResult, Session, SessionState

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soel.assess.metrics import cover_radius
-from soel.assess.metrics.threshold import NEVER, parse_threshold
+from soel.assess.threshold import NEVER, parse_threshold
 from soel.errors import SessionError
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
-from soel.report.promises import promise_of
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
@@ -83,8 +82,8 @@ def _promises(session: Session, model: Fitted) -> list[str]:
     status = session.status()
     proven = [NO_CHECK] if status.quality is None else quality_lines(status.quality)
     rough = [] if status.figures is None else rough_lines(status.figures)
-    promise = promise_of(parse_threshold(session.config.threshold), can_alarm=model.threshold < NEVER)
-    return [*proven, *rough, *promise.lines()]
+    promise = parse_threshold(session.config.threshold).promise(can_alarm=model.threshold < NEVER)
+    return [*proven, *rough, str(promise)]
 
 
 def _cut(threshold: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 from soel.durable import move, replacing
 from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift

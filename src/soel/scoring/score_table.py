@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 from soel.images.items import MediaItem, Skipped
 from soel.images.pictures import SUFFIXES as PICTURE_SUFFIXES
 from soel.session import ScoreResult, SessionState

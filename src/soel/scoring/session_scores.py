@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.metrics.threshold import NEVER, parse_threshold
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
+from soel.assess.threshold import NEVER, parse_threshold
 from soel.images.items import Skipped
 from soel.learner.models import FEW_ROWS
 from soel.scoring.cluster_scoring import scoring_on
@@ -114,7 +114,7 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
     """
     rule = parse_threshold(threshold or session.config.threshold)
     few_rows = new is not None and len(new.ids) <= FEW_ROWS
-    fit: Any = session.fitted(threshold if rule.n_alarms is None else None, few_rows)[1]
+    fit: Any = session.fitted(threshold if rule.count(0) is None else None, few_rows)[1]
     pool_scores = session.pool_scores(fit)
     ids, scores, drift, answers = session.ids, pool_scores, None, labels_by_item(session.state)
     if new is not None:
@@ -123,8 +123,9 @@ def score_items(session: Session, threshold: str | None, new: NewItems | None) -
         alarms = AlarmCounts.of(fit.alarms(scores), fit.alarms(pool_scores))
         drift = judge_drift(new.encoder.baseline, new.tally, alarms)
     result = rank_scores(ids, scores, fit.alarms(scores))
-    if rule.n_alarms is not None:
-        result = replace(result, is_anomaly=result.ranks <= rule.n_alarms)
+    n_alarms = rule.count(len(ids))
+    if n_alarms is not None:
+        result = replace(result, is_anomaly=result.ranks <= n_alarms)
     unsure = UnsureBand.of(pool_scores, fit.estimate.low, fit.estimate.high)
     told = _probabilities(fit, scores), _p_values(fit, scores)
     return ItemScores(session, fit, result, unsure, *told, answers, drift, () if new is None else new.left_out)
@@ -144,13 +145,13 @@ def _answers_to_same(session: Session, new: NewItems, answers: Answers) -> Answe
 
 
 def make_scorer(
-    session: Session, threshold: str | None, is_new: bool = False, explain: ExplainBy | None = None
+    session: Session, threshold: str | None, n_rows: int, is_new: bool = False, explain: ExplainBy | None = None
 ) -> Scorer:
-    """What scores a stream. is_new: whether its rows are others than the pool's, and are compared with it.
+    """What scores a stream of so many rows. is_new: whether they are others than the pool's, and compared with it.
 
     explain: how rows are explained by the model, where somebody asks why.
     """
-    n_alarms = parse_threshold(threshold or session.config.threshold).n_alarms
+    n_alarms = parse_threshold(threshold or session.config.threshold).count(n_rows)
     ref, model = session.fitted(threshold if n_alarms is None else None)
     place, pool_scores = session.folder, session.pool_scores(model)
     return Scorer(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.assess.metrics.agreement import cohen_kappa, fleiss_kappa
+from soel.assess.metrics import cohen_kappa, fleiss_kappa
 from soel.session.state import SessionState
 from soel.types import ANOMALY, NORMAL
 

@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.durable import explain, write_whole
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.settings import GOALS, Profile

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from soel.assess.quality.figures import FitFigures
+from soel.assess.conformal import FitFigures
 from soel.errors import LabelError, SessionError
 from soel.session.answers import Answered, Decision, Vote, settle
 from soel.session.leases import Lease, is_free, read_lease

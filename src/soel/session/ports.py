@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.assess.metrics.threshold import ThresholdRule
-from soel.assess.quality.figures import FitFigures
+from soel.assess.conformal import FitFigures
+from soel.assess.threshold import ThresholdRule
 from soel.types import Estimate, Evidence, Floats, Labels, Pool, Progress, Proposal, Rows
 
 ANSWER_KINDS = ("label", "skip", "unsure")

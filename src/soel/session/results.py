@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.assess.quality import Quality
-from soel.assess.quality.figures import FitFigures
+from soel.assess.conformal import FitFigures
+from soel.assess.spot_check import Quality
 from soel.session.people import Person
 from soel.session.rounds import ModelRef
 from soel.types import Estimate, Floats

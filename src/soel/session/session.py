@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from soel.ask import hears_answers
-from soel.assess.metrics.threshold import parse_threshold
-from soel.assess.quality import Quality
+from soel.assess.spot_check import Quality
+from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.session.agreement import Agreement, measure_agreement
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of

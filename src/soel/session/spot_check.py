@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.quality import Quality, SpotCheck, Stratum, draw_check
+from soel.assess.spot_check import Quality, SpotCheck, Stratum, draw_check
 from soel.session.rounds import Round
 from soel.session.state import SessionState
 from soel.types import ANOMALY, Floats, Proposal, Rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from soel.assess.quality.figures import FitFigures
+from soel.assess.conformal import FitFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.marks import Mark

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 from soel.session.draw import find_candidates, label_vector, rows_of
 from soel.session.files import PoolRecord
 from soel.session.folder import SessionFolder

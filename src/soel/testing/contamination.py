@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from soel.assess.contamination.base import ContaminationEstimator
+from soel.assess.share import ContaminationEstimator
 from soel.testing.laws import Law, check_all, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, Estimate, Evidence
 

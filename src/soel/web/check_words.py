@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from soel.assess.metrics.threshold import parse_threshold
-from soel.assess.quality import Quality
+from soel.assess.spot_check import Quality
+from soel.assess.threshold import parse_threshold
 from soel.text import Texts
 from soel.types import UNLABELLED
 from soel.web.results import FitResults
@@ -17,20 +17,10 @@ PROMISED = {
     "too low": "check.promised_too_low",
 }
 
-RULES = {"false-alarms": "promise.false_alarms", "fdr": "promise.fdr", "cost": "promise.cost"}  # that promise something
-
 
 def promise_words(threshold: str, t: Texts, can_alarm: bool = True) -> list[str]:
-    """What the rule that set the line promises of alarms, and under which assumption; nothing of a mere count.
-
-    can_alarm: whether any score raises an alarm by it.
-    """
-    rule = parse_threshold(threshold)
-    if not can_alarm and rule.kind == "false-alarms":
-        return [t("promise.too_small", rate=t.number(100 * (rule.value or 0.0)))]
-    if rule.kind not in RULES or rule.value is None:
-        return []
-    return [t(RULES[rule.kind], rate=t.number(rule.value if rule.kind == "cost" else 100 * rule.value))]
+    """What the rule that set the threshold promises. can_alarm: whether any score raises an alarm by it."""
+    return [t.say(parse_threshold(threshold).promise(can_alarm))]
 
 
 def quality_words(quality: Quality | None, t: Texts) -> list[str]:

@@ -56,7 +56,7 @@ class Insight:
         return self._session.config.contamination
 
     def _estimate(self, state: SessionState) -> Estimate | None:
-        from soel.assess.contamination import ESTIMATORS
+        from soel.assess import ESTIMATORS
 
         settings = self._session.config.settings
         try:

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.assess.quality import Stratum, UnsureBand, foresee
+from soel.assess.conformal import UnsureBand
+from soel.assess.spot_check import Stratum, foresee
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table, labels_by_item

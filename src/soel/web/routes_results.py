@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Response
 
-from soel.assess.metrics.threshold import NEVER
+from soel.assess.threshold import NEVER
 from soel.errors import UnknownItemError
 from soel.session.api.scores import name_items
 from soel.session.exchange.label_files import export_labels

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.assess.contamination.base import COVERAGE, ContaminationEstimator
+from soel.assess.share import COVERAGE, ContaminationEstimator
 from soel.detect.incontext.context import choose, column_order
 from soel.detect.incontext.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
 from soel.detect.incontext.predictor import Context, Reading

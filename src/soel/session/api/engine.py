@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.learner import HERE, Fitted, Learner, Warm
 from soel.session import SessionConfig
 from soel.session.api.models import SavedModel, load_model, save_model

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import parse_threshold
 from soel.errors import ModelFileError
 from soel.learner import Fitted, Learner, Warm
 from soel.learner.models import restore, state_of

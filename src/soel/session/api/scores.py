@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.assess.metrics.threshold import parse_threshold
+from soel.assess.threshold import parse_threshold, promise_document
 from soel.errors import ConfigError
 from soel.images.picture_pool import read_new_pictures
 from soel.images.session_media import open_media
-from soel.report.promises import promise_of
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
     MOST_EXPLAINED,
@@ -66,11 +65,14 @@ def score_file(
             )
         check_out(out)
         explain = (lambda model: _explain_stream(session, model)) if why else None
-        scorer = replace(make_scorer(session, threshold, data is not None, explain), with_columns=with_columns)
+        scorer = replace(
+            make_scorer(session, threshold, stream.n_rows, data is not None, explain), with_columns=with_columns
+        )
         document = score_stream(stream, scorer, out, progress)
         drift = document["drift"]
-        promise = promise_of(rule, drift is not None and drift["found"], scorer.can_alarm, document["n_items"])
-        return document | {"promise": promise.document(), "notes": [] if data is None else list(stream.notes)}
+        has_drifted = drift is not None and drift["found"]
+        promise = promise_document(rule, has_drifted, scorer.can_alarm, document["n_items"])
+        return document | {"promise": promise, "notes": [] if data is None else list(stream.notes)}
     check_suffix(out)
     new = None if data is None else _read_new(session, Path(data), with_columns)
     scored = score_items(session, threshold, new)
@@ -84,9 +86,9 @@ def score_file(
         reasons = _explain(scored, new, why)
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
         explained = {"n_explained": sum(each is not None for each in reasons["why"])}
-    promise = promise_of(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
+    promise = promise_document(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
     notes = [] if new is None else new.notes
-    return scored.write(out, names, cells) | explained | {"promise": promise.document(), "notes": notes}
+    return scored.write(out, names, cells) | explained | {"promise": promise, "notes": notes}
 
 
 def name_items(session: Session) -> Names:

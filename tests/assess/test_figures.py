@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.assess.quality.figures import FitFigures
+from soel.assess.conformal import FitFigures
 from soel.types import Estimate
 
 

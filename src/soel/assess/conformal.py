@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from soel.types import Floats
+from soel.types import UNLABELLED, Estimate, Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,50 @@ def benjamini_hochberg(values: Floats, rate: float) -> np.ndarray:
     ordered = np.sort(values)
     fits = np.flatnonzero(ordered <= rate * np.arange(1, n + 1) / n)
     return np.asarray(values <= ordered[fits[-1]]) if len(fits) else np.zeros(n, bool)
+
+
+@dataclass(frozen=True)
+class UnsureBand:
+    """Scores above `low` and up to `high` are not sure; both are NaN where nothing can be said, and then all are sure.
+
+    Were the share of anomalies at the lower end of its interval, the alarms would be the scores above `high`; at the
+    upper end, those above `low`. More labels narrow the interval, and so the band.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, scores: Floats, least: float, most: float) -> UnsureBand:
+        """Of a pool's scores (N,) and the two ends of the interval of its share of anomalies."""
+        if not len(scores):
+            return cls(np.nan, np.nan)
+        low, high = np.quantile(scores, [1 - np.clip(most, 0, 1), 1 - np.clip(least, 0, 1)])
+        return cls(float(low), float(high))
+
+    def holds(self, scores: Floats) -> np.ndarray:
+        """Which scores (n,) are not sure."""
+        return np.asarray((scores > self.low) & (scores <= self.high))
+
+
+@dataclass(frozen=True)
+class FitFigures:
+    """Of the pool: items that raise an alarm, and unlabelled items whose class depends on the contamination."""
+
+    n_alarms: int
+    n_unsure: int
+
+    @classmethod
+    def of(cls, scores: Floats, labels: Labels, threshold: float, estimate: Estimate) -> FitFigures:
+        """From a pool's scores and labels, both (N,)."""
+        unsure = UnsureBand.of(scores, estimate.low, estimate.high).holds(scores) & (labels == UNLABELLED)
+        return cls(int((scores > threshold).sum()), int(unsure.sum()))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> FitFigures:
+        """Back from plain JSON values."""
+        return cls(**{name: int(value) for name, value in values.items()})

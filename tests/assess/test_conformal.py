@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soel.assess.quality.conformal import Reference, benjamini_hochberg
+from soel.assess.conformal import Reference, benjamini_hochberg
 
 REFERENCE = Reference.of(np.array([1.0, 2.0, 3.0, 4.0]))
 FINITE = st.floats(-100, 100)

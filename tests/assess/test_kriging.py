@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from soel.assess.contamination import kriging
-from soel.assess.contamination.base import COVERAGE, widen
-from soel.assess.contamination.kriging import MODEL_ERROR, SMOOTH_PART, Kriging, _Pool, _posterior, _typical
-from soel.assess.contamination.trend import PRIOR_ANOMALY, PRIOR_NORMAL, trend
+from soel.assess import kriging
+from soel.assess.kriging import (
+    MODEL_ERROR,
+    PRIOR_ANOMALY,
+    PRIOR_NORMAL,
+    SMOOTH_PART,
+    Kriging,
+    _Pool,
+    _posterior,
+    _typical,
+    trend,
+)
+from soel.assess.share import COVERAGE, widen
 from soel.types import Evidence, Floats
 
 N = 40

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.assess.contamination import ESTIMATORS
-from soel.assess.contamination.base import rate_among_unlabelled, wilson
-from soel.assess.contamination.trend import trend
+from soel.assess import ESTIMATORS
+from soel.assess.kriging import trend
+from soel.assess.share import rate_among_unlabelled, wilson
 from soel.errors import ConfigError
 from soel.types import Evidence
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.assess.quality import Bounds
-from soel.assess.quality.bounds import highest_count, lowest_count
+from soel.assess.spot_check import Bounds, highest_count, lowest_count
 
 
 @pytest.mark.parametrize(

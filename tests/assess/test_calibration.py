@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from soel.assess.metrics import calibration
-from soel.assess.metrics.calibration import PRIOR, SLOPES, Calibration, calibrate
+from soel.assess import calibration
+from soel.assess.calibration import PRIOR, SLOPES, Calibration, calibrate
 from soel.types import Chances, Floats
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.assess.contamination import ESTIMATORS
+from soel.assess import ESTIMATORS
 from soel.testing import CONTAMINATION_LAWS
 from soel.testing.contamination import example_evidence
 from soel.testing.laws import Law

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from soel.assess.metrics.agreement import cohen_kappa, fleiss_kappa
+from soel.assess.metrics import cohen_kappa, fleiss_kappa
 
 codes = st.integers(0, 1)
 

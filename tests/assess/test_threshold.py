@@ -7,9 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soel.assess.metrics.threshold import KINDS, NEVER, ThresholdRule, parse_threshold
-from soel.assess.quality.conformal import Reference
+from soel.assess.conformal import Reference
+from soel.assess.threshold import (
+    NEVER,
+    RULES,
+    EstimatedCount,
+    FixedCount,
+    ThresholdRule,
+    parse_threshold,
+    promise_document,
+)
+from soel.cli.main import build_parser
 from soel.errors import ConfigError
+from soel.text import LANGUAGES, texts_in
 from soel.types import Floats
 
 SCORES = np.array([4.0, 3.0, 2.0, 1.0])
@@ -25,7 +35,7 @@ def alarms(rule: str, contamination: float = 0.25, probabilities: Floats = SURE)
     ("contamination", "cut"), [(0.0, 4.0), (0.5, 2.5), (1 / 3, 3.0), (1.0, 1.0), (1.7, 1.0), (-0.5, 4.0)]
 )
 def test_as_many_as_are_estimated(contamination: float, cut: float) -> None:
-    assert ThresholdRule().cut(SCORES, contamination, SURE) == pytest.approx(cut)
+    assert EstimatedCount().cut(SCORES, contamination, SURE) == pytest.approx(cut)
 
 
 @pytest.mark.parametrize(("share", "cut"), [(0, 4.0), (0.5, 2.5), (1, 1.0)])
@@ -134,7 +144,7 @@ def test_rules_read_back_as_written(text: str) -> None:
 def test_other_words_are_refused_with_the_choices(text: str) -> None:
     with pytest.raises(ConfigError, match="is not a threshold rule") as caught:
         parse_threshold(text)
-    assert all(kind in str(caught.value) for kind in KINDS)
+    assert all(kind in str(caught.value) for kind in RULES)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +165,58 @@ def test_other_words_are_refused_with_the_choices(text: str) -> None:
 def test_numbers_out_of_range_are_refused_with_what_is_wanted(text: str, wanted: str) -> None:
     with pytest.raises(ConfigError, match=wanted):
         parse_threshold(text)
+
+
+@pytest.mark.parametrize("rule", RULES.values())
+def test_every_rule_has_an_example_a_help_and_a_promise(rule: type[ThresholdRule]) -> None:
+    made = parse_threshold(rule.example)
+    assert (type(made), str(made)) == (rule, rule.example)
+    assert rule.help
+    for language in LANGUAGES:
+        said = texts_in(language).say(made.promise())
+        assert rule.is_guarantee == ("uarant" in said and "ot guarant" not in said) or language != "en"
+
+
+@pytest.mark.parametrize("rule", RULES.values())
+def test_drift_withdraws_every_promise(rule: type[ThresholdRule]) -> None:
+    document = promise_document(parse_threshold(rule.example), has_drifted=True)
+    assert document["is_withdrawn"]
+    assert [line.split(":")[0] for line in document["lines"]] == ["Withdrawn"]
+
+
+@pytest.mark.parametrize(("rate", "needs"), [("0.01", "99 normal items"), ("0.3", "3 normal items"), ("0", "no pool")])
+def test_a_pool_that_is_too_small_promises_nothing_and_says_so(rate: str, needs: str) -> None:
+    document = promise_document(parse_threshold(f"false-alarms={rate}"), can_alarm=False)
+    assert not document["is_guaranteed"]
+    (line,) = document["lines"]
+    assert line.startswith("No item can raise an alarm: ")
+    assert needs in line
+
+
+def test_no_more_alarms_are_counted_than_there_are_rows() -> None:
+    rule = parse_threshold("alarms=20")
+    assert [rule.count(n) for n in (1, 500)] == [1, 20]
+    assert str(rule.promise(n_scored=1)) == "Threshold: the item with the highest score."
+    assert str(rule.promise(n_scored=500)) == "Threshold: the 20 items with the highest scores."
+    assert all(parse_threshold(name.example).count(5) is None for name in RULES.values() if name.name != "alarms")
+
+
+def test_rates_are_said_with_all_their_digits() -> None:
+    assert "At most 2.5 % of" in str(parse_threshold("false-alarms=0.025").promise())
+
+
+def test_a_new_rule_is_one_class_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class TopPercent(FixedCount):
+        """A percentage of what is scored."""
+
+        name, example, help = "top-percent", "top-percent=2", "a percentage of what is scored"
+
+        def count(self, n_scored: int) -> int:
+            return round(self.value / 100 * n_scored)
+
+    monkeypatch.setitem(RULES, "top-percent", TopPercent)
+    assert parse_threshold("top-percent=2").count(200) == 4
+    with pytest.raises(ConfigError, match="top-percent=2: a percentage of what is scored"):
+        parse_threshold("nothing=1")
+    shown = build_parser().get_default("verbs")["score"].format_help()
+    assert "top-percent=2" in shown.replace("\n", "")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from soel.assess.contamination.trend import (
+from soel.assess.kriging import (
     FLAT_PART,
     INTERCEPTS,
     PRIOR_ANOMALY,
@@ -52,9 +52,7 @@ def slow_trend(scores: Floats, distances: Floats, rows: np.ndarray, is_anomaly: 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_trend_is_the_posterior_mean_over_the_surfaces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "soel.assess.contamination.trend.KNOTS", np.linspace(-5, 5, 49)
-    )  # closer: 50 rows lie within them
+    monkeypatch.setattr("soel.assess.kriging.KNOTS", np.linspace(-5, 5, 49))  # closer: 50 rows lie within them
     rng = np.random.default_rng(seed)
     scores, distances = rng.random((2, 50))
     rows = rng.choice(50, 8, replace=False)
@@ -91,5 +89,5 @@ def test_labels_in_many_parts_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -
     scores, distances = rng.random((2, 60))
     rows, is_anomaly = np.arange(20), scores[:20] > 0.8
     whole = trend(scores, distances, rows, is_anomaly)
-    monkeypatch.setattr("soel.assess.contamination.trend.LABELS_AT_ONCE", 7)
+    monkeypatch.setattr("soel.assess.kriging.LABELS_AT_ONCE", 7)
     np.testing.assert_allclose(trend(scores, distances, rows, is_anomaly), whole, rtol=1e-9)

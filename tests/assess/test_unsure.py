@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from soel.assess.quality import UnsureBand
+from soel.assess.conformal import UnsureBand
 
 SHARES = st.floats(0, 1)
 SCORES = arrays(np.float64, st.integers(1, 40), elements=st.floats(-100, 100))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.assess.quality import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check, foresee
+from soel.assess.spot_check import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check, foresee
 
 
 def test_figures_by_hand() -> None:
