@@ -18,7 +18,7 @@ from benchmarks.messy_items import Messy
 from soel import SOEL
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
-from soel.tables.reading.describe import describe_kind
+from soel.tables.schema import describe_kind
 from soel.tables.tables import read_table
 
 REAL = ("cardio", "thyroid", "pima")
@@ -36,14 +36,14 @@ def measure() -> dict[str, float]:
         print(f"{'file':24s} {'by hand':>8s} {'read':>8s}  how its columns are read")
         for messy in files:
             frame = read_table(messy.path).frame
-            assert frame.reading is not None
-            kinds = {name: frame.reading[name].kind for name in messy.kinds}
+            assert frame.schema is not None
+            kinds = {name: frame.schema[name].kind for name in messy.kinds}
             key = messy.clean.tobytes()
             by_hand = known[key] if key in known else known.setdefault(key, auroc(read_frame(messy.clean), messy.truth))
             automatic = auroc(frame, messy.truth)
             meant.append(kinds == dict(messy.kinds))
             losses.append(100 * (by_hand - automatic))
-            described = "; ".join(f"{each.name}: {describe_kind(each)}" for each in frame.reading.columns[:6])
+            described = "; ".join(f"{each.name}: {describe_kind(each)}" for each in frame.schema.columns[:6])
             mark = " " if meant[-1] and losses[-1] <= 2 else "!"
             print(f"{messy.path.name:24s} {by_hand:8.3f} {automatic:8.3f}{mark} {described}", flush=True)
     figures["files"] = float(len(files))

@@ -43,8 +43,6 @@ STYLES: dict[str, tuple[Mapping[str, Write], str]] = {
     "swiss": ({"amount": around("CHF ", grouped(2, "'", "."), ""), "count": grouped(0, "'", ".")}, ","),
     "french": (COMMAS | {"amount": grouped(2, NARROW, ","), "count": grouped(0, NARROW, ",")}, "\t"),
     "kilograms": ({"weight": around("", plain(2), " kg"), "amount": around("", plain(2), " EUR")}, ","),
-    "mixed_units": ({"weight": lambda x: f"{x:.2f} kg" if x > 70 else f"{1000 * x:.0f} g"}, ","),
-    "thousands_and_millions": ({"count": lambda x: f"{x / 1000:.3f}k" if x > 9000 else f"{x:.0f}"}, ","),
     "accounts": ({"weight": lambda x: f"{x - 70:.2f}" if x >= 70 else f"({70 - x:.2f})"}, ","),
     "minus_behind": ({"weight": lambda x: f"{abs(x - 70):.2f}{'-' if x < 70 else ''}"}, ","),
     "scientific": ({"amount": lambda x: f"{x:.6E}", "count": lambda x: f"{x:.4E}"}, ","),

@@ -13,7 +13,6 @@ import pandas as pd
 from benchmarks.messy_items import COMMAS, N_ROWS, Items, Messy, circle, core, grouped, make_items, moments
 
 NUMBERS = dict.fromkeys(("amount", "share", "weight", "count"), "number")
-MONTHS = ("Jan", "Feb", "Mär", "Apr", "Mai", "Jun", "Jul", "Aug", "Sep", "Okt", "Nov", "Dez")
 
 
 def make_more_files(folder: Path) -> list[Messy]:
@@ -31,14 +30,12 @@ def _write(folder: Path, name: str, items: Items, changed: Mapping[str, Any], se
 def _numbers(folder: Path) -> list[Messy]:
     items, whole = make_items(), np.arange(N_ROWS) % 4 == 0
     numbers, german = items.numbers, grouped(2, ".", ",")
-    amount, share, weight, count = numbers.T
+    amount, share, _, count = numbers.T
     prices = np.where(whole, amount.round(), amount)
     prices_text = [f"{grouped(0, '.', ',')(x)},-" if w else german(x) for x, w in zip(prices, whole, strict=True)]
     low = np.quantile(share, 0.01)
-    shares = [f"{x:.1f}%" if row % 2 else f"{x / 100:.3f}" for row, x in enumerate(share)]
     laboratory = {
         "share": [f"< {low:.1f}".replace(".", ",") if x < low else f"{x:.1f}".replace(".", ",") for x in share],
-        "weight": [f"{x:.2f} ± 0,3".replace(".", ",") for x in weight],
         "count": [f"{x:.0f} KBE/ml" for x in count],
     }
     limited = numbers.copy()
@@ -48,7 +45,6 @@ def _numbers(folder: Path) -> list[Messy]:
     return [
         Messy(_write(folder, "prices.csv", items, {"amount": prices_text}, ";"), priced, items.truth, NUMBERS),
         Messy(_write(folder, "laboratory.csv", items, laboratory, ";"), limited, items.truth, NUMBERS),
-        Messy(_write(folder, "some_percent.csv", items, {"share": shares}), numbers, items.truth, NUMBERS),
     ]
 
 
@@ -60,7 +56,6 @@ def _times(folder: Path) -> list[Messy]:
             t.strftime("%d.%m.%Y %H:%M" if row % 9 else "%Y-%m-%d %H:%M") for row, t in enumerate(times)
         ],
         "zones": [t.strftime("%Y-%m-%d %H:%M:%S CEST") for t in times],
-        "server_log": [t.strftime("[%d/%b/%Y:%H:%M:%S +0000]") for t in times],
         "spreadsheet_days": [f"{(t - pd.Timestamp('1899-12-30')) / pd.Timedelta(days=1):.6f}" for t in times],
     }
     made = [
@@ -72,12 +67,6 @@ def _times(folder: Path) -> list[Messy]:
     lengths = {"took": [f"{m // 60}:{m % 60:02d} Std." for m in minutes]}
     clean = np.column_stack([items.numbers, minutes])
     made.append(Messy(_write(folder, "hours.csv", items, lengths), clean, items.truth, {"took": "duration"}))
-    items = make_items()
-    month = items.rng.integers(0, 24, N_ROWS)
-    periods = {"period": [f"{MONTHS[m % 12]} {2023 + m // 12}" for m in month]}
-    turn = 2 * np.pi * month / 12
-    clean = np.column_stack([items.numbers, month, np.sin(turn), np.cos(turn)])
-    made.append(Messy(_write(folder, "months.csv", items, periods), clean, items.truth, {"period": "time"}))
     return made
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from soel import SOEL
 from soel.errors import DataWarning
+from soel.tables.features import robust, standard
 from soel.tables.frame import read_frame
-from soel.tables.scaling import robust, standard
 from tests.test_estimator import quick
 
 

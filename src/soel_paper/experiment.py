@@ -14,8 +14,7 @@ from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_s
 from soel.learner import Fitted, Learner, Warm, learn_together, prepare_together
 from soel.oracle import SimulatedExpert
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame
-from soel.tables.kinds import find_kind
+from soel.tables.frame import as_frame, find_kind
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_paper.assumptions import assumption_measures
 from soel_paper.catalogue_files import Content

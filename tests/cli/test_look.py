@@ -11,7 +11,7 @@ import pytest
 from soel.cli.column_options import settle
 from soel.cli.main import main
 from soel.tables.look import look_at
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
 
 TEXT = "order_id;price;when;is_fraud\n" + "".join(
     f"A{row};{row % 7},{row % 10}5 €;{row % 28 + 1:02d}.03.2024;{int(row % 9 == 0)}\n" for row in range(60)

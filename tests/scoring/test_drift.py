@@ -12,9 +12,9 @@ import pytest
 
 from soel import SOEL
 from soel.scoring.drift import AlarmCounts, Drift, _log_all_new, _log_chance, judge_drift
-from soel.tables.baseline import ColumnBaseline, Counts, add_tallies, tally_from_json, tally_json
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
+from soel.tables.tally import Counts, add_tallies, tally_from_json, tally_json
 
 MOVED = np.array([0, 20, 0])
 EQUAL = AlarmCounts(10, 1000, 10, 1000)
@@ -42,7 +42,7 @@ def encoder_of(pool: pd.DataFrame) -> Encoder:
 
 def judge(new: pd.DataFrame, alarms: AlarmCounts = EQUAL) -> Drift:
     encoder = encoder_of(draw(0))
-    return judge_drift(encoder.baseline, encoder.tally(read_frame(new, reading=encoder.how)), alarms)
+    return judge_drift(encoder.baseline, encoder.tally(read_frame(new, schema=encoder.how)), alarms)
 
 
 def loud(drift: Drift) -> list[tuple[str, str | None]]:
@@ -113,8 +113,8 @@ def test_a_model_that_does_not_know_the_pool_counts_alarms_only() -> None:
 
 def test_parts_together_are_the_whole() -> None:
     encoder, new = encoder_of(draw(0)), draw(3)
-    whole = encoder.tally(read_frame(new, reading=encoder.how))
-    parts = [encoder.tally(read_frame(part, reading=encoder.how)) for part in (new[:100], new[100:])]
+    whole = encoder.tally(read_frame(new, schema=encoder.how))
+    parts = [encoder.tally(read_frame(part, schema=encoder.how)) for part in (new[:100], new[100:])]
     assert add_tallies(*parts) == whole
     assert add_tallies(parts[0], None) is None
     assert whole is not None
@@ -141,7 +141,7 @@ def test_steps_worked_by_hand() -> None:
 
 def test_a_constant_column_that_varies_now_is_out_of_range() -> None:
     code = encoder_of(pd.DataFrame({"x": [3.0] * 50, "y": range(50)})).columns[0]
-    baseline = ColumnBaseline.measure(code, np.full(50, 3.0))
+    baseline = code.measure(np.full(50, 3.0))
     assert baseline.edges == (3, 3, 3)
     assert baseline.pool.steps == (0, 50, 0, 0)
 

@@ -13,9 +13,9 @@ from hypothesis.extra import numpy as hnp
 
 from soel.errors import ConfigError, DataError, ModelFileError, SchemaError
 from soel.tables.encoder import Encoder
+from soel.tables.features import CLIP
 from soel.tables.frame import as_frame, read_frame
-from soel.tables.reading.words import MAX_CATEGORIES
-from soel.tables.scaling import CLIP
+from soel.tables.kinds.words import MAX_CATEGORIES
 
 POOL = pd.DataFrame(
     {
@@ -33,7 +33,7 @@ def fit(X: Any, scaling: str = "robust") -> Encoder:
 
 
 def encode(encoder: Encoder, X: Any) -> np.ndarray:
-    return encoder.encode(read_frame(X, reading=encoder.how))
+    return encoder.encode(read_frame(X, schema=encoder.how))
 
 
 def test_raw_values_stay_as_they_are() -> None:
@@ -123,13 +123,6 @@ def test_exactly_the_limit_of_categories_has_a_feature_each() -> None:
     cells = [f"c{number:02d}" for number in range(MAX_CATEGORIES)]
     encoder = fit(pd.DataFrame({"c": cells}))
     assert encoder.feature_names == tuple(f"c = {cell}" for cell in cells)
-
-
-def test_models_of_before_have_rare_categories_that_share_a_feature() -> None:
-    code = {"kind": "categorical", "name": "c", "categories": ["a"], "has_other": True, "marks_missing": False}
-    old = {"scaling": "none", "named": True, "columns": [{**code, "constant": False}]}
-    rows = encode(Encoder.from_json(old), pd.DataFrame({"c": ["a", "never seen", "1"]}))
-    np.testing.assert_array_equal(rows, [[1, 0], [0, 1], [0, 1]])
 
 
 def test_categories_that_look_like_numbers_in_new_rows() -> None:

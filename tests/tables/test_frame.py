@@ -63,8 +63,8 @@ def test_decimals_are_numbers(make: Make) -> None:
 def test_a_column_without_any_value_is_left_out(make: Make) -> None:
     frame = as_frame(make({"a": [None, None], "b": [1, 2]}))
     assert list(frame.columns) == ["b"]
-    assert frame.reading is not None
-    assert frame.reading["a"].seen.oddities == ("empty",)
+    assert frame.schema is not None
+    assert frame.schema["a"].seen.oddities == ("empty",)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from soel import SOEL
 from soel.assess.metrics import auroc
 from soel.errors import ConfigError
-from soel.tables.frame import as_frame
-from soel.tables.kinds import find_kind
+from soel.tables.frame import as_frame, find_kind
 from soel.types import Kind
 
 RNG = np.random.default_rng(0)

@@ -16,8 +16,8 @@ def test_every_messy_file_is_read_as_it_is_meant(tmp_path: Path) -> None:
     assert len(files) >= 25
     for messy in files:
         frame = read_table(messy.path).frame
-        assert frame.reading is not None
-        assert {name: frame.reading[name].kind for name in messy.kinds} == messy.kinds, messy.path.name
+        assert frame.schema is not None
+        assert {name: frame.schema[name].kind for name in messy.kinds} == messy.kinds, messy.path.name
 
 
 @pytest.mark.parametrize(

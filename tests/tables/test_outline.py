@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from soel.errors import DataError, SchemaError, SoelError
 from soel.tables.arrow_files import read_csv
 from soel.tables.csv_parts import open_csv
+from soel.tables.options import ReadOptions
 from soel.tables.outline import find_head
 from soel.tables.places import LocalPlace
-from soel.tables.reading.describe import notes_of, warnings_of
-from soel.tables.reading.options import ReadOptions
+from soel.tables.schema import notes_of, warnings_of
 from soel.tables.streams import open_stream
 from soel.tables.tables import column_names, copy_as_parquet, read_table
 
@@ -32,13 +32,13 @@ def write(folder: Path, text: str, name: str = "a.csv", encoding: str = "utf-8")
 
 
 def kinds(path: Path) -> dict[str, str]:
-    reading = read_table(path).frame.reading
+    reading = read_table(path).frame.schema
     assert reading is not None
     return {each.name: each.kind for each in reading.columns}
 
 
 def said(path: Path) -> str:
-    reading = read_table(path).frame.reading
+    reading = read_table(path).frame.schema
     assert reading is not None
     return " ".join(warnings_of(reading))
 
@@ -180,7 +180,7 @@ def test_a_remark_below_the_table_is_refused(tmp_path: Path) -> None:
 
 def test_repeated_rows_that_are_left_out_are_said(tmp_path: Path) -> None:
     path = write(tmp_path, TABLE + ROWS)
-    reading = read_table(path, options=ReadOptions(drop_duplicates=True)).frame.reading
+    reading = read_table(path, options=ReadOptions(drop_duplicates=True)).frame.schema
     assert notes_of(reading) == ["28 rows repeat earlier ones and are left out."]
 
 
@@ -197,7 +197,7 @@ def test_the_head_of_an_ordinary_table_is_its_first_row() -> None:
 
 def test_the_examples_of_a_column_are_its_ends_as_they_are_written(tmp_path: Path) -> None:
     path = write(tmp_path, "paid;x\n" + "".join(f"{(row - 20) * 75},50 €;{row}\n" for row in range(40)))
-    reading = read_table(path).frame.reading
+    reading = read_table(path).frame.schema
     assert reading is not None
     assert reading["paid"].seen.examples == ("-1500,50 €", "1425,50 €")
 

@@ -18,7 +18,7 @@ import pytest
 
 from soel.errors import DataError, SchemaError
 from soel.tables import csv_lines, npy_parts, parquet_parts, parts
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
 from soel.tables.streams import Stream, has_more_rows, open_stream
 from soel.tables.tables import read_table
 
@@ -89,7 +89,7 @@ def test_all_rows_come_in_order_with_their_types(tmp_path: Path, form: str) -> N
     data = FORMS[form](tmp_path, mixed())
     stream = open_stream(data, id_column="key", exclude=["truth"])
     assert stream.features == ("a", "word", "n")
-    assert [each.name for each in stream.reading.columns if each.kind == "category"] == ["word"]
+    assert [each.name for each in stream.schema.columns if each.kind == "category"] == ["word"]
     assert stream.n_rows == N_ROWS
     assert len(stream.parts) > 5
     columns, ids = rows_of(stream)
@@ -178,7 +178,7 @@ def test_text_that_spelled_numbers_must_go_on_so(tmp_path: Path) -> None:
     cells = [str(3 * row) for row in range(N_ROWS)]
     cells[990:] = ["word"] * 10
     stream = open_stream(as_parquet(tmp_path, pa.table({"a": cells, "b": numbers()[:, 0]})))
-    assert [each.kind for each in stream.reading.columns] == ["number", "number"]
+    assert [each.kind for each in stream.schema.columns] == ["number", "number"]
     with pytest.raises(DataError, match=r"counted from row 980 on: Column 'a' .*'word' in row 10"):
         rows_of(stream)
 

@@ -19,8 +19,8 @@ import pyarrow.feather
 import pytest
 
 from soel.errors import DataError
-from soel.tables.reading import cells
-from soel.tables.reading.options import ReadOptions
+from soel.tables import cells
+from soel.tables.options import ReadOptions
 from soel.tables.tables import copy_as_parquet, read_table
 from soel.tables.text_files import Unpacking
 
@@ -107,9 +107,9 @@ def test_encodings_are_found_and_said(tmp_path: Path, encoding: str) -> None:
     frame = read_table(tmp_path / "t.csv").frame
     assert frame.columns["größe"][:2].tolist() == [1.5, 2.5]
     assert frame.columns["städte"][0] == "Köln"
-    assert frame.reading is not None
-    assert frame.reading.layout.encoding == encoding.removesuffix("-sig")
-    assert bool(frame.reading.layout.notes) == (not encoding.startswith("utf-8"))
+    assert frame.schema is not None
+    assert frame.schema.layout.encoding == encoding.removesuffix("-sig")
+    assert bool(frame.schema.layout.notes) == (not encoding.startswith("utf-8"))
 
 
 def test_damaged_utf_8_is_not_taken_for_another_code(tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_an_encoding_that_shows_late_in_a_file(tmp_path: Path) -> None:
     frame = read_table(tmp_path / "t.csv", options=ReadOptions(categorical=("w",))).frame
     assert frame.columns["w"][-1] == "Köln"
     said = read_table(tmp_path / "t.csv", options=ReadOptions(encoding="cp1250", categorical=("w",))).frame
-    assert said.reading is not None
-    assert not said.reading.layout.notes
+    assert said.schema is not None
+    assert not said.schema.layout.notes
 
 
 @pytest.mark.parametrize(

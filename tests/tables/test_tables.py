@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
 from soel.tables.tables import read_table
 
 CSV = "id,size,colour,label\n007,1.5,red,0\n008,,blue,1\n009,-2,,\n"

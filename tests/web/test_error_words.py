@@ -10,7 +10,7 @@ import pytest
 from soel.errors import SoelError
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
 from soel.tables.tables import read_table
 from soel.text import ENGLISH, texts_in
 from soel.web.error_words import error_words
@@ -59,10 +59,10 @@ def test_new_rows_that_read_otherwise_are_told_in_the_language() -> None:
     pool = read_frame(_frame(["1,5", "2,5", "3,5"]))
     encoder = Encoder.fit(pool, "standard")
     with pytest.raises(SoelError) as refused:
-        read_frame(_frame(["1.5", "2.5", "x"]), reading=encoder.how)
+        read_frame(_frame(["1.5", "2.5", "x"]), schema=encoder.how)
     assert "zuvor '1,5'" in error_words(str(refused.value), texts_in("de"))
     with pytest.raises(SoelError) as refused:
-        encoder.encode(read_frame(_frame(["1,5", "2,5", "3,5"], "other"), reading=encoder.how))
+        encoder.encode(read_frame(_frame(["1,5", "2,5", "3,5"], "other"), schema=encoder.how))
     assert "nicht die der ersten Daten: other (neu), b (fehlt)" in error_words(str(refused.value), texts_in("de"))
 
 

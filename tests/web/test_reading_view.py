@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.tables.look import look_at
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
 from soel.web.reading_view import describe_columns, describe_reading
 from tests.web.conftest import MakePage, Page
@@ -26,7 +26,7 @@ def write_sure(path: Path, n_rows: int = 60) -> Path:
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> TableReading:
+def reading(tmp_path: Path) -> Schema:
     return look_at(write_sure(tmp_path / "sure.csv"))
 
 
@@ -38,11 +38,11 @@ def reading(tmp_path: Path) -> TableReading:
         ("fr", "5 colonnes : 3 nombres, 1 oui ou non, 1 toujours égale. 1 singulière, 1 avec des vides."),
     ],
 )
-def test_a_line_counts_the_columns_by_how_they_were_read(reading: TableReading, language: str, words: str) -> None:
+def test_a_line_counts_the_columns_by_how_they_were_read(reading: Schema, language: str, words: str) -> None:
     assert describe_reading(reading, texts_in(language)).words == words
 
 
-def test_a_column_says_how_it_is_written_and_which_option_changes_it(reading: TableReading) -> None:
+def test_a_column_says_how_it_is_written_and_which_option_changes_it(reading: Schema) -> None:
     columns = {each.name: each for each in describe_columns(reading, texts_in("de"))}
     assert [*columns] == ["Werk", "Stufe", "Druck", "Kosten", "läuft"], "what is odd first, then gaps"
     assert columns["Kosten"].words == "Zahl, Dezimalkomma, Tausender mit Punkt, in €"
@@ -79,7 +79,7 @@ def test_the_line_is_there_before_and_after_the_session_is(
     assert asking.owner.get("/api/reading").json()["words"] == "", "the owner has the list before them"
     assert asking.owner.post("/api/preparation/columns", json={}).status_code == 200
     before = asking.owner.get("/api/reading").json()
-    assert before["words"].startswith("4 columns: 1 number, ")
+    assert before["words"].startswith("4 columns: 2 names of the row, ")
     assert not before["unfolded"], "it was asked about a moment ago"
     assert len(asking.guest.get("/api/columns").json()) == 4
     page = make_page(tmp_path / "doubtful.csv", id_column=None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soel.tables.look import look_at
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
 from soel.web.column_question import ColumnQuestion, ask_about
 from soel.web.reading_words import reading_words
@@ -36,24 +36,24 @@ COLUMNS = {
 
 
 @pytest.fixture(scope="module")
-def reading(tmp_path_factory: pytest.TempPathFactory) -> TableReading:
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Schema:
     path = tmp_path_factory.mktemp("read") / "a.csv"
     rows = "\n".join(";".join(row) for row in zip(*COLUMNS.values(), strict=True))
     path.write_bytes(f"Größe der Pumpen\n\n{';'.join(COLUMNS)}\n{rows}\n\n".encode("windows-1252"))
     return look_at(path)
 
 
-def sentences(reading: TableReading) -> list[str]:
+def sentences(reading: Schema) -> list[str]:
     doubts = [each.doubt for each in reading.doubtful]
     return [*doubts, *(odd for each in reading.columns for odd in each.seen.oddities), *reading.layout.notes]
 
 
-def test_the_table_has_doubts_of_many_kinds(reading: TableReading) -> None:
+def test_the_table_has_doubts_of_many_kinds(reading: Schema) -> None:
     assert len({words[:12] for words in sentences(reading)}) >= 14
 
 
 @pytest.mark.parametrize("language", ["de", "fr"])
-def test_every_sentence_is_translated(reading: TableReading, language: str) -> None:
+def test_every_sentence_is_translated(reading: Schema, language: str) -> None:
     texts = texts_in(language)
     for sentence in sentences(reading):
         words = reading_words(sentence, texts)
@@ -65,7 +65,7 @@ def test_what_is_not_known_stays_as_it_is() -> None:
     assert reading_words("it is green; --paint changes it", texts_in("de")) == "it is green"
 
 
-def test_what_was_left_out_of_a_file_is_asked_about(reading: TableReading) -> None:
+def test_what_was_left_out_of_a_file_is_asked_about(reading: Schema) -> None:
     question = ask_about(None, reading)  # type: ignore[arg-type]
     assert isinstance(question, ColumnQuestion)
     notes = question.notes(texts_in("de"))

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soel.errors import ConfigError
-from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
+from soel.tables.options import DATE_ORDERS, DECIMALS, ReadOptions
 
 if TYPE_CHECKING:
-    from soel.tables.reading.kinds import Reading, TableReading
+    from soel.tables.columns import Column
+    from soel.tables.schema import Schema
 
 LISTS = {
     "ignore": "leave these columns out",
@@ -60,15 +61,15 @@ def may_ask(args: argparse.Namespace) -> bool:
     return not args.json and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def settle(reading: TableReading, options: ReadOptions, ask: Callable[[str], str] = input) -> ReadOptions:
+def settle(reading: Schema, options: ReadOptions, ask: Callable[[str], str] = input) -> ReadOptions:
     """Ask about the columns that could be meant otherwise; an empty answer takes them as they are read."""
     for column in reading.doubtful:
         options = _settle_column(column, options, ask)
     return options
 
 
-def _settle_column(column: Reading, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
-    from soel.tables.reading.describe import describe_kind
+def _settle_column(column: Column, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
+    from soel.tables.schema import describe_kind
     from soel.text import show
 
     shown = ", ".join(map(show, column.seen.examples))

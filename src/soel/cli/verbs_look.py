@@ -10,7 +10,8 @@ from soel.cli.reply import Reply
 from soel.text import percent
 
 if TYPE_CHECKING:
-    from soel.tables.reading.kinds import Reading, TableReading
+    from soel.tables.columns import Column
+    from soel.tables.schema import Schema
 
 WIDEST = 28  # letters of a name or an example
 MOST_COLUMNS = 200  # more are not shown in full; --json has them all
@@ -29,15 +30,15 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_look(args: argparse.Namespace) -> Reply:
     """Show how a table is read."""
     from soel.tables.look import look_at
-    from soel.tables.reading.describe import document_of
+    from soel.tables.schema import document_of
 
     reading = look_at(args.data, args.id_column, args.label_column, read_column_options(args))
     return Reply({"data": args.data, **document_of(reading)}, show_reading(reading, args.data))
 
 
-def show_reading(reading: TableReading, data: str) -> str:
+def show_reading(reading: Schema, data: str) -> str:
     """The readings as a table for a terminal, with what is odd and what is doubtful below."""
-    from soel.tables.reading.describe import warnings_of
+    from soel.tables.schema import warnings_of
     from soel.text import show
 
     size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
@@ -47,7 +48,7 @@ def show_reading(reading: TableReading, data: str) -> str:
     return "\n".join([head, *show_columns(reading), *unsure, f"Next: soel init DIR --data {show(data)}"])
 
 
-def show_columns(reading: TableReading) -> list[str]:
+def show_columns(reading: Schema) -> list[str]:
     """How each column is read, as a table, and what is odd about it."""
     from soel.text import format_table, show
 
@@ -71,7 +72,7 @@ def _count(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
-def _file(reading: TableReading) -> str:
+def _file(reading: Schema) -> str:
     layout = reading.layout
     names = {",": "comma", ";": "semicolon", "\t": "tab"}
     parts = [layout.encoding, f"separated by {names[layout.separator]}" if layout.separator in names else ""]
@@ -79,8 +80,8 @@ def _file(reading: TableReading) -> str:
     return "".join(f", {part}" for part in parts if part)
 
 
-def _row(reading: Reading, n_rows: int) -> list[object]:
-    from soel.tables.reading.describe import describe_features, describe_kind, draw_bars, options_for
+def _row(reading: Column, n_rows: int) -> list[object]:
+    from soel.tables.schema import describe_features, describe_kind, draw_bars, options_for
 
     seen = reading.seen
     missing = "" if not seen.n_missing else percent(seen.n_missing / n_rows)

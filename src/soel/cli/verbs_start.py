@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from soel.session import Session, Status
     from soel.session.exchange.twins import TakenLabels
     from soel.session.people import Person
-    from soel.tables.reading.options import ReadOptions
+    from soel.tables.options import ReadOptions
 
 HINTS = {
     "ask": "soel ask {folder}",
@@ -75,7 +75,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     from soel.cli.verbs_look import show_columns
     from soel.session.api.sessions import create_session
     from soel.session.exchange.label_column import take_label_column
-    from soel.tables.reading.describe import document_of, warnings_of
+    from soel.tables.schema import document_of, warnings_of
     from soel.tables.session_tables import read_encoder
 
     columns = _settle_columns(args)
@@ -98,7 +98,7 @@ def run_init(args: argparse.Namespace) -> Reply:
         if args.name is not None or args.description is not None:
             session.describe(args.name, args.description)
         status = session.status()
-        reading = read_encoder(session.folder).reading
+        reading = read_encoder(session.folder).schema
     text = f"Session with {status.n_items} items and a budget of {status.budget} labels in {args.folder}."
     notes = describe_media(args.folder)
     doubts = [] if reading is None else warnings_of(reading)

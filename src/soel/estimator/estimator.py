@@ -22,7 +22,7 @@ from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
 from soel.session.api.models import SavedModel, load_model, save_model
 from soel.settings import Profile, choose_profile
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
 from soel.validation import check_count, check_labels
 

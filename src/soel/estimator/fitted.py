@@ -188,7 +188,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """The same without a warning; columns that do not match are refused."""
         self._fitted()
         rows, patches = (X, None) if self._images is None else self._images.read(X)
-        frame = read_frame(rows, reading=self._encoder.how)
+        frame = read_frame(rows, schema=self._encoder.how)
         self._encoder.match(frame)
         return frame, patches
 

@@ -20,10 +20,9 @@ from soel.networks.backbones import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
-from soel.tables.frame import Frame, read_frame
-from soel.tables.kinds import find_kind
-from soel.tables.reading.describe import warnings_of
-from soel.tables.reading.options import ReadOptions, as_options
+from soel.tables.frame import Frame, find_kind, read_frame
+from soel.tables.options import ReadOptions, as_options
+from soel.tables.schema import warnings_of
 from soel.types import Kind, Pool
 from soel.validation import is_number
 
@@ -114,7 +113,7 @@ def read_columns(columns: ReadOptions | Mapping[str, Any] | None) -> ReadOptions
 def _pool_frame(x: Any, columns: ReadOptions) -> Frame:
     """The pool as a frame; one row is no pool. What could be meant otherwise is warned about."""
     frame = read_frame(x, columns)
-    for words in warnings_of(frame.reading) if frame.reading is not None else ():
+    for words in warnings_of(frame.schema) if frame.schema is not None else ():
         warn_caller(words)
     if frame.n_rows < 2:
         raise DataError(f"Found array with {frame.n_rows} sample(s) while a minimum of 2 is required to fit.")

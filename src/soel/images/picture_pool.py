@@ -23,7 +23,7 @@ from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
 from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
 from soel.tables.csv_cells import read_rows, write_rows
-from soel.tables.row_ids import check_ids
+from soel.tables.ids import check_ids
 from soel.text import percent
 from soel.types import UNLABELLED, Floats, Progress, Rows
 

@@ -19,9 +19,9 @@ from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.settings import Profile
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.tables.frame import Frame
-from soel.tables.reading.describe import describe_features, describe_kind
+from soel.tables.schema import describe_features, describe_kind
 from soel.text import count
 from soel.types import Floats, Label, Labels
 
@@ -94,7 +94,7 @@ def _cut(threshold: float) -> float:
 def _setup(session: Session, frame: Frame, media: MediaFacts | None) -> Setup:
     config = session.config
     backbone = Profile.from_json(config.settings).backbone
-    reading = () if frame.reading is None else frame.reading.columns
+    reading = () if frame.schema is None else frame.schema.columns
     columns = [(each.name, describe_kind(each), describe_features(each)) for each in reading]
     made_of = count(len(frame.columns), "column") if media is None else media.noun
     return Setup(config.origin, made_of, config.profile, config.seed, backbone, columns)
@@ -155,7 +155,7 @@ def _standouts(frame: Frame, row: int) -> list[Standout]:
     ]
 
 
-def _distance(column: Column, row: int) -> float:
+def _distance(column: Values, row: int) -> float:
     if np.isnan(column[row]):
         return 0.0
     low, middle, high = np.nanquantile(column, (0.25, 0.5, 0.75))

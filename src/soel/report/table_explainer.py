@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.explain import Explainer, Explanation, Ordinary, find_ordinary, find_reasons
 from soel.learner import Blend
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.types import Floats, Labels
@@ -38,7 +38,7 @@ class TableExplainer:
             blend.score_changed,
             blend.rough_score,
             Ordinary.of(features, positions, encoder.column_of),
-            encoder.telling_names,
+            encoder.used_columns,
             np.asarray(scores),
         )
         return cls(explainer, encoder, pool.take(positions))
@@ -50,5 +50,5 @@ class TableExplainer:
         return replace(found, reasons=find_reasons(found, given, self._usual, positions))
 
     @cached_property
-    def _usual(self) -> Mapping[str, Column]:
+    def _usual(self) -> Mapping[str, Values]:
         return self.encoder.match(self.lenders)

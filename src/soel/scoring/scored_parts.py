@@ -21,9 +21,9 @@ import numpy as np
 
 from soel.durable import MARK, is_marked, mark, private_folder, remove_marked, replacing, take_lock, write_whole
 from soel.errors import DataError, SessionError
-from soel.tables.baseline import Tally, add_tallies, tally_from_json, tally_json
 from soel.tables.parts import Part
 from soel.tables.streams import Stream
+from soel.tables.tally import Tally, add_tallies, tally_from_json, tally_json
 from soel.types import Floats
 
 MANIFEST, LOCK = "manifest.json", ".lock"

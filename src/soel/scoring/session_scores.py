@@ -21,11 +21,11 @@ from soel.scoring.score_table import Answers, Names, build_score_table, labels_b
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
 from soel.session.results import ScoreResult, rank_scores
-from soel.tables.baseline import Tally
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.reading.describe import notes_of
+from soel.tables.schema import notes_of
 from soel.tables.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
+from soel.tables.tally import Tally
 from soel.types import Floats
 
 Cells = Mapping[str, Iterable[Any]]
@@ -53,7 +53,7 @@ class NewItems:
     @property
     def notes(self) -> list[str]:
         """What reading them left out."""
-        return notes_of(self.frame.reading)
+        return notes_of(self.frame.schema)
 
 
 def read_new_rows(session: Session, data: Path, with_cells: bool = False) -> NewItems:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError
 from soel.tables.faults import reason
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.options import DEFAULT, ReadOptions
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -14,9 +14,9 @@ from soel.tables.csv_lines import CountedLines
 from soel.tables.csv_outline import Outline, outline_csv
 from soel.tables.faults import FAULTS, reason
 from soel.tables.nested import flat_names
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.outline import note_on_blanks
-from soel.tables.reading.kinds import Layout
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.schema import Layout
 from soel.tables.text_files import check_encoding, check_unpacked, guess_encoding, is_packed, unpack, unpacking
 
 _NOTES = b"soel.notes"

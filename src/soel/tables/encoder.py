@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError, ModelFileError, SchemaError
-from soel.tables.baseline import Baseline, ColumnBaseline, ColumnCode, Tally, count
-from soel.tables.column_codes import CategoryCode, NumericCode
-from soel.tables.columns import Column
-from soel.tables.derived_codes import FrequencyCode, TextCode, TimeCode, fit_column
+from soel.tables.columns import Column, Values
+from soel.tables.features import Code, find_scaling
 from soel.tables.frame import Frame
-from soel.tables.reading.kinds import Reading, TableReading
-from soel.tables.scaling import find_scaling
+from soel.tables.kinds import KINDS, kind_of
+from soel.tables.kinds.number import Number
+from soel.tables.schema import Schema
+from soel.tables.tally import Baseline, ColumnBaseline, Tally
 
 _N_SHOWN = 5
 
@@ -24,32 +24,34 @@ _N_SHOWN = 5
 @dataclass(frozen=True)
 class Encoder:
     """What was learnt about the pool's columns. A column that is constant in the pool gives no feature if the
-    scaling says so; if all are constant, their features are zeros. columns: those that give features.
+    scaling says so; if all are constant, their features are zeros.
 
-    reading: how the pool was read, None for an array of numbers and for models of before. baseline: what the pool held
-    in each column, None where columns mean nothing each, and for models of before.
+    columns: those that give features.
+    schema: how the pool was read, None for an array of numbers.
+    baseline: what the pool held in each column, None where columns mean nothing each.
     """
 
     scaling: str
     named: bool
-    columns: tuple[ColumnCode, ...]
-    reading: TableReading | None = None
+    columns: tuple[Code, ...]
+    schema: Schema | None = None
     baseline: Baseline | None = None
 
     @classmethod
     def fit(cls, frame: Frame, scaling: str) -> Encoder:
         """Look at the pool."""
-        way, reading = find_scaling(scaling), frame.reading
-        by_name = {} if reading is None else reading.by_name
-        silent = frozenset() if reading is None else reading.silent
-        telling = {name: column for name, column in frame.columns.items() if name not in silent}
-        if not telling:
+        way, schema = find_scaling(scaling), frame.schema
+        by_name = {} if schema is None else schema.by_name
+        unused = frozenset() if schema is None else schema.unused
+        used = {name: values for name, values in frame.columns.items() if name not in unused}
+        if not used:
             raise DataError(
                 "No column gives a feature: all are ids, empty or left out. Name a column as "
                 "<<numeric>>, <<categorical>> or <<text>>."
             )
-        codes = tuple(fit_column(name, column, way, by_name.get(name)) for name, column in telling.items())
-        return cls(scaling, frame.named, codes, reading)
+        columns = {name: by_name.get(name, Column(name, Number.name)) for name in used}
+        codes = tuple(kind_of(columns[name]).fit(columns[name], values, way) for name, values in used.items())
+        return cls(scaling, frame.named, codes, schema)
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -59,35 +61,34 @@ class Encoder:
     @property
     def all_names(self) -> tuple[str, ...]:
         """All columns that the pool had."""
-        return self.column_names if self.reading is None else tuple(each.name for each in self.reading.columns)
+        return tuple(column.name for column in self.how.columns)
 
     @property
-    def how(self) -> TableReading:
-        """How new rows are to be read: as the pool was. Models of before know numbers and categories."""
-        if self.reading is not None:
-            return self.reading
-        kinds = ((code.name, "number" if isinstance(code, NumericCode) else "category") for code in self.columns)
-        return TableReading(tuple(Reading(name, kind) for name, kind in kinds))  # type: ignore[arg-type]
+    def how(self) -> Schema:
+        """How new rows are to be read: as the pool was."""
+        if self.schema is not None:
+            return self.schema
+        return Schema(tuple(Column(code.name, Number.name) for code in self.columns))
 
     @property
     def categorical(self) -> tuple[str, ...]:
         """Columns that hold categories."""
-        return tuple(code.name for code in self.columns if isinstance(code, CategoryCode | FrequencyCode))
+        return tuple(code.name for code in self.columns if code.is_category)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """One name per column of the matrix."""
-        return tuple(name for code in self._telling for name in code.feature_names)
+        return tuple(name for code in self._used for name in code.feature_names)
 
     @property
-    def telling_names(self) -> tuple[str, ...]:
+    def used_columns(self) -> tuple[str, ...]:
         """The columns that the matrix holds something of, in order."""
-        return tuple(code.name for code in self._telling)
+        return tuple(code.name for code in self._used)
 
     @property
     def column_of(self) -> NDArray[np.int64]:
-        """Which of `telling_names` each column of the matrix comes from: (n_features,)."""
-        widths = [len(code.feature_names) for code in self._telling]
+        """Which of `used_columns` each column of the matrix comes from: (n_features,)."""
+        widths = [len(code.feature_names) for code in self._used]
         return np.repeat(np.arange(len(widths)), widths)
 
     @property
@@ -102,7 +103,7 @@ class Encoder:
         if all(code.constant for code in self.columns):
             return matrix
         position = 0
-        for code in self._telling:
+        for code in self._used:
             width = len(code.feature_names)
             code.encode(columns[code.name], matrix[:, position : position + width])
             position += width
@@ -115,7 +116,7 @@ class Encoder:
     def with_baseline(self, frame: Frame) -> Encoder:
         """The same with what this frame, the pool, holds in each column."""
         columns = self.match(frame)
-        found = {code.name: ColumnBaseline.measure(code, columns[code.name]) for code in self.columns}
+        found = {code.name: code.measure(columns[code.name]) for code in self.columns}
         return replace(self, baseline=found)
 
     def tally(self, frame: Frame) -> Tally | None:
@@ -123,13 +124,16 @@ class Encoder:
         if self.baseline is None:
             return None
         columns, known = self.match(frame), self.baseline
-        return {code.name: count(code, columns[code.name], known[code.name].edges) for code in self.columns}
+        return {code.name: code.tally(columns[code.name], known[code.name].edges) for code in self.columns}
 
     def to_json(self) -> dict[str, Any]:
         """As plain values for a JSON file."""
-        columns = [{"kind": code.kind, **_code_json(code)} for code in self.columns]
-        reading = None if self.reading is None else self.reading.to_json()
-        values = {"scaling": self.scaling, "named": self.named, "columns": columns, "reading": reading}
+        values = {
+            "scaling": self.scaling,
+            "named": self.named,
+            "columns": [code.to_json() for code in self.columns],
+            "schema": None if self.schema is None else self.schema.to_json(),
+        }
         if self.baseline is None:
             return values
         return values | {"baseline": {name: asdict(column) for name, column in self.baseline.items()}}
@@ -139,24 +143,23 @@ class Encoder:
         """Back from the values of `to_json`."""
         try:
             columns = tuple(_read_code(code) for code in values["columns"])
-            reading = values.get("reading")
-            how = None if reading is None else TableReading.from_json(reading)
-            return cls(str(values["scaling"]), bool(values["named"]), columns, how, _read_baseline(values))
+            schema = None if values["schema"] is None else Schema.from_json(values["schema"])
+            return cls(str(values["scaling"]), bool(values["named"]), columns, schema, _read_baseline(values))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of the columns cannot be read ({error!r}). Save the model again."
             ) from error
 
     @property
-    def _telling(self) -> Sequence[ColumnCode]:
+    def _used(self) -> Sequence[Code]:
         return [code for code in self.columns if not code.constant] or self.columns
 
-    def match(self, frame: Frame) -> Mapping[str, Column]:
+    def match(self, frame: Frame) -> Mapping[str, Values]:
         """The frame's columns under the pool's names: by name if both have names, else by position."""
         names = self.all_names
         if frame.named and self.named:
-            silent = frozenset() if self.reading is None else self.reading.silent
-            _check_names(self.column_names, tuple(name for name in frame.columns if name not in silent))
+            unused = frozenset() if self.schema is None else self.schema.unused
+            _check_names(self.column_names, tuple(name for name in frame.columns if name not in unused))
             return frame.columns
         if len(frame.columns) != len(names):
             raise SchemaError(
@@ -166,23 +169,18 @@ class Encoder:
         return dict(zip(names, frame.columns.values(), strict=True))
 
 
-_CODES = {code.kind: code for code in (NumericCode, CategoryCode, FrequencyCode, TextCode, TimeCode)}
+_CODES = {code.kind: code for kind in KINDS for code in kind.codes}
 
 
-def _read_code(values: Mapping[str, Any]) -> ColumnCode:
+def _read_code(values: Mapping[str, Any]) -> Code:
     if values["kind"] not in _CODES:
         raise ValueError(f"unknown kind of column {values['kind']!r}")
-    code: ColumnCode = _CODES[values["kind"]].from_json(values)
-    return code
+    return _CODES[values["kind"]].from_json(values)
 
 
 def _read_baseline(values: Mapping[str, Any]) -> Baseline | None:
     kept = values.get("baseline")
     return None if kept is None else {name: ColumnBaseline.from_json(column) for name, column in kept.items()}
-
-
-def _code_json(code: ColumnCode) -> dict[str, Any]:
-    return asdict(code) if isinstance(code, NumericCode | CategoryCode) else code.to_json()
 
 
 def _check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:

@@ -13,38 +13,44 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from soel.errors import DataError, DataWarning, SchemaError
-from soel.tables.columns import Column, check_finite
-from soel.tables.reading.cells import (
+from soel.tables.cells import (
     Cells,
+    as_objects,
     cells_from_array,
     cells_from_arrow,
     cells_from_objects,
     cells_from_series,
     give_back,
 )
-from soel.tables.reading.decide import decide
-from soel.tables.reading.kinds import UNKNOWN, Layout, Reading, TableReading
-from soel.tables.reading.missing_codes import find_codes
-from soel.tables.reading.options import DEFAULT, ReadOptions
-from soel.tables.reading.parse import as_objects, parse_column
+from soel.tables.columns import Values, check_finite
+from soel.tables.decide import decide, parse_column
+from soel.tables.kinds import kind_of
+from soel.tables.kinds.missing import find_codes
+from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.schema import UNKNOWN, Layout, Schema
+from soel.types import Kind
 
 LOST = (
     "Whole numbers beyond 2^53 are rounded to 16 digits. Give ids as text, and large numbers less their smallest one."
 )
 
+MANY_COLUMNS = 300  # feature vectors of networks are wider than this, but so are some tables
+DISTINCT_SHARE = 0.5  # of the values beside a column's commonest: 0.74 and more on ResNet features, 0.23 on pixels
+LOOKED_AT = 1000  # rows
+
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns in order, each (N,): float64, datetime64[us] or objects (see `columns.Column`).
+    """Columns in order, each (N,): float64, datetime64[us] or objects (see `columns.Values`).
 
-    named: False for a plain array, whose columns are called x0, x1, ... reading: how the columns were read, None for
-    an array of numbers, which needs none unless it has codes for missing values. Columns that are left out are in the
-    reading only.
+    named: False for a plain array, whose columns are called x0, x1, ...
+    schema: how the columns were read, None for an array of numbers, which needs none unless it has codes for missing
+        values. Columns that are left out are in the schema only.
     """
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Values]
     named: bool
-    reading: TableReading | None = None
+    schema: Schema | None = None
 
     @property
     def n_rows(self) -> int:
@@ -53,18 +59,18 @@ class Frame:
 
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some of the rows."""
-        return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.reading)
+        return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.schema)
 
     def leaving_out(self, n_repeated: int) -> Frame:
-        """The frame, whose reading says that so many repeated rows were left out of it."""
-        reading = self.reading and replace(self.reading, n_duplicates=n_repeated, drop_duplicates=True)
-        return Frame(self.columns, self.named, reading)
+        """The frame, whose schema says that so many repeated rows were left out of it."""
+        schema = self.schema and replace(self.schema, n_duplicates=n_repeated, drop_duplicates=True)
+        return Frame(self.columns, self.named, schema)
 
     def without(self, names: Collection[str]) -> Frame:
         """The frame less some columns."""
         kept = {name: column for name, column in self.columns.items() if name not in names}
         _check_shape(self.n_rows, len(kept))
-        return Frame(kept, self.named, None if self.reading is None else self.reading.without(names))
+        return Frame(kept, self.named, None if self.schema is None else self.schema.without(names))
 
 
 @dataclass(frozen=True)
@@ -87,20 +93,20 @@ class Raw:
         return Raw(kept, self.named, self.layout)
 
 
-def read_frame(X: Any, options: ReadOptions = DEFAULT, reading: TableReading | None = None) -> Frame:
+def read_frame(X: Any, options: ReadOptions = DEFAULT, schema: Schema | None = None) -> Frame:
     """Read X (N, d) as a frame: as the reading of a pool says, or as its cells and the options say."""
     matrix = X if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray) else None
-    if matrix is not None and matrix.dtype.kind in "buif" and options == DEFAULT and _has_only_numbers(reading):
+    if matrix is not None and matrix.dtype.kind in "buif" and options == DEFAULT and _has_only_numbers(schema):
         matrix = _as_matrix(matrix)
         _check_shape(*matrix.shape)
         cells = {f"x{at}": cells_from_array(f"x{at}", matrix[:, at]) for at in range(matrix.shape[1])}
         if any(column.lost for column in cells.values()):
             warnings.warn(LOST, DataWarning, stacklevel=2)
-        if reading is None and any(find_codes(column.values) for column in cells.values()):
+        if schema is None and any(find_codes(column.values) for column in cells.values()):
             return frame_from(Raw(cells, named=False))
         return Frame({name: check_finite(name, column.values) for name, column in cells.items()}, named=False)
     raw = raw_from(X)
-    return frame_from(raw, options) if reading is None else frame_by(raw, reading)
+    return frame_from(raw, options) if schema is None else frame_by(raw, schema)
 
 
 def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
@@ -109,30 +115,30 @@ def as_frame(X: Any, categorical: Collection[str] = ()) -> Frame:
 
 
 def frame_from(raw: Raw, options: ReadOptions = DEFAULT) -> Frame:
-    """A frame whose reading is decided by its own cells: that of a pool."""
-    reading, known = decide(raw.cells, options, raw.layout, raw.named)
-    kept = [each for each in reading.columns if each.kind != "ignored"]
-    columns = {each.name: known[each.name] if each.name in known else _parse(each, raw) for each in kept}
+    """A frame whose schema is decided by its own cells: that of a pool."""
+    schema, known = decide(raw.cells, options, raw.layout, raw.named)
+    kept = [column for column in schema.columns if kind_of(column).is_kept]
+    columns = {c.name: known[c.name] if c.name in known else parse_column(c, raw.cells[c.name]) for c in kept}
     _check_shape(raw.n_rows, len(columns))
-    return Frame({name: _check(name, column) for name, column in columns.items()}, raw.named, reading)
+    return Frame({name: _check(name, values) for name, values in columns.items()}, raw.named, schema)
 
 
-def frame_by(raw: Raw, reading: TableReading) -> Frame:
+def frame_by(raw: Raw, schema: Schema) -> Frame:
     """A frame read as the pool was. Columns that the pool did not have are kept as text, for others to refuse."""
-    if raw.named and any(name in reading.by_name for name in raw.cells):
-        by_name = reading.by_name
+    by_name = schema.by_name
+    if raw.named and any(name in by_name for name in raw.cells):
         columns = {
             name: parse_column(by_name[name], cells) if name in by_name else as_objects(cells)
             for name, cells in raw.cells.items()
-            if name not in by_name or by_name[name].kind != "ignored"
+            if name not in by_name or kind_of(by_name[name]).is_kept
         }
-    elif len(raw.cells) == len(reading.columns):
-        pairs = zip(reading.columns, raw.cells.items(), strict=True)
+    elif len(raw.cells) == len(schema.columns):
+        pairs = zip(schema.columns, raw.cells.items(), strict=True)
         columns = {name: parse_column(each, cells) for each, (name, cells) in pairs}
     else:  # of another width, which the encoder says
         columns = {name: as_objects(cells) for name, cells in raw.cells.items()}
     _check_shape(raw.n_rows, len(columns))
-    return Frame(columns, raw.named, replace(reading, layout=raw.layout, n_rows=raw.n_rows, n_duplicates=0))
+    return Frame(columns, raw.named, replace(schema, layout=raw.layout, n_rows=raw.n_rows, n_duplicates=0))
 
 
 def raw_from(X: Any) -> Raw:
@@ -164,19 +170,11 @@ def raw_from_arrow(table: Any, layout: Layout = UNKNOWN) -> Raw:
     return Raw(cells, True, layout)
 
 
-def _has_only_numbers(reading: TableReading | None) -> bool:
-    return reading is None or all(_is_plain_number(each) for each in reading.columns)
+def _has_only_numbers(schema: Schema | None) -> bool:
+    return schema is None or all(kind_of(column).is_as_stored(column) for column in schema.columns)
 
 
-def _is_plain_number(each: Reading) -> bool:
-    return each.kind == "number" and each.form.is_plain and not each.form.missing
-
-
-def _parse(each: Any, raw: Raw) -> Column:
-    return parse_column(each, raw.cells[each.name])
-
-
-def _check(name: str, column: Column) -> Column:
+def _check(name: str, column: Values) -> Values:
     return check_finite(name, column) if column.dtype == np.float64 else column
 
 
@@ -227,3 +225,30 @@ def _check_shape(n_rows: int, n_columns: int) -> None:
         raise DataError(f"Found 0 sample(s) {shape} while a minimum of 1 is required. Give rows.")
     if not n_columns:
         raise DataError(f"Found 0 feature(s) {shape} while a minimum of 1 is required. Give columns.")
+
+
+def find_kind(frame: Frame, wanted: str = "auto") -> Kind:
+    """The kind that the user says, or the one that the rows look like: a table, unless they look like feature vectors.
+
+    Feature vectors have many columns, all of them numbers, none missing. A column may be zero for most rows, but the
+    values that are not hardly repeat: flags, counts and codes are a table's.
+    """
+    kind = Kind.read(wanted)
+    if kind is not None:
+        return kind
+    columns = list(frame.columns.values())
+    if len(columns) <= MANY_COLUMNS or not all(_is_whole(column) for column in columns):
+        return Kind.TABLE
+    counted = [_count_values(column[:LOOKED_AT]) for column in columns]
+    n_values, n_distinct = (sum(counts) for counts in zip(*counted, strict=True))
+    return Kind.VECTORS if n_distinct > DISTINCT_SHARE * max(n_values, 1) else Kind.TABLE
+
+
+def _is_whole(column: Values) -> bool:
+    return column.dtype != object and not np.isnan(column).any()
+
+
+def _count_values(column: Values) -> tuple[int, int]:
+    """How many values a column has beside its commonest one, and how many of them are distinct."""
+    _, counts = np.unique(column, return_counts=True)
+    return len(column) - int(counts.max()), len(counts) - 1

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import LabelError
-from soel.tables.columns import Column
+from soel.tables.cells import Cells
+from soel.tables.columns import Column, Values
+from soel.tables.decide import decide_each
 from soel.tables.frame import Frame, Raw
+from soel.tables.kinds import kind_of
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.places import is_address
-from soel.tables.reading.cells import Cells
-from soel.tables.reading.decide import decide_each
-from soel.tables.reading.kinds import SILENT, Reading, TableReading
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.schema import Schema
 from soel.tables.tables import copy_as_parquet, read_raw
 from soel.tables.text_files import inner_suffix, unpacking
 from soel.validation import check_labels
@@ -33,7 +34,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 def look_at(
     data: str | Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
-) -> TableReading:
+) -> Schema:
     """How a file would be read as a pool, with what is odd about its columns and rows."""
     aside = dict.fromkeys(name for name in (id_column, label_column) if name)
     if is_address(data):
@@ -46,7 +47,7 @@ def look_at(
 
 def look_at_start(
     data: Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
-) -> TableReading:
+) -> Schema:
     """How the first lines of a packed file would be read: all of it would take long to unpack."""
     with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
         with unpacking(data, options.max_unpacked) as file:
@@ -74,37 +75,37 @@ def _read_lines(file: Any) -> bytes:
     return content
 
 
-def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> TableReading:
-    """The reading of these columns with repeated rows and columns, and with what gives the labels away."""
-    reading, columns = decide_each(raw.cells, options, raw.layout, raw.named)
-    return _look_at_each(reading, ((each, partial(_digest, raw.cells[each.name], v), v) for each, v in columns), labels)
+def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> Schema:
+    """The schema of these columns with repeated rows and columns, and with what gives the labels away."""
+    schema, columns = decide_each(raw.cells, options, raw.layout, raw.named)
+    return _look_at_each(schema, ((each, partial(_digest, raw.cells[each.name], v), v) for each, v in columns), labels)
 
 
-def inspect_frame(frame: Frame, labels: Any = None) -> TableReading | None:
+def inspect_frame(frame: Frame, labels: Any = None) -> Schema | None:
     """The same of a table that was read already; None for an array of numbers.
 
     Of rows that were left out because they repeat earlier ones, the number is told.
     """
-    if frame.reading is None:
+    if frame.schema is None:
         return None
-    columns = ((each, frame.columns.get(each.name)) for each in frame.reading.columns)
-    kept = replace(frame.reading, n_rows=frame.n_rows)
+    columns = ((each, frame.columns.get(each.name)) for each in frame.schema.columns)
+    kept = replace(frame.schema, n_rows=frame.n_rows)
     found = _look_at_each(kept, ((each, partial(_digest_values, v), v) for each, v in columns), labels)
-    n_left_out = frame.reading.n_rows - frame.n_rows
-    return replace(found, n_rows=frame.reading.n_rows, n_duplicates=n_left_out or found.n_duplicates)
+    n_left_out = frame.schema.n_rows - frame.n_rows
+    return replace(found, n_rows=frame.schema.n_rows, n_duplicates=n_left_out or found.n_duplicates)
 
 
 def _look_at_each(
-    reading: TableReading,
-    columns: Iterable[tuple[Reading, Callable[[], NDArray[np.uint64]], Column | None]],
+    schema: Schema,
+    columns: Iterable[tuple[Column, Callable[[], NDArray[np.uint64]], Values | None]],
     labels: Any,
-) -> TableReading:
-    """The reading with what is odd about its columns, each with its digest and, where they are known, its values."""
-    known, rows = _known_labels(labels, reading.n_rows), np.zeros(reading.n_rows, np.uint64)
+) -> Schema:
+    """The schema with what is odd about its columns, each with its digest and, where they are known, its values."""
+    known, rows = _known_labels(labels, schema.n_rows), np.zeros(schema.n_rows, np.uint64)
     first: dict[bytes, str] = {}
     found = []
     for each, digest_of, values in columns:
-        if each.kind in SILENT:
+        if not kind_of(each).is_used:
             found.append(each)
             continue
         digest = digest_of()
@@ -112,19 +113,19 @@ def _look_at_each(
         is_twin = same_as != each.name and bool((digest != digest[0]).any())
         found.append(_with(each, same_as if is_twin else None, _leaks(digest, values, known)))
         rows = _mix(rows, digest)
-    return replace(reading, columns=tuple(found), n_duplicates=_n_repeated(rows) if first else 0)
+    return replace(schema, columns=tuple(found), n_duplicates=_n_repeated(rows) if first else 0)
 
 
-def _with(reading: Reading, twin: str | None, leaks: bool) -> Reading:
-    odd = list(reading.seen.oddities)
+def _with(column: Column, twin: str | None, leaks: bool) -> Column:
+    odd = list(column.seen.oddities)
     if twin is not None:
         odd.append(f"the same as {twin!r}")
     if leaks:
         odd.append("tells the labels by itself: leave it out with --ignore if it is not known beforehand")
-    return replace(reading, seen=replace(reading.seen, oddities=tuple(odd)))
+    return replace(column, seen=replace(column.seen, oddities=tuple(odd)))
 
 
-def _digest(cells: Cells, values: Column | None) -> NDArray[np.uint64]:
+def _digest(cells: Cells, values: Values | None) -> NDArray[np.uint64]:
     """Numbers (N,) that are equal where two cells of a column are. values: what they were read as, if that is known."""
     column = cells.values if values is None else values
     if isinstance(column, np.ndarray):
@@ -133,7 +134,7 @@ def _digest(cells: Cells, values: Column | None) -> NDArray[np.uint64]:
     return _numbered(np.asarray(codes, np.int64))
 
 
-def _digest_values(values: Column | None) -> NDArray[np.uint64]:
+def _digest_values(values: Values | None) -> NDArray[np.uint64]:
     """The same of values that were read; words are counted as they come."""
     if values is None or values.dtype != object:
         return _numbered(np.zeros(0) if values is None else values)
@@ -141,7 +142,7 @@ def _digest_values(values: Column | None) -> NDArray[np.uint64]:
     return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
 
 
-def _numbered(column: Column) -> NDArray[np.uint64]:
+def _numbered(column: Values) -> NDArray[np.uint64]:
     if column.dtype == np.float64:
         column = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no negative zero
     return np.ascontiguousarray(column).view(np.uint64)
@@ -170,7 +171,7 @@ def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:
     return known if enough else None
 
 
-def _leaks(digest: NDArray[np.uint64], numbers: Column | None, labels: NDArray[np.int8] | None) -> bool:
+def _leaks(digest: NDArray[np.uint64], numbers: Values | None, labels: NDArray[np.int8] | None) -> bool:
     """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty.
 
     digest: (N,), equal where cells are. numbers: the same as values, None where it has none.

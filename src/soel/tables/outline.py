@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soel.tables.reading.numbers import MISSING
-from soel.tables.reading.units import UNITS
+from soel.tables.kinds.number_text import CURRENCIES, MISSING, UNITS
 
 Cells = Sequence[str]
 N_HEAD = 60  # rows that are looked at
@@ -135,7 +134,7 @@ def _is_unit(cell: str) -> bool:
     if _VALUE.match(cell) and not _BRACKETS.fullmatch(cell):
         return False
     is_sign = any(sign in cell for sign in "°%/²³µ·^")
-    known = cell in UNITS or cell.lower() in _UNIT_WORDS or (len(cell) <= 3 and cell.isalpha())
+    known = cell in (*UNITS, *CURRENCIES) or cell.lower() in _UNIT_WORDS or (len(cell) <= 3 and cell.isalpha())
     return len(cell) <= 16 and (bool(_BRACKETS.fullmatch(cell)) or is_sign or known)
 
 

@@ -15,9 +15,9 @@ from soel.session.config import POOL_ROWS
 from soel.session.folder import Whole
 from soel.tables.chains import chain
 from soel.tables.encoder import Encoder
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.places import is_address
-from soel.tables.reading.kinds import TableReading
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.schema import Schema
 from soel.tables.session_tables import read_encoder
 from soel.tables.streams import SUFFIXES, Stream, has_more_rows, lies_in_files, open_stream
 from soel.tables.thinning import draw_rows, write_sample
@@ -96,7 +96,7 @@ def draw_more(
     config, known = place.config, place.wholes or _keep_wholes(place, encoder)
     first = known[0]
     label = [first.label_column] if first.label_column else []
-    new = open_stream(data, first.id_column, label, reading=encoder.how)
+    new = open_stream(data, first.id_column, label, schema=encoder.how)
     old = chain([_open_same(place, whole, encoder.how) for whole in known])
     both, n_known = chain([*getattr(old, "links", (old,)), new]), old.n_rows
     drawn = draw_rows(both.n_rows, config.pool_rows, config.seed)
@@ -194,9 +194,9 @@ def _rows_by_pool(place: SessionFolder) -> dict[int, int]:
     return counts
 
 
-def _open_same(place: SessionFolder, whole: Whole, reading: TableReading) -> Stream:
+def _open_same(place: SessionFolder, whole: Whole, schema: Schema) -> Stream:
     address = whole.address if is_address(whole.address) else place.path / whole.address
-    stream = _open(address, whole.id_column, whole.label_column, reading)
+    stream = _open(address, whole.id_column, whole.label_column, schema)
     if stream.fingerprint != whole.fingerprint:
         raise SessionError(
             f"{address} was changed after the session started. Bring the old files back, or name the new ones "
@@ -222,14 +222,14 @@ def _open_other(place: SessionFolder, data: str | Path, encoder: Encoder) -> Str
     return _open(data, config.id_column, config.label_column, encoder.how)
 
 
-def _open(data: str | Path, id_column: str | None, label_column: str | None, reading: TableReading) -> Stream:
+def _open(data: str | Path, id_column: str | None, label_column: str | None, schema: Schema) -> Stream:
     """A stream; its label column may be there or not."""
     if label_column:
         try:
-            return open_stream(data, id_column, [label_column], reading=reading)
+            return open_stream(data, id_column, [label_column], schema=schema)
         except SchemaError:
             pass
-    return open_stream(data, id_column, (), reading=reading)
+    return open_stream(data, id_column, (), schema=schema)
 
 
 def _is_read_in_parts(data: str | Path, n_rows: int) -> bool:

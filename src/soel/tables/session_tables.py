@@ -17,10 +17,10 @@ from soel.session import SessionConfig, SessionFolder
 from soel.session.digests import digest_of
 from soel.session.folder import ITEM_FILES, write_items
 from soel.settings import Profile
-from soel.tables.columns import Column, readable_time
+from soel.tables.columns import Values, readable_time
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.tables.tables import Table, read_table
 from soel.types import Kind
 
@@ -42,14 +42,14 @@ def read_items(place: SessionFolder, with_cells: bool = False) -> Table:
 
     with_cells: with all columns as they are written.
     """
-    reading = reading_of(place)
+    schema = schema_of(place)
     if len(place.pools) == 1:
-        return _read_part(place, reading, with_cells)
+        return _read_part(place, schema, with_cells)
     numbers = [int(number) for number in np.unique(place.rows[:, 0])]
-    return _join(place, {number: _read_part(place.part(number), reading, with_cells) for number in numbers})
+    return _join(place, {number: _read_part(place.part(number), schema, with_cells) for number in numbers})
 
 
-def reading_of(place: SessionFolder) -> TableReading | None:
+def schema_of(place: SessionFolder) -> Schema | None:
     """How the columns of the session's table are read; None for a list of pictures."""
     return None if place.has_pictures else read_encoder(place).how
 
@@ -67,7 +67,7 @@ def read_encoder_with_baseline(place: SessionFolder) -> Encoder:
 def read_rows_as(
     path: Path,
     config: SessionConfig,
-    reading: TableReading | None,
+    schema: Schema | None,
     with_cells: bool = False,
     drop_duplicates: bool | None = None,
 ) -> Table:
@@ -76,9 +76,9 @@ def read_rows_as(
     drop_duplicates: as with the session's own rows where it is None.
     """
     if drop_duplicates is None:
-        drop_duplicates = reading is not None and reading.drop_duplicates
+        drop_duplicates = schema is not None and schema.drop_duplicates
     read = partial(
-        read_table, path, config.id_column, reading=reading, drop_duplicates=drop_duplicates, with_cells=with_cells
+        read_table, path, config.id_column, schema=schema, drop_duplicates=drop_duplicates, with_cells=with_cells
     )
     if config.label_column:
         try:
@@ -89,10 +89,10 @@ def read_rows_as(
     return read(())
 
 
-def _read_part(part: SessionFolder, reading: TableReading | None, with_cells: bool) -> Table:
+def _read_part(part: SessionFolder, schema: Schema | None, with_cells: bool) -> Table:
     """What came with one pool."""
     part.verify(part.source.name)
-    table = read_rows_as(part.source, part.config, reading, with_cells)
+    table = read_rows_as(part.source, part.config, schema, with_cells)
     if len(part.pools) == 1 and table.fingerprint != part.config.fingerprint:
         raise DamagedError(f"{part.source} was changed after the session started; restore it from a copy.")
     return table
@@ -111,17 +111,17 @@ def _join(place: SessionFolder, tables: dict[int, Table]) -> Table:
     ids[:] = place.ids
     if config.id_column is not None:
         ids = _gather(place, {number: table.ids for number, table in tables.items()})
-    frame = Frame(columns, first.frame.named, first.frame.reading)
+    frame = Frame(columns, first.frame.named, first.frame.schema)
     written = dict.fromkeys(name for table in tables.values() for name in table.cells)
     cells = {name: _gather(place, {n: t.cells.get(name) for n, t in tables.items()}) for name in written}
     return Table(frame, ids, config.fingerprint, config.source, excluded, cells)
 
 
-def _gather(place: SessionFolder, found: Mapping[int, Column | None]) -> Column:
+def _gather(place: SessionFolder, found: Mapping[int, Values | None]) -> Values:
     """One column of all items from those of the tables; rows of a table that lacks it are empty."""
     kinds = {column.dtype for column in found.values() if column is not None}
     kind = kinds.pop() if len(kinds) == 1 else np.dtype(object)
-    column: Column = np.full(place.n_items, _MISSING.get(kind.kind), kind)
+    column: Values = np.full(place.n_items, _MISSING.get(kind.kind), kind)
     for number, values in found.items():
         here = place.rows[:, 0] == number
         if values is not None:

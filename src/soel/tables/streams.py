@@ -14,17 +14,19 @@ from typing import Any
 
 from soel.errors import DataError, SchemaError
 from soel.tables.blocks import Block, column_of, ids_of, raw_of, row_numbers
+from soel.tables.columns import Column
 from soel.tables.csv_lines import find_runs
 from soel.tables.csv_parts import open_csv
+from soel.tables.decide import decide
 from soel.tables.faults import reason
 from soel.tables.frame import frame_by
+from soel.tables.kinds.category import Category
 from soel.tables.npy_parts import open_npy
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.parquet_parts import open_parquet
 from soel.tables.parts import Format, Part
 from soel.tables.places import LocalPlace, Place, find_place, fingerprint_of, is_address
-from soel.tables.reading.decide import decide
-from soel.tables.reading.kinds import Reading, TableReading
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.schema import Schema
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (".parquet", *CSV_SUFFIXES, ".npy")
@@ -45,7 +47,7 @@ class Stream:
     id_column: str | None
     exclude: tuple[str, ...]
     options: ReadOptions = DEFAULT
-    given: TableReading | None = None
+    given: Schema | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -73,7 +75,7 @@ class Stream:
         return fingerprint_of(self.place, sorted({part.file for part in self.parts}))
 
     @cached_property
-    def reading(self) -> TableReading:
+    def schema(self) -> Schema:
         """How the columns are read: as given, else as the first block says."""
         if self.given is not None:
             return self.given
@@ -106,7 +108,7 @@ class Stream:
 
     def _block(self, batch: Any, first_row: int) -> Block:
         try:
-            frame = frame_by(raw_of(batch, self._aside), self.reading)
+            frame = frame_by(raw_of(batch, self._aside), self.schema)
             ids, aside = self.names_of(batch, first_row)
         except DataError as error:
             raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
@@ -128,9 +130,9 @@ def open_stream(
     id_column: str | None = None,
     exclude: Sequence[str] = (),
     options: ReadOptions = DEFAULT,
-    reading: TableReading | None = None,
+    schema: Schema | None = None,
 ) -> Stream:
-    """Look at the files, not at the rows. reading: that of a pool; without one, the first block decides."""
+    """Look at the files, not at the rows. schema: that of a pool; without one, the first block decides."""
     place, name = find_place(data)
     files = [name] if name else place.files(".parquet")
     if not files:
@@ -139,15 +141,15 @@ def open_stream(
     form = _open(place, files, options)
     _check_known(str(data), aside, form.columns)
     address = str(data) if is_address(data) else str(Path(data).absolute())
-    stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, reading)
+    stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, schema)
     if not stream.parts:
         raise DataError(f"{data} has no rows (0 sample(s)). Give a table with one row per item.")
     return stream
 
 
-def _may_hold_words(reading: Reading) -> Reading:
+def _may_hold_words(column: Column) -> Column:
     """A column that is empty in the first block may hold any words in a later one."""
-    return replace(reading, kind="category") if "empty" in reading.seen.oddities else reading
+    return replace(column, kind=Category.name) if "empty" in column.seen.oddities else column
 
 
 def lies_in_files(data: str | Path) -> bool:

@@ -17,9 +17,9 @@ from soel.errors import ConfigError, DataError
 from soel.tables.arrow_files import check_header, not_a_table
 from soel.tables.columns import cell_text
 from soel.tables.faults import FAULTS, reason
+from soel.tables.options import ReadOptions
 from soel.tables.outline import N_HEAD, find_head, note_on_blanks
-from soel.tables.reading.kinds import Layout
-from soel.tables.reading.options import ReadOptions
+from soel.tables.schema import Layout
 from soel.tables.text_files import is_packed, unpack
 from soel.validation import is_missing
 

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.array_files import beside_names, read_npy, read_npz
 from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet, with_notes
+from soel.tables.cells import as_objects, give_back
+from soel.tables.decide import parse_column
 from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
+from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
+from soel.tables.kinds import kind_of
 from soel.tables.nested import flatten
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.places import is_address
-from soel.tables.reading.cells import give_back
-from soel.tables.reading.kinds import Layout, TableReading
-from soel.tables.reading.options import DEFAULT, ReadOptions
-from soel.tables.reading.parse import as_objects, parse_column
-from soel.tables.row_ids import Ids, check_ids, content_ids, find_repeats
+from soel.tables.schema import Layout, Schema
 from soel.tables.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 from soel.validation import is_missing
@@ -54,14 +55,14 @@ def read_table(
     id_column: str | None = None,
     exclude: Collection[str] = (),
     options: ReadOptions = DEFAULT,
-    reading: TableReading | None = None,
+    schema: Schema | None = None,
     drop_duplicates: bool | None = None,
     with_cells: bool = False,
 ) -> Table:
     """Read a table from a file. The id column and the excluded columns are no features.
 
     Without an id column, a row's id is made from its features. In a .npz file, an array of the same length
-    beside X serves as id column or excluded column. reading: that of the pool, for new rows; without one, it is
+    beside X serves as id column or excluded column. schema: that of the pool, for new rows; without one, it is
     decided by the cells and the options. drop_duplicates: as the options say where it is None. with_cells: keep all
     columns as they are written, too.
     """
@@ -69,7 +70,7 @@ def read_table(
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
     with naming(path.name):
         raw, columns = read_raw(path, aside, options)
-        frame = frame_from(raw, options) if reading is None else frame_by(raw, reading)
+        frame = frame_from(raw, options) if schema is None else frame_by(raw, schema)
         cells = _collect_cells(raw, frame) | columns if with_cells else {}
         n_cells = raw.n_rows * len(raw.cells)
         del raw
@@ -85,14 +86,14 @@ def read_table(
 
 def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
     """All columns as they are written; numbers as numbers, where they are written as computers do."""
-    kinds = {} if frame.reading is None else frame.reading.by_name
+    kinds = {} if frame.schema is None else frame.schema.by_name
     columns = {}
     for name, cells in raw.cells.items():
         parsed, how = frame.columns.get(name), kinds.get(name)
         if how is not None and how.form.missing:  # a code is shown as it is written
             how = replace(how, form=replace(how.form, missing=()))
             parsed = parse_column(how, cells)
-        is_plain = how is None or (how.kind == "number" and how.form.is_plain)
+        is_plain = how is None or kind_of(how).is_as_stored(how)
         if is_plain and parsed is not None and parsed.dtype == np.float64:
             columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])
         else:

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from soel.errors import ConfigError
-from soel.tables.reading.describe import notes_of
-from soel.tables.reading.kinds import TableReading
-from soel.tables.reading.options import DATE_ORDERS, DECIMALS, ReadOptions
+from soel.tables.options import DATE_ORDERS, DECIMALS, ReadOptions
+from soel.tables.schema import Schema, notes_of
 from soel.text import Texts
 from soel.web.reading_view import describe_columns
 from soel.web.reading_words import reading_words
@@ -25,19 +24,19 @@ class Chooser(Protocol):
     def columns(self) -> ReadOptions:
         """What was said about columns so far."""
 
-    def look(self) -> TableReading | None:
+    def look(self) -> Schema | None:
         """How the table would be read; None for what is no table, or too large for a quick look."""
 
     def choose(
         self, columns: ReadOptions, id_column: str | None, label_column: str | None, labels_by: str | None = None
-    ) -> TableReading | None:
+    ) -> Schema | None:
         """Say how columns are read, which of them name or label the items, and whose labels these are."""
 
 
 class ColumnQuestion:
     """The question, open until it is answered."""
 
-    def __init__(self, chooser: Chooser, reading: TableReading) -> None:
+    def __init__(self, chooser: Chooser, reading: Schema) -> None:
         self._chooser, self.reading, self.is_open = chooser, reading, True
 
     def describe(self, texts: Texts) -> list[ColumnOut]:
@@ -84,7 +83,7 @@ class ColumnQuestion:
         self.is_open = True
 
 
-def ask_about(chooser: Chooser, reading: TableReading | None) -> ColumnQuestion | None:
+def ask_about(chooser: Chooser, reading: Schema | None) -> ColumnQuestion | None:
     """The question about a table in which something could be meant otherwise; None where all is sure."""
     if reading is None or not (reading.doubtful or reading.layout.notes):
         return None

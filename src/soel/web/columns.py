@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.tables.columns import Column, readable_time
+from soel.tables.columns import Values, readable_time
 from soel.text import ENGLISH, Texts
 from soel.types import Floats
 from soel.web.ports import Strip
@@ -43,7 +43,7 @@ class Measure(Protocol):
         """Where it sits."""
 
 
-def measure(column: Column, unit: str = "") -> Measure:
+def measure(column: Values, unit: str = "") -> Measure:
     """The measure of a column's reference values (n,). unit: that of numbers, where all have the same."""
     if column.dtype.kind == "M":
         return Times(measure(_seconds(column)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from soel.session import Session
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.text import ENGLISH, Texts
 from soel.web.ports import Card, Frame, ItemView, Kind, Picture
 
@@ -38,7 +38,7 @@ class CurrentView:
         """The item as a card."""
         return self._now.card(item, labels, search, most, texts)
 
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> Mapping[str, Values]:
         """The values of all items by column."""
         return self._now.columns()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from soel.tables.reading.kinds import Form
-from soel.tables.reading.units import BOUNDS
+from soel.tables.columns import BOUNDS, Form
 from soel.text import Texts
 
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from soel.errors import DataError, UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.types import Rows
 from soel.web.ports import ItemView
 
@@ -143,7 +143,7 @@ def _by_score(wanted: Selection, outcome: Outcome) -> Bools:
     return keep
 
 
-def _compare(column: Column, op: Op, value: str) -> Bools:
+def _compare(column: Values, op: Op, value: str) -> Bools:
     if column.dtype == object:
         return _compare_words(column, op, value)
     if op == "missing":
@@ -158,7 +158,7 @@ def _compare(column: Column, op: Op, value: str) -> Bools:
         return np.asarray(column == limit, bool)
 
 
-def _compare_words(column: Column, op: Op, value: str) -> Bools:
+def _compare_words(column: Values, op: Op, value: str) -> Bools:
     """Each word is compared once, however many rows have it."""
     text = value.strip().casefold()
     tests: dict[str, Callable[[str], bool]] = {

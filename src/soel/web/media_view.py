@@ -8,7 +8,7 @@ from typing import Literal
 
 from soel.images.session_maps import SessionMaps
 from soel.images.session_media import SessionMedia
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.text import ENGLISH, Texts
 from soel.web.ports import Card, Frame, Kind, Picture
 
@@ -38,7 +38,7 @@ class MediaView:
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
         return Card(item, self._kind, self.title(item), neighbours=near, has_map=self.has_map(item))
 
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> Mapping[str, Values]:
         """Pictures have no columns."""
         return {}
 

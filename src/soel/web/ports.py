@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.text import ENGLISH, Texts
 
 Kind = Literal["table", "image", "video"]
@@ -83,7 +83,7 @@ class ItemView(Protocol):
         search: only values whose names hold this text. most: no more values than this.
         """
 
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> Mapping[str, Values]:
         """The values of all items by column, in the order of the items; empty for pictures."""
 
     def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:

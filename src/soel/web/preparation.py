@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import SessionError, SoelError
 from soel.session.jobs.background import JobStatus
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.web.column_question import ColumnQuestion
 
 PAUSE = 0.2  # seconds between two looks
@@ -53,7 +53,7 @@ class Preparation:
         source: str,
         clock: Callable[[], float] = time.monotonic,
         question: ColumnQuestion | None = None,
-        reading: TableReading | None = None,
+        reading: Schema | None = None,
     ) -> None:
         self.source, self._making, self._clock, self.question = source, making, clock, question
         self._reading = reading
@@ -83,7 +83,7 @@ class Preparation:
         return self.question is not None and self.question.is_open
 
     @property
-    def reading(self) -> TableReading | None:
+    def reading(self) -> Schema | None:
         """How the table is read, as far as it is known before."""
         return self._reading if self.question is None else self.question.reading
 

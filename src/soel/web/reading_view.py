@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
 
-from soel.tables.reading.describe import describe_kind, draw_bars, notes_of, options_for
-from soel.tables.reading.kinds import KINDS, Reading, TableReading
+from soel.tables.columns import Column
+from soel.tables.schema import Schema, describe_kind, draw_bars, notes_of, options_for
 from soel.text import Texts
 from soel.web.form_words import form_words
 from soel.web.reading_words import reading_words
@@ -17,7 +17,7 @@ from soel.web.schemas_data import ColumnOut, OptionOut, ReadingOut
 _CHOICES = {"--id-column": "id", "--label-column": "label"}
 
 
-def describe_reading(reading: TableReading | None, texts: Texts, may_unfold: bool = False) -> ReadingOut:
+def describe_reading(reading: Schema | None, texts: Texts, may_unfold: bool = False) -> ReadingOut:
     """The line over all columns, empty where there are none. may_unfold: whether a doubt is to be seen at once."""
     if reading is None or not reading.columns:
         return ReadingOut(words="", mark="", n_columns=0, n_unsure=0, notes=[], unfolded=False)
@@ -32,7 +32,7 @@ def describe_reading(reading: TableReading | None, texts: Texts, may_unfold: boo
     )
 
 
-def describe_notes(reading: TableReading, texts: Texts) -> list[str]:
+def describe_notes(reading: Schema, texts: Texts) -> list[str]:
     """What was found out about the file, and left out of it; rows that repeat others."""
     notes = [reading_words(note, texts) for note in notes_of(reading)]
     if reading.n_duplicates and not reading.drop_duplicates:
@@ -40,13 +40,13 @@ def describe_notes(reading: TableReading, texts: Texts) -> list[str]:
     return notes
 
 
-def describe_columns(reading: TableReading, texts: Texts) -> list[ColumnOut]:
+def describe_columns(reading: Schema, texts: Texts) -> list[ColumnOut]:
     """One entry a column: what could be meant otherwise first, then what is odd, then gaps, else in their order."""
     ordered = sorted(reading.columns, key=lambda each: (each.is_sure, not each.seen.oddities, not each.seen.n_missing))
     return [describe_column(each, reading.n_rows, texts) for each in ordered]
 
 
-def describe_column(reading: Reading, n_rows: int, texts: Texts) -> ColumnOut:
+def describe_column(reading: Column, n_rows: int, texts: Texts) -> ColumnOut:
     """How a column is read, and what would change it."""
     seen = reading.seen
     return ColumnOut(
@@ -68,10 +68,10 @@ def _option(option: str, name: str, texts: Texts) -> OptionOut:
     return OptionOut(words=texts(f"columns.choice_{choice}"), typed=f"{option} {shlex.quote(name)}")
 
 
-def _summary(reading: TableReading, texts: Texts) -> str:
+def _summary(reading: Schema, texts: Texts) -> str:
     """Such as '12 columns: 9 numbers, 2 categories, 1 date. 1 not sure.'"""
     counts = Counter(each.kind for each in reading.columns)
-    kinds = ", ".join(texts(f"reading.n_{kind}", n=counts[kind]) for kind in KINDS if counts[kind])
+    kinds = ", ".join(texts(f"reading.n_{kind}", n=n) for kind, n in counts.most_common())
     odd = sum(bool(each.seen.oddities) and each.is_sure for each in reading.columns)
     gaps = sum(0 < each.seen.n_missing < reading.n_rows for each in reading.columns)
     more = (("reading.n_unsure", len(reading.doubtful)), ("reading.n_odd", odd), ("reading.n_gaps", gaps))
@@ -83,7 +83,7 @@ def _sentence(parts: Sequence[str]) -> list[str]:
     return [f"{', '.join(parts)}."] if parts else []
 
 
-def _mark(reading: TableReading) -> str:
+def _mark(reading: Schema) -> str:
     """Tells one reading from another, so that a browser knows which it has shown."""
     said = "\n".join(f"{each.name} {describe_kind(each)} {each.doubt}" for each in reading.columns)
     return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query
 
 from soel.session.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.tables.session_tables import read_encoder
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
@@ -55,13 +55,13 @@ def add_data(message: AddIn, view_model: ViewModelDep, owner: OwnerDep, texts: T
 def read_reading(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> ReadingOut:
     """How the table was read, in a line; unfolded while the owner could still mean something otherwise."""
     state = view_model.session.state
-    return describe_reading(_reading_of(view_model), texts, may_unfold=user.is_owner and not state.answers)
+    return describe_reading(_schema_of(view_model), texts, may_unfold=user.is_owner and not state.answers)
 
 
 @router.get("/columns")
 def read_columns(view_model: ViewModelDep, _user: UserDep, texts: TextsDep) -> list[ColumnOut]:
     """How each column was read when the session was made, what is not sure first; empty for pictures."""
-    reading = _reading_of(view_model)
+    reading = _schema_of(view_model)
     return [] if reading is None else describe_columns(reading, texts)
 
 
@@ -85,8 +85,8 @@ def describe(message: DescriptionIn, view_model: ViewModelDep, owner: OwnerDep, 
     return _data_out(view_model, texts)
 
 
-def _reading_of(view_model: ViewModel) -> TableReading | None:
-    return read_encoder(view_model.session.folder).reading
+def _schema_of(view_model: ViewModel) -> Schema | None:
+    return read_encoder(view_model.session.folder).schema
 
 
 def _data_out(view_model: ViewModel, texts: Texts) -> DataOut:

@@ -10,10 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from soel.tables.columns import Column
+from soel.tables.columns import Column, Values
 from soel.tables.frame import Frame as TableFrame
-from soel.tables.reading.kinds import Reading
-from soel.tables.reading.units import BOUNDS
+from soel.tables.kinds import kind_of
 from soel.text import ENGLISH, Texts
 from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, measure
@@ -76,7 +75,7 @@ class TableView:
         fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far, texts) for name in shown)
         return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
 
-    def columns(self) -> Mapping[str, Column]:
+    def columns(self) -> Mapping[str, Values]:
         """The table's own columns."""
         return self._frame.columns
 
@@ -106,22 +105,18 @@ class TableView:
         return self._read()
 
     @cached_property
-    def _shown(self) -> Mapping[str, Column]:
+    def _shown(self) -> Mapping[str, Values]:
         """The columns as a card shows them: yes and no in the words of the file."""
-        frame = self._frame
-        return {name: _in_words(column, self._readings.get(name)) for name, column in frame.columns.items()}
+        known = self._columns
+        return {
+            name: kind_of(known[name]).show(known[name], values) if name in known else values
+            for name, values in self._frame.columns.items()
+        }
 
     @cached_property
-    def _units(self) -> Mapping[str, str]:
-        """What people write behind the numbers of a column, where it is the same throughout."""
-        units = {name: each.form.units for name, each in self._readings.items() if each.kind in ("number", "duration")}
-        alone = {name: next(iter(each.items())) for name, each in units.items() if len(each) == 1}
-        return {name: unit for name, (unit, factor) in alone.items() if factor == 1 and unit not in BOUNDS}
-
-    @cached_property
-    def _readings(self) -> Mapping[str, Reading]:
-        reading = self._frame.reading
-        return {} if reading is None else reading.by_name
+    def _columns(self) -> Mapping[str, Column]:
+        schema = self._frame.schema
+        return {} if schema is None else schema.by_name
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
@@ -139,7 +134,7 @@ class TableView:
             known = [self._row_of[item] for item in anomalies if item in self._row_of]
             rows = np.setdiff1d(self._reference, known)
             columns, rows = self._shown, rows if len(rows) else self._reference
-            units = self._units
+            units = {name: each.form.unit for name, each in self._columns.items()}
             held = {name: _usual_of(each[rows], len(columns), units.get(name, "")) for name, each in columns.items()}
             self._kept[anomalies] = held
             while len(self._kept) > MOST_KEPT:
@@ -147,14 +142,7 @@ class TableView:
         return held
 
 
-def _in_words(column: Column, reading: Reading | None) -> Column:
-    if reading is None or reading.kind != "flag" or not reading.form.words:
-        return column
-    words = {code: word for word, code in reading.form.words.items()}
-    return np.array([None if np.isnan(value) else words[int(value)] for value in column.tolist()], object)
-
-
-def _usual_of(column: Column, n_columns: int, unit: str) -> _Usual:
+def _usual_of(column: Values, n_columns: int, unit: str) -> _Usual:
     usual = measure(column, unit)
     return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
 

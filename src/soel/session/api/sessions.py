@@ -23,7 +23,7 @@ from soel.session.stores.event_stores import new_store, open_store, strip_passwo
 from soel.settings import find_profile
 from soel.tables.encoder import Encoder
 from soel.tables.look import inspect_frame
-from soel.tables.reading.options import ReadOptions, as_options
+from soel.tables.options import ReadOptions, as_options
 from soel.tables.session_tables import read_encoder, read_items
 from soel.tables.thinning import write_sample
 from soel.types import Floats, Kind
@@ -63,7 +63,7 @@ def create_session(
         encoder, features = pool.encode_items(wanted.scaling_for(kind))
         if pool.features is None:
             labels = table.excluded.get(pool.label_column or "")
-            encoder = replace(encoder, reading=inspect_frame(table.frame, labels))
+            encoder = replace(encoder, schema=inspect_frame(table.frame, labels))
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
         chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))

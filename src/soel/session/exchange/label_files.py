@@ -18,7 +18,7 @@ from soel.session.exchange.label_studio import as_tasks, read_tasks
 from soel.session.marks import Mark, read_mark
 from soel.tables.columns import cell_text
 from soel.tables.csv_cells import read_rows, write_rows
-from soel.tables.reading.options import DEFAULT
+from soel.tables.options import DEFAULT
 from soel.tables.row_files import write_table
 from soel.tables.tables import open_arrow
 

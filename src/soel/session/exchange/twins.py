@@ -9,7 +9,7 @@ from soel.errors import LabelError, SchemaError, SessionError
 from soel.session import Session, SessionFolder, SessionState
 from soel.session.exchange.entries import Entry, EntryKind, grow_budget, store_entries
 from soel.tables.frame import Frame
-from soel.tables.row_ids import content_ids
+from soel.tables.ids import content_ids
 from soel.tables.session_tables import read_items
 from soel.tables.tables import Table
 

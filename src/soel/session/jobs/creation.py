@@ -19,8 +19,8 @@ from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
 from soel.session import SessionFolder, SessionOptions
 from soel.session.jobs.background import JobStatus, begin, progress
-from soel.tables.reading.kinds import TableReading
-from soel.tables.reading.options import DEFAULT, ReadOptions
+from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.schema import Schema
 
 CONFIG, SUFFIX = "config.json", ".soel"
 ENDED = JobStatus("create", False, error="The preparation ended without a session. Start it again.")
@@ -102,7 +102,7 @@ class Creation:
         """What was said about the columns of a table."""
         return self._request.columns
 
-    def look(self) -> TableReading | None:
+    def look(self) -> Schema | None:
         """How the table would be read; None for what is no table, or too large for a quick look."""
         from soel.session.jobs.creation_check import look_at_request
 
@@ -114,7 +114,7 @@ class Creation:
         id_column: str | None,
         label_column: str | None,
         labels_by: str | None = None,
-    ) -> TableReading | None:
+    ) -> Schema | None:
         """Say how columns are read, which of them name or label the items, and whose labels these are.
 
         Refuses what cannot be.

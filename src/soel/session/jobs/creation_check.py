@@ -15,7 +15,7 @@ from soel.session.jobs.creation import Request
 from soel.session.stores.event_stores import strip_password
 from soel.settings import find_profile
 from soel.tables.look import look_at, look_at_start
-from soel.tables.reading.kinds import TableReading
+from soel.tables.schema import Schema
 from soel.tables.streams import SUFFIXES as STREAMED
 from soel.tables.streams import open_stream
 from soel.tables.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
@@ -62,7 +62,7 @@ def _check_known_labels(request: Request, table: Table) -> None:
         check_labels(table.excluded[column], len(table.ids))
 
 
-def look_at_request(request: Request) -> TableReading | None:
+def look_at_request(request: Request) -> Schema | None:
     """How the table of a request would be read; None for what is no table, or too large for a quick look.
 
     Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it; of a large
@@ -79,10 +79,10 @@ def look_at_request(request: Request) -> TableReading | None:
     return look_at(data, options.id_column, options.label_column, request.columns)
 
 
-def _look_at_head(request: Request) -> TableReading:
+def _look_at_head(request: Request) -> Schema:
     label_column = request.options.label_column
     exclude = [label_column] if label_column else []
-    return open_stream(request.data, request.options.id_column, exclude, request.columns).reading
+    return open_stream(request.data, request.options.id_column, exclude, request.columns).schema
 
 
 def _check_columns(request: Request) -> None:

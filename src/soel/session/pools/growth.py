@@ -21,10 +21,10 @@ from soel.session.pool_files import NewPool, PoolRef
 from soel.session.pools.sources import needs_copy
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame
-from soel.tables.reading.describe import notes_of
-from soel.tables.reading.options import DEFAULT
+from soel.tables.options import DEFAULT
+from soel.tables.schema import notes_of
 from soel.tables.session_streams import Growth, draw_corrected, draw_more, find_row_numbers, outgrows
-from soel.tables.session_tables import read_encoder, read_rows_as, reading_of
+from soel.tables.session_tables import read_encoder, read_rows_as, schema_of
 from soel.tables.tables import copy_as_parquet
 from soel.types import Progress, Rows
 
@@ -62,9 +62,9 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         if data.is_dir() or (data.is_file() and is_media(data)):
             raise DataError(f"{data} holds pictures or parts, and the session's items are rows. Give a table.")
         path = copy_as_parquet(data, Path(folder), DEFAULT) if needs_copy(data, DEFAULT) else data
-        table = read_rows_as(path, place.config, reading_of(place))
+        table = read_rows_as(path, place.config, schema_of(place))
         named = place.config.id_column is not None
-        notes = tuple(notes_of(table.frame.reading))
+        notes = tuple(notes_of(table.frame.schema))
         yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {}, notes=notes)
 
 

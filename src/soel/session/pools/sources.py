@@ -14,10 +14,9 @@ from soel.images.source import is_media
 from soel.session.config import POOL_ROWS
 from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.tables.encoder import Encoder
-from soel.tables.frame import as_frame
-from soel.tables.kinds import find_kind
+from soel.tables.frame import as_frame, find_kind
+from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.places import is_address
-from soel.tables.reading.options import DEFAULT, ReadOptions
 from soel.tables.session_streams import Write, draw_pool, find_stream
 from soel.tables.streams import Stream
 from soel.tables.table_files import is_dataset_folder

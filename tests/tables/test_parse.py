@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables.reading.cells import Cells
-from soel.tables.reading.kinds import Form, Reading
-from soel.tables.reading.numbers import as_floats, blank_missing, parse_numbers, tidy
-from soel.tables.reading.parse import parse_column
+from soel.tables.cells import Cells
+from soel.tables.columns import Column, Form
+from soel.tables.decide import parse_column
+from soel.tables.kinds.number_text import as_floats, blank_missing, parse_numbers, tidy
 
 
 def texts(*words: str | None) -> Cells:
@@ -31,7 +31,7 @@ def texts(*words: str | None) -> Cells:
 )
 def test_what_needs_no_tidying_reads_as_what_does(words: tuple[str | None, ...]) -> None:
     cells = texts(*words)
-    found = parse_column(Reading("a", "number"), cells)
+    found = parse_column(Column("a", "number"), cells)
     expected = parse_numbers(blank_missing(tidy(cells.values)), Form())
     assert expected is not None
     np.testing.assert_array_equal(found, expected)
@@ -41,16 +41,16 @@ def test_what_needs_no_tidying_reads_as_what_does(words: tuple[str | None, ...])
 
 def test_infinite_numbers_are_refused() -> None:
     with pytest.raises(DataError, match="holds infinity"):
-        parse_column(Reading("a", "number"), texts("1", "inf"))
+        parse_column(Column("a", "number"), texts("1", "inf"))
 
 
 def test_plain_digits_of_a_column_with_another_form_are_read_by_that_form() -> None:
-    german = Reading("a", "number", form=Form(decimal=",", thousands="."))
+    german = Column("a", "number", form=Form(decimal=",", thousands="."))
     assert parse_column(german, texts("1.234", "2")).tolist() == [1234.0, 2.0]
-    yes = Reading("a", "flag", form=Form(words={"5": 1, "7": 0}))
+    yes = Column("a", "flag", form=Form(words={"5": 1, "7": 0}))
     assert parse_column(yes, texts("5", "7")).tolist() == [1.0, 0.0]
     with pytest.raises(SchemaError, match="such as '12'"):
-        parse_column(Reading("a", "duration", form=Form(layout="days and clock")), texts("12", "13"))
+        parse_column(Column("a", "duration", form=Form(layout="days and clock")), texts("12", "13"))
 
 
 def test_a_part_of_an_array_is_read_from_its_own_start() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from soel.errors import DataError
 from soel.tables.frame import as_frame
-from soel.tables.row_ids import check_ids, content_ids
+from soel.tables.ids import check_ids, content_ids
 
 rows = st.lists(st.tuples(st.sampled_from([0.0, 1.5, np.nan]), st.sampled_from(["a", "b", None])), min_size=1)
 
@@ -52,7 +52,7 @@ def test_a_missing_category_is_not_the_text_of_its_name() -> None:
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = as_frame(np.arange(20).reshape(10, 2))
     whole = content_ids(frame).tolist()
-    monkeypatch.setattr("soel.tables.row_ids._BLOCK_ROWS", 3)
+    monkeypatch.setattr("soel.tables.ids._BLOCK_ROWS", 3)
     assert content_ids(frame).tolist() == whole
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.types import Floats
 
 _NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
@@ -44,7 +44,7 @@ def find_codes(values: Floats) -> tuple[float, ...]:
     return tuple(sorted(codes))
 
 
-def are_codes(values: Floats, codes: Sequence[float]) -> Column:
+def are_codes(values: Floats, codes: Sequence[float]) -> Values:
     """Which of the numbers (N,) are one of the codes, also as float32 has them."""
     found = np.zeros(len(values), bool)
     for code in codes:
@@ -69,7 +69,7 @@ def doubt_codes(values: Floats, codes: Sequence[float]) -> str:
     return f"{n_cells:,} cells are {written}, far from all others: taken for missing; --numeric keeps them as values"
 
 
-def _are_code(values: Floats, code: float) -> Column:
+def _are_code(values: Floats, code: float) -> Values:
     return np.isin(values, (code, float(np.float32(code))))
 
 

@@ -1,4 +1,4 @@
-"""Words: flags, categories, names, free text and ids, told apart by how many there are and how they look."""
+"""Words: how often each occurs; categories, free text and ids, told apart by how many there are and how they look."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.tables.reading.kinds import Kind
-
 MAX_CATEGORIES = 32  # more are told by how frequent they are
 NEARLY_ALL, MANY = 0.9, 0.3  # shares of cells that are distinct
 LONG = 4.0  # words a cell of free text has on average
 FEW_ROWS = 5
 N_TOP = 50
-_FLAGS = (
-    ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"), ("ja", "nein"), ("j", "n"), ("oui", "non"),
-    ("vrai", "faux"), ("wahr", "falsch"), ("si", "no"), ("sí", "no"), ("sì", "no"), ("✓", "✗"),
-)  # fmt: skip
 _ID_NAME = re.compile(
     r"(?:^|[\W_])(?:id|ids|uuid|guid|rowid|row|index|idx|key|pk|nr|no|number|serial|record|ref|reference)$"
     r"|^(?:unnamed: ?\d+|#)$",
@@ -42,6 +36,11 @@ class Words:
     n_cells: int
     top: tuple[str, ...]
     counts: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        """How many of the cells are distinct."""
+        return self.n_distinct / max(self.n_cells, 1)
 
 
 def count_words(texts: Any) -> Words:
@@ -74,41 +73,9 @@ def _most_frequent(distinct: Any, counts: NDArray[np.int64], n_distinct: int) ->
     return sorted(texts, key=lambda at: (-counts[at], texts[at]))
 
 
-def find_flags(words: Words) -> dict[str, int] | None:
-    """The words of a flag, if these are: 1 for yes, 0 for no."""
-    lower = {text.lower() for text in words.top}
-    if not lower or len(lower) > 2:
-        return None
-    for yes, no in _FLAGS:
-        if lower <= {yes, no} and (len(lower) == 2 or len(yes) > 1):
-            return {yes: 1, no: 0}
-    return None
-
-
-def kind_of_words(name: str, words: Words, n_words_a_cell: float) -> tuple[Kind, str]:
-    """Whether words are categories, free text or ids, and the doubt that remains."""
-    n_distinct, n_cells = words.n_distinct, words.n_cells
-    share = n_distinct / max(n_cells, 1)
-    if share >= NEARLY_ALL and n_cells >= FEW_ROWS and is_id_name(name) and n_words_a_cell < LONG:
-        return "id", ""
-    if n_distinct <= MAX_CATEGORIES:
-        return "category", ""
-    if share >= NEARLY_ALL and all(map(_is_code, words.top)):  # accounts, telephones: groups of digits are no words
-        return "id", ""
-    if n_words_a_cell >= LONG and share >= MANY:
-        return "text", ""
-    if share < NEARLY_ALL:
-        return "category", ""
-    if n_words_a_cell >= 2:
-        return "text", "it could also be names that say nothing: --ignore leaves them out"
-    if any(letter.isdigit() for text in words.top for letter in text) or len(set(map(len, words.top))) == 1:
-        return "id", ""
-    return "id", "nearly all values differ, so it is taken for a name of the row; --categorical takes it as it is"
-
-
-def _is_code(text: str) -> bool:
-    """Whether a text is mostly digits."""
-    return 2 * sum(map(str.isdigit, text)) > len(text.replace(" ", ""))
+def are_codes(words: Words) -> bool:
+    """Whether the most frequent texts are mostly digits, as accounts and telephones are."""
+    return all(2 * sum(map(str.isdigit, text)) > len(text.replace(" ", "")) for text in words.top)
 
 
 def is_id_name(name: str) -> bool:

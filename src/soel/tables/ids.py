@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.tables.columns import Column
+from soel.tables.columns import Values
 from soel.tables.frame import Frame
 from soel.validation import check_id, is_missing
 
@@ -38,11 +38,11 @@ def content_ids(frame: Frame) -> Ids:
 
 def find_repeats(frame: Frame) -> NDArray[np.bool_]:
     """Which rows (N,) repeat an earlier one in all columns but ids."""
-    silent = frozenset() if frame.reading is None else frame.reading.silent
-    telling = {name: column for name, column in frame.columns.items() if name not in silent}
+    unused = frozenset() if frame.schema is None else frame.schema.unused
+    used = {name: values for name, values in frame.columns.items() if name not in unused}
     seen: set[str] = set()
     repeated = np.zeros(frame.n_rows, bool)
-    for row, digest in enumerate(_digests(Frame(telling, frame.named)) if telling else ()):
+    for row, digest in enumerate(_digests(Frame(used, frame.named)) if used else ()):
         repeated[row] = digest in seen
         seen.add(digest)
     return repeated
@@ -84,7 +84,7 @@ def _digests(frame: Frame) -> Iterator[str]:
             yield hashlib.sha256(rows[at : at + width]).hexdigest()[:_DIGITS]
 
 
-def _cell_bytes(column: Column) -> NDArray[np.uint8]:
+def _cell_bytes(column: Values) -> NDArray[np.uint8]:
     """The cells of a column as bytes (N, width), equal for equal values on every machine."""
     if column.dtype == object:
         texts = {cell: _text_bytes(cell) for cell in set(column.tolist())}

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from soel import SOEL
 from soel.errors import DataWarning
+from soel.tables.columns import Column
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
+from soel.tables.kinds.missing import CODES, blank_codes, find_codes
 from soel.tables.look import look_at
-from soel.tables.reading.describe import describe_kind, options_for, warnings_of
-from soel.tables.reading.kinds import Reading, TableReading
-from soel.tables.reading.missing_codes import CODES, blank_codes, find_codes
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
+from soel.tables.schema import Schema, describe_kind, options_for, warnings_of
 from soel.tables.streams import open_stream
 from soel.tables.tables import read_table
 
@@ -38,9 +38,9 @@ def coded(code: float = -999.0) -> np.ndarray:
     return np.where(CODED, code, ordinary())
 
 
-def reading_of(frame: Frame, name: str = "a") -> Reading:
-    assert frame.reading is not None
-    return frame.reading[name]
+def schema_of(frame: Frame, name: str = "a") -> Column:
+    assert frame.schema is not None
+    return frame.schema[name]
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -141,7 +141,7 @@ def test_the_rule_holds_for_every_kind_of_source(tmp_path: Path) -> None:
     for name, frame in sources(tmp_path, coded()).items():
         column = next(iter(frame.columns))
         np.testing.assert_array_equal(np.isnan(frame.columns[column]), CODED, err_msg=name)
-        assert reading_of(frame, column).form.missing == (-999,), name
+        assert schema_of(frame, column).form.missing == (-999,), name
 
 
 def test_it_is_said_and_the_option_keeps_the_values(tmp_path: Path) -> None:
@@ -153,15 +153,15 @@ def test_it_is_said_and_the_option_keeps_the_values(tmp_path: Path) -> None:
     assert "--numeric" in options_for(found["a"])
     kept = read_table(tmp_path / "a.csv", options=ReadOptions(numeric=("a",))).frame
     np.testing.assert_array_equal(kept.columns["a"], coded())
-    assert reading_of(kept).is_sure
+    assert schema_of(kept).is_sure
     german = pd.DataFrame({"a": [f"{x:.3f}".replace(".", ",") for x in coded()]})
     np.testing.assert_array_equal(read_frame(german, ReadOptions(numeric=("a",), decimal=",")).columns["a"], coded())
-    assert reading_of(read_frame(pd.DataFrame({"a": coded()}), ReadOptions(categorical=("a",)))).kind == "category"
+    assert schema_of(read_frame(pd.DataFrame({"a": coded()}), ReadOptions(categorical=("a",)))).kind == "category"
 
 
 def test_beside_units_the_code_is_said_and_the_other_doubt_is_odd() -> None:
     cells = ["-999" if code else f"{x} kg" for code, x in zip(CODED, ordinary(), strict=True)]
-    found = reading_of(read_frame(pd.DataFrame({"a": cells})))
+    found = schema_of(read_frame(pd.DataFrame({"a": cells})))
     assert found.form.missing == (-999,)
     assert found.doubt.startswith("8 cells are -999")
     assert found.seen.oddities == ("'kg' stands beside some of the numbers only",)
@@ -170,7 +170,7 @@ def test_beside_units_the_code_is_said_and_the_other_doubt_is_odd() -> None:
 
 def test_a_doubt_that_offers_an_option_stays_the_question() -> None:
     cells = ["-999" if code else f"1,{100 + row}" for row, code in enumerate(CODED)]
-    found = reading_of(read_frame(pd.DataFrame({"a": cells})))
+    found = schema_of(read_frame(pd.DataFrame({"a": cells})))
     assert found.form.missing == (-999,)
     assert "--decimal" in found.doubt
     assert found.seen.oddities[0].startswith("8 cells are -999")
@@ -181,19 +181,17 @@ def test_new_rows_are_read_by_the_codes_of_the_pool(named: bool) -> None:
     pool = np.column_stack([coded(), ordinary(1)])
     table: Any = pd.DataFrame(pool, columns=["a", "z"]) if named else pool
     frame = read_frame(table)
-    assert frame.reading is not None
-    stored = TableReading.from_json(json.loads(json.dumps(frame.reading.to_json())))
-    assert stored == frame.reading
+    assert frame.schema is not None
+    stored = Schema.from_json(json.loads(json.dumps(frame.schema.to_json())))
+    assert stored == frame.schema
     new = np.array([[-999.0, 5.0], [-99.0, -999.0], [12.0, 13.0]])
-    rows = read_frame(pd.DataFrame(new, columns=["a", "z"]) if named else new, reading=stored)
+    rows = read_frame(pd.DataFrame(new, columns=["a", "z"]) if named else new, schema=stored)
     np.testing.assert_array_equal(np.column_stack(list(rows.columns.values())), [[np.nan, 5], [-99, -999], [12, 13]])
 
 
-def test_a_reading_of_before_still_loads_and_takes_all_numbers() -> None:
-    before = Reading("a", "number").to_json()
-    assert "missing" not in before["form"]
-    table = TableReading((Reading.from_json(json.loads(json.dumps(before))),))
-    np.testing.assert_array_equal(read_frame(coded()[:, None], reading=table).columns["x0"], coded())
+def test_a_column_without_codes_takes_all_numbers() -> None:
+    table = Schema((Column("a", "number"),))
+    np.testing.assert_array_equal(read_frame(coded()[:, None], schema=table).columns["x0"], coded())
 
 
 def test_cells_are_shown_as_they_are_written(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from soel.errors import DataError, SchemaError
 from soel.tables.frame import Frame, read_frame
-from soel.tables.reading.kinds import TableReading
-from soel.tables.reading.options import ReadOptions
+from soel.tables.options import ReadOptions
+from soel.tables.schema import Schema
 
 
 def read(cells: list[Any], name: str = "a", **options: Any) -> Frame:
@@ -28,13 +28,13 @@ def values(frame: Frame, name: str = "a") -> list[Any]:
 
 
 def kind(frame: Frame, name: str = "a") -> str:
-    assert frame.reading is not None
-    return frame.reading[name].kind
+    assert frame.schema is not None
+    return frame.schema[name].kind
 
 
 def doubt(frame: Frame, name: str = "a") -> str:
-    assert frame.reading is not None
-    return frame.reading[name].doubt
+    assert frame.schema is not None
+    return frame.schema[name].doubt
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,10 @@ def doubt(frame: Frame, name: str = "a") -> str:
         (["1'234.50", "12.00"], [1234.5, 12]),
         (["12,34,567", "1,234,000"], [1234567, 1234000]),
         (["5-", "6", "\u22127"], [-5, 6, -7]),
-        (["5 kg", "300 g"], [5000, 300]),
         (["5 kg", "3 kg"], [5, 3]),
-        (["$1.2M", "$300k", "$5"], [1.2e6, 3e5, 5]),
+        (["3 widgets", "4 widgets"], [3, 4]),
         (["1,5E+03", "2,5"], [1500, 2.5]),
         (["3", "?", "n.a.", "-", ""], [3, None, None, None, None]),
-        (["350 ms", "2 s"], [0.35, 2]),
         (["2h 30m", "45m"], [9000, 2700]),
         (["1:23:45", "0:05:00"], [5025, 300]),
         (["PT2H30M", "P1DT2H"], [9000, 93600]),
@@ -106,7 +104,6 @@ def test_seconds_since_1970_are_times_in_a_column_of_that_name() -> None:
     [
         (["20,781", "1,250", "950"], "could also be a decimal sign; --decimal"),
         (["01/02/2024", "02/03/2024"], "month first; --dates"),
-        (["3 widgets", "4 widgets"], "'widgets' is taken for a unit"),
         (["$5", "€6"], "amounts in $ and € are compared"),
         (["007", "008", "123"], "leading zeros are taken for codes; --numeric"),
         (list(range(30)), "only numbers the rows; --numeric"),
@@ -172,8 +169,10 @@ def test_options_win() -> None:
         (["7,5", "8,25", "12.5", "3"], {}, "mostly numbers, but 1 cell is not, such as '12.5' in row 2"),
         (["7.5", "12,5"] * 50, {}, "mostly numbers, but 50 cells are not, such as '12,5' in row 1"),
         (["7.5", "8,5", "9.5", "huge"], {}, "mostly numbers, but 2 cells are not, such as '8,5' in row 1"),
+        (["5 kg", "300 g", "6 kg"], {}, "mostly numbers, but 1 cell is not, such as '300 g' in row 1"),
+        (["12 %", "0.34", "56 %"], {}, "mostly numbers, but 1 cell is not, such as '0.34' in row 1"),
+        (["1.2k", "900", "300"], {}, "mostly numbers, but 2 cells are not, such as '900' in row 1"),
         (["5 kg", "6 kg", "7", "8 ml"], {}, "mostly numbers, but 1 cell is not, such as '8 ml' in row 3"),
-        (["5 ± 1", "6 ± 1", "7", "8", "9", "x", "10"], {}, "mostly numbers, but 1 cell is not, such as 'x' in row 5"),
         ([None, "1.5", "1.2.3", "a", "b"], {"numeric": ("a",)}, "as numbers, but 3 cells are not, such as '1.2.3'"),
         (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cell is not, such as 'soon' in row 2"),
         (["a", "b"], {"time": ("a",)}, "asked for as a time"),
@@ -198,11 +197,11 @@ def test_what_cannot_be_read_is_said(cells: list[Any], options: Any, message: st
 )
 def test_new_rows_that_read_differently_are_refused(pool: list[Any], new: list[Any], message: str) -> None:
     with pytest.raises(SchemaError, match=message):
-        read_frame(pd.DataFrame({"a": new, "z": 1.5}), reading=read(pool).reading)
+        read_frame(pd.DataFrame({"a": new, "z": 1.5}), schema=read(pool).schema)
 
 
 def test_new_rows_may_write_what_is_missing_in_other_words() -> None:
-    frame = read_frame(pd.DataFrame({"a": ["n/a", "1,25"], "z": 1.5}), reading=read(["1,5", "2,5"]).reading)
+    frame = read_frame(pd.DataFrame({"a": ["n/a", "1,25"], "z": 1.5}), schema=read(["1,5", "2,5"]).schema)
     np.testing.assert_array_equal(values(frame), [np.nan, 1.25])
 
 
@@ -212,10 +211,7 @@ def test_new_rows_may_write_what_is_missing_in_other_words() -> None:
         ["28,42", "1,5", "k.A."],
         ["28,42 mg", "1,5 mg"],
         ["12 %", "0,5 %", "5 %"],
-        ["12 %", "0.12", "0.5", "50 %"],
-        ["5 kg", "300 g"],
         ["$1,234.56", "$2.00"],
-        ["12,5 ± 0,3", "11,0 ± 0,2"],
         ["1.5", "2"],
         [1.5, 2.5],
         ["ja", "nein"],
@@ -229,7 +225,7 @@ def test_new_rows_may_write_what_is_missing_in_other_words() -> None:
 def test_new_rows_may_hold_nothing_but_missing_cells(pool: list[Any], gap: Any, n_rows: int) -> None:
     known = read(pool)
     for column in (pd.Series([gap] * n_rows, dtype=object), pd.Series([gap] * n_rows)):
-        frame = read_frame(pd.DataFrame({"a": column, "z": 1.5}), reading=known.reading)
+        frame = read_frame(pd.DataFrame({"a": column, "z": 1.5}), schema=known.schema)
         assert frame.columns["a"].dtype == known.columns["a"].dtype
         assert pd.isna(frame.columns["a"]).all()
 
@@ -280,7 +276,7 @@ cells = st.sampled_from(
 
 def test_the_example_of_equal_numbers_does_not_depend_on_which_comes_first() -> None:
     one, other = (read(column) for column in (["$5", "$5", "5 kg"], ["5 kg", "$5", "$5"]))
-    assert one.reading == other.reading
+    assert one.schema == other.schema
 
 
 @settings(max_examples=150, deadline=None)
@@ -296,12 +292,12 @@ def test_the_order_of_rows_does_not_matter_and_reading_again_gives_the_same(
         with pytest.raises(type(error)):
             read([column[at] for at in order])
         return
-    assert frame.reading is not None
+    assert frame.schema is not None
     shuffled = read([column[at] for at in order])
-    assert shuffled.reading == frame.reading
-    stored = TableReading.from_json(json.loads(json.dumps(frame.reading.to_json(), allow_nan=False)))
-    assert stored == frame.reading
-    again = read_frame(pd.DataFrame({"a": pd.Series(column, dtype=object), "z": 1.5}), reading=stored)
+    assert shuffled.schema == frame.schema
+    stored = Schema.from_json(json.loads(json.dumps(frame.schema.to_json(), allow_nan=False)))
+    assert stored == frame.schema
+    again = read_frame(pd.DataFrame({"a": pd.Series(column, dtype=object), "z": 1.5}), schema=stored)
     for name, expected in frame.columns.items():
         np.testing.assert_array_equal(again.columns[name], expected)
 

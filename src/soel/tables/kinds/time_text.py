@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from soel.tables.reading.kinds import Form
-from soel.tables.reading.periods import PERIODS, find_periods, parse_periods
-from soel.tables.reading.time_parts import (
-    LETTER,
-    UNIT,
-    ZONES,
-    FoundTimes,
-    Times,
-    make_clock,
-    make_days,
-    take_decimal,
-    take_field,
-    take_month,
-    take_whole,
-)
+from soel.tables.columns import Form
 from soel.types import Floats
 
-YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY, COMPACT, CLOCK, UNIX, SERVER, MIXED = (
-    "year first", "year last", "day, month's name", "month's name, day", "compact", "clock", "year at the end",
-    "server log", "several",
+Times = NDArray[np.datetime64]
+UNIT = "datetime64[us]"
+LETTER = "[A-Za-zÀ-ÿ]"  # of the languages whose months are known; all of Unicode would take three times as long
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan ene gen", "feb fév fev", "mar mär mrz", "apr avr abr", "may mai mag", "jun juin giu", "jul juil lug",
+            "aug août aou ago", "sep set", "oct okt ott", "nov", "dec dez déc dic",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+ZONES = {
+    "CET": 60, "CEST": 120, "MEZ": 60, "MESZ": 120, "WET": 0, "WEST": 60, "EET": 120, "EEST": 180, "BST": 60,
+    "EST": -300, "EDT": -240, "CST": -360, "CDT": -300, "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
+}  # fmt: skip
+YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY, CLOCK, UNIX, MIXED = (
+    "year first", "year last", "day, month's name", "month's name, day", "clock", "year at the end",
+    "several",
 )  # fmt: skip
 _CLOCK = (
     r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<p>[AaPp]\.?[Mm]\.?)?"
@@ -43,9 +49,8 @@ _PATTERNS = {
     NAME_DAY: rf"^{_WEEKDAY}(?P<a>{LETTER}{{3,10}})\.?\s+(?P<b>\d{{1,2}}){_TH},?\s+(?P<c>\d{{4}}){_AND_CLOCK}$",
     CLOCK: rf"^{_CLOCK}$",
     UNIX: rf"^{_WEEKDAY}(?P<a>{LETTER}{{3,10}})\.?\s+(?P<b>\d{{1,2}})\s+{_CLOCK}\s+(?P<c>\d{{4}})$",
-    SERVER: rf"^\[?(?P<a>\d{{1,2}})/(?P<b>{LETTER}{{3}})/(?P<c>\d{{4}}):{_CLOCK}\]?$",
 }
-_ORDERS = {YEAR_FIRST: "ymd", DAY_NAME: "dmy", NAME_DAY: "mdy", UNIX: "mdy", SERVER: "dmy"}
+_ORDERS = {YEAR_FIRST: "ymd", DAY_NAME: "dmy", NAME_DAY: "mdy", UNIX: "mdy"}
 _MIXABLE = (YEAR_FIRST, YEAR_LAST, DAY_NAME, NAME_DAY)
 _DAYS_AND_CLOCK = (
     r"^(?P<s>-)?(?:(?P<d>\d+)\s*(?:d|days?|Tage?),?\s+)?(?:(?P<H>\d+):)?(?P<M>\d+):(?P<S>\d{1,2}(?:\.\d+)?)$"
@@ -70,11 +75,18 @@ DURATIONS = {
     "2h30": _HOURS_AND_MINUTES,
     "hours and minutes": _HOURS,
 }
+UNKNOWN = np.datetime64("NaT")
+BLOCK_CELLS = 1 << 16  # parsed at a time: the parts of a time take many times the room of its text
 _FIRST_COMPACT, _LAST_COMPACT = 1900_01_01, 2100_12_31
 
 
-UNKNOWN = np.datetime64("NaT")
-BLOCK_CELLS = 1 << 16  # parsed at a time: the parts of a time take many times the room of its text
+@dataclass(frozen=True)
+class FoundTimes:
+    """A layout of times with what is doubtful about it, and the times (N,)."""
+
+    form: Form
+    values: Times
+    doubt: str = ""
 
 
 def find_times(texts: Any, order: str | None = None, decimal: str = ".") -> FoundTimes | None:
@@ -82,7 +94,7 @@ def find_times(texts: Any, order: str | None = None, decimal: str = ".") -> Foun
     head = texts.drop_null().slice(0, 200)
     layout = next((layout for layout, pattern in _PATTERNS.items() if _all_match(head, pattern)), None)
     if layout is None:
-        return find_periods(texts) or _find_mixed(texts, order, decimal)
+        return _find_mixed(texts, order, decimal)
     if layout == YEAR_LAST:
         return _find_order(texts, order, decimal)
     form = Form(layout=layout, order=_ORDERS.get(layout, ""))
@@ -137,13 +149,6 @@ def parse_times(texts: Any, form: Form) -> Times | None:
 def _parse_block(texts: Any, form: Form) -> Times | None:
     import pyarrow.compute as pc
 
-    if form.layout == COMPACT:
-        from soel.tables.reading.numbers import as_floats
-
-        values = as_floats(texts)
-        return None if values is None else parse_compact(values)
-    if form.layout in PERIODS:
-        return parse_periods(texts, form.layout)
     if form.layout == MIXED:
         return _parse_mixed(texts, form.order)
     parts = pc.extract_regex(texts, _PATTERNS[form.layout])
@@ -151,14 +156,14 @@ def _parse_block(texts: Any, form: Form) -> Times | None:
         return None
     missing = np.asarray(texts.is_null())
     if form.layout == CLOCK:
-        return make_clock(parts, missing, np.zeros(len(texts), UNIT))
+        return _make_clock(parts, missing, np.zeros(len(texts), UNIT))
     fields = [
-        take_month(parts, part) if place == "m" else take_whole(parts, part)
+        _take_month(parts, part) if place == "m" else _take_whole(parts, part)
         for part, place in zip("abc", form.order, strict=True)
     ]
     given = dict(zip(form.order, fields, strict=True))
-    days = make_days(given["y"], given["m"], given["d"], missing)
-    return None if days is None else make_clock(parts, missing, days)
+    days = _make_days(given["y"], given["m"], given["d"], missing)
+    return None if days is None else _make_clock(parts, missing, days)
 
 
 def _parse_mixed(texts: Any, order: str) -> Times | None:
@@ -185,7 +190,7 @@ def parse_compact(values: Floats) -> Times | None:
     if ((whole < _FIRST_COMPACT) | (whole > _LAST_COMPACT) | (whole % 1 != 0)).any():
         return None
     days = whole.astype(np.int64)
-    return make_days(days // 10_000, days // 100 % 100, days % 100, missing)
+    return _make_days(days // 10_000, days // 100 % 100, days % 100, missing)
 
 
 def parse_duration(texts: Any, form: Form) -> Floats | None:
@@ -196,9 +201,9 @@ def parse_duration(texts: Any, form: Form) -> Floats | None:
     if parts.null_count != texts.null_count:
         return None
     seconds = sum(
-        take_decimal(parts, part) * factor for part, factor in (("d", 86400), ("H", 3600), ("M", 60), ("S", 1))
+        _take_decimal(parts, part) * factor for part, factor in (("d", 86400), ("H", 3600), ("M", 60), ("S", 1))
     )
-    negative = np.asarray(pc.fill_null(pc.equal(take_field(parts, "s"), "-"), False))
+    negative = np.asarray(pc.fill_null(pc.equal(_take_field(parts, "s"), "-"), False))
     return np.where(np.asarray(texts.is_null()), np.nan, np.where(negative, -seconds, seconds))
 
 
@@ -232,3 +237,97 @@ def _all_match(texts: Any, pattern: str) -> bool:
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _take_field(parts: Any, name: str) -> Any:
+    """One part as Arrow strings; what is not there is empty."""
+    import pyarrow.compute as pc
+
+    return pc.struct_field(parts, name)
+
+
+def _take_decimal(parts: Any, name: str) -> Floats:
+    """One part as numbers; 0 where it is not there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.if_else(pc.equal(_take_field(parts, name), ""), "0", _take_field(parts, name))
+    return np.asarray(pc.fill_null(texts.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
+
+
+def _take_whole(parts: Any, name: str) -> NDArray[np.int64]:
+    """One part as whole numbers, of which there are few distinct ones; 0 where it is not there."""
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_take_field(parts, name), "").dictionary_encode()
+    numbers = np.array([int(text or 0) for text in texts.dictionary.to_pylist()] or [0], np.int64)
+    return np.asarray(numbers[np.asarray(texts.indices)])
+
+
+def _take_month(parts: Any, name: str) -> NDArray[np.int64]:
+    """A month by number or by name; 0 for a word that is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_take_field(parts, name), "0").dictionary_encode()
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    words = texts.dictionary.to_pylist()
+    numbers = np.array([int(word) if word.isdigit() else _find_month(word) for word in words] or [0], np.int64)
+    return np.asarray(numbers[np.asarray(texts.indices)])
+
+
+def _find_month(word: str) -> int:
+    """The number of a month by how its name begins; 0 for a word that is none."""
+    lower = word.lower()
+    return next((MONTHS[lower[:size]] for size in (4, 3) if lower[:size] in MONTHS), 0)
+
+
+def _make_days(years: Any, months: Any, days: Any, missing: NDArray[np.bool_]) -> Times | None:
+    """Days of the calendar; None where one does not exist. Years of two digits lie between 1970 and 2069."""
+    years = np.where(years < 70, years + 2000, np.where(years < 100, years + 1900, years))
+    valid = (months >= 1) & (months <= 12) & (days >= 1) & (days <= 31) & (years >= 1)
+    if not (valid | missing).all():
+        return None
+    first = (years - 1970).astype("datetime64[Y]") + (months - 1).astype("timedelta64[M]")
+    found = first.astype("datetime64[D]") + (days - 1).astype("timedelta64[D]")
+    same = found.astype("datetime64[M]") == first.astype("datetime64[M]")
+    if not (same | missing).all():
+        return None
+    found[missing] = np.datetime64("NaT")
+    return np.asarray(found.astype(UNIT))
+
+
+def _make_clock(parts: Any, missing: NDArray[np.bool_], days: Times) -> Times | None:
+    """The days with their time of day, in UTC where a zone is given."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    hours, minutes, seconds = _take_whole(parts, "H"), _take_whole(parts, "M"), _take_whole(parts, "S")
+    half = pc.utf8_lower(pc.utf8_slice_codeunits(_take_field(parts, "p"), 0, 1))
+    after, before = (np.asarray(pc.fill_null(pc.equal(half, letter), False)) for letter in "pa")
+    hours = np.where(after, hours % 12 + 12, np.where(before, hours % 12, hours))
+    if not (((hours < 24) & (minutes < 60) & (seconds < 61)) | missing).all():
+        return None
+    padded = pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(_take_field(parts, "f"), ""), 6, "0"), 0, 6)
+    parts_of_second = np.asarray(padded.cast(pa.int64()))
+    total = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + parts_of_second
+    found = days + (total - _zone(parts) * 60_000_000).astype("timedelta64[us]")
+    found[missing] = np.datetime64("NaT")
+    return np.asarray(found)
+
+
+def _zone(parts: Any) -> NDArray[np.int64]:
+    """Minutes that a clock is ahead of UTC."""
+    import pyarrow.compute as pc
+
+    texts = pc.fill_null(_take_field(parts, "z"), "").dictionary_encode()
+    minutes = [_minutes(text) for text in texts.dictionary.to_pylist()] or [0]
+    return np.asarray(np.array(minutes, np.int64)[np.asarray(texts.indices)])
+
+
+def _minutes(zone: str) -> int:
+    if zone in ZONES:
+        return ZONES[zone]
+    digits = "".join(letter for letter in zone if letter.isdigit())
+    ahead = int(digits[:2] or 0) * 60 + int(digits[2:4] or 0)
+    return -ahead if zone.startswith("-") else ahead

@@ -8,18 +8,14 @@ whether they lie before, within or after the pool's.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from soel.tables.column_codes import CategoryCode, NumericCode
-from soel.tables.columns import Column, as_categories
-from soel.tables.derived_codes import FrequencyCode, TextCode, TimeCode
 from soel.types import Floats
 
-ColumnCode = NumericCode | CategoryCode | FrequencyCode | TextCode | TimeCode
 Counted = Literal["numbers", "lengths", "categories", "names", "times"]
 N_STEPS = 10
 MOST_WORDS = 1_000  # different new categories that are told apart; more are one
@@ -27,8 +23,12 @@ MOST_WORDS = 1_000  # different new categories that are told apart; more are one
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one column. steps: rows below the first edge, up to each next one, and above the last; of names, rows with a
-    common name and with a rare one. low, high: the ends of the numbers. words: rows by category.
+    """Of one column.
+
+    steps: rows below the first edge, up to each next one, and above the last; of names, rows with a common name and
+        with a rare one.
+    low, high: the ends of the numbers.
+    words: rows by category.
     """
 
     n_rows: int = 0
@@ -65,32 +65,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class ColumnBaseline:
-    """What the pool held in a column. edges: of the steps, in order; the first and the last are the pool's ends, and
-    follow on an equal one where many rows have that value.
+    """What the pool held in a column.
+
+    edges: of the steps, in order; the first and the last are the pool's ends, and follow on an equal one where many
+        rows have that value.
     """
 
     counted: Counted
     pool: Counts
     edges: tuple[float, ...] = ()
-
-    @classmethod
-    def measure(cls, code: ColumnCode, column: Column) -> ColumnBaseline:
-        """Look at the column in the pool (N,)."""
-        counted = _how(code)
-        if counted == "times":
-            seconds = _seconds(column)
-            edges = () if np.isnan(seconds).all() else (float(np.nanmin(seconds)), float(np.nanmax(seconds)))
-            return cls(counted, _count_numbers(seconds, edges), edges)
-        if counted in ("numbers", "lengths"):
-            values = _numbers(code, column)
-            ordered = np.sort(values[~np.isnan(values)])
-            places = np.linspace(0, len(ordered) - 1, N_STEPS + 1).astype(np.int64)
-            inner = np.unique(ordered[places][1:-1]).tolist() if len(ordered) else []
-            edges = (float(ordered[0]), *inner, float(ordered[-1])) if len(ordered) else ()
-            return cls(counted, _count_numbers(values, edges), edges)
-        if counted == "names":
-            return cls(counted, _count_own_names(column))
-        return cls(counted, count(code, column, ()))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ColumnBaseline:
@@ -100,21 +83,6 @@ class ColumnBaseline:
 
 Baseline = Mapping[str, ColumnBaseline]
 Tally = Mapping[str, Counts]
-
-
-def count(code: ColumnCode, column: Column, edges: tuple[float, ...]) -> Counts:
-    """The counts of new rows (n,) of a column, by the edges of the pool."""
-    counted = _how(code)
-    if counted in ("numbers", "lengths"):
-        return _count_numbers(_numbers(code, column), edges)
-    if counted == "times":
-        return _count_numbers(_seconds(column), edges)
-    words = Counter(as_categories(column).tolist())
-    n_missing = words.pop(None, 0)
-    if isinstance(code, FrequencyCode):
-        n_common = sum(n for word, n in words.items() if word in code.counts)
-        return Counts(len(column), n_missing, (n_common, len(column) - n_missing - n_common))
-    return Counts(len(column), n_missing, words=_shorten(words))
 
 
 def add_tallies(one: Tally | None, other: Tally | None) -> Tally | None:
@@ -134,22 +102,17 @@ def tally_from_json(values: Mapping[str, Any]) -> Tally:
     return {str(name): Counts.from_json(counts) for name, counts in values.items()}
 
 
-def _how(code: ColumnCode) -> Counted:
-    kinds: dict[type, Counted] = {NumericCode: "numbers", TextCode: "lengths", CategoryCode: "categories"}
-    return kinds.get(type(code)) or ("names" if isinstance(code, FrequencyCode) else "times")
+def find_edges(values: Floats) -> tuple[float, ...]:
+    """The least of the numbers (N,), the deciles between, and the greatest."""
+    ordered = np.sort(values[~np.isnan(values)])
+    if not len(ordered):
+        return ()
+    places = np.linspace(0, len(ordered) - 1, N_STEPS + 1).astype(np.int64)
+    return (float(ordered[0]), *np.unique(ordered[places][1:-1]).tolist(), float(ordered[-1]))
 
 
-def _seconds(column: Column) -> Floats:
-    return np.where(np.isnat(column), np.nan, column.astype("datetime64[us]").astype(np.int64) / 1e6)
-
-
-def _numbers(code: ColumnCode, column: Column) -> Floats:
-    if not isinstance(code, TextCode):
-        return column
-    return np.array([np.nan if text is None else float(len(text)) for text in as_categories(column).tolist()])
-
-
-def _count_numbers(values: Floats, edges: tuple[float, ...]) -> Counts:
+def count_numbers(values: Floats, edges: tuple[float, ...]) -> Counts:
+    """Numbers (n,), NaN for missing, by steps between the edges."""
     present = values[~np.isnan(values)]
     n_missing = len(values) - len(present)
     steps = np.zeros(len(edges) + 1, np.int64)
@@ -163,12 +126,11 @@ def _count_numbers(values: Floats, edges: tuple[float, ...]) -> Counts:
     return Counts(len(values), n_missing, tuple(steps.tolist()), *ends)
 
 
-def _count_own_names(column: Column) -> Counts:
-    """Of the pool itself. A name is common if other rows have it twice: as it must be to be common in a new row."""
-    names = Counter(as_categories(column).tolist())
-    n_missing = names.pop(None, 0)
-    n_rare = sum(n for n in names.values() if n <= 2)
-    return Counts(len(column), n_missing, (len(column) - n_missing - n_rare, n_rare))
+def count_categories(cells: Iterable[str | None]) -> Counts:
+    """Categories one by one."""
+    words = Counter(cells)
+    n_missing = words.pop(None, 0)
+    return Counts(words.total() + n_missing, n_missing, words=_shorten(words))  # type: ignore[arg-type]
 
 
 def _shorten(words: Counter[str]) -> dict[str, int]:

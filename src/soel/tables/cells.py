@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.tables.columns import CellError, cell_text
+from soel.tables.columns import CellError, Values, cell_text
 from soel.validation import is_missing, is_number
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
@@ -42,6 +42,24 @@ class Cells:
 
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
         return Cells(self.type, values, self.whole, self.lost)
+
+
+def as_objects(cells: Cells) -> Values:
+    """Cells as text: 2.0 is '2', blank and NaN are missing."""
+    if cells.type in ("text", "category"):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = pc.utf8_trim_whitespace(cells.values)
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+        return np.asarray(texts.to_numpy(zero_copy_only=False), object)
+    if cells.type in ("time", "clock"):
+        texts = np.datetime_as_string(cells.values, unit="s").astype(object)
+        texts[np.isnat(cells.values)] = None
+        return np.asarray(texts)
+    column = np.empty(len(cells), object)
+    column[:] = [None if value != value else f"{value:.15g}" for value in cells.values.tolist()]
+    return column
 
 
 def give_back(n_cells: int, at: int = 0) -> None:

@@ -1,0 +1,229 @@
+"""From values to features: scales, and the codes that turn one column into columns of a matrix.
+
+A missing number takes the pool's median. If the pool had missing values in the column, a feature 'is missing' tells
+them apart. What a kind of column adds (categories, times, ...) lies beside the kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from soel.errors import ConfigError, DataError, SchemaError
+from soel.tables.columns import Values
+from soel.tables.tally import ColumnBaseline, Counted, Counts, count_numbers, find_edges
+from soel.types import Floats
+
+CLIP = 10.0  # in scaled units: beyond this a value is extreme, however far it lies
+FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
+IQR_OF_NORMAL = 1.349  # the interquartile range of a normal distribution in standard deviations
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Turns x into (x - centre) / width, clipped to +-clip (None: not clipped). Width 0: always zero."""
+
+    centre: float = 0.0
+    width: float = 1.0
+    clip: float | None = None
+
+    def apply(self, values: Floats) -> Floats:
+        """The scaled values (N,)."""
+        if not self.width:
+            return np.zeros(len(values))
+        with np.errstate(over="ignore"):
+            scaled = (values - self.centre) / self.width
+        return scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A way to scale: `measure` looks at the pool's values (n,) without the missing ones."""
+
+    measure: Callable[[Floats], Scale]
+    drops_constant: bool
+
+
+def raw(values: Floats) -> Scale:
+    """Values as they are."""
+    return Scale()
+
+
+def robust(values: Floats) -> Scale:
+    """Centred on the median, in units that a tenth of extreme values cannot change."""
+    low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
+    if values.min() == values.max():
+        return Scale(float(median), 0.0)
+    width = float(high - low) / IQR_OF_NORMAL or float(values.std()) or float(values.max() - values.min())
+    return Scale(float(median), width, CLIP)
+
+
+def standard(values: Floats) -> Scale:
+    """Centred on the mean, in standard deviations."""
+    spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
+    return Scale(float(values.mean()), float(values.std()) or spread if spread else 0.0, FAR)
+
+
+SCALINGS: Mapping[str, Scaling] = {
+    "none": Scaling(raw, drops_constant=False),
+    "robust": Scaling(robust, drops_constant=True),
+    "standard": Scaling(standard, drops_constant=True),
+}
+
+
+def find_scaling(name: str) -> Scaling:
+    """A way to scale by its name."""
+    if name not in SCALINGS:
+        raise ConfigError(f"There is no scaling called {name!r}. Choose one of: {', '.join(SCALINGS)}.")
+    return SCALINGS[name]
+
+
+@dataclass(frozen=True)
+class Code(ABC):
+    """How one column becomes features: plain data that is fitted to the pool and stored.
+
+    kind: the name of the code in files. counted: how its cells are counted for drift.
+    """
+
+    kind: ClassVar[str]
+    counted: ClassVar[Counted] = "numbers"
+    is_category: ClassVar[bool] = False
+    name: str
+
+    @property
+    @abstractmethod
+    def constant(self) -> bool:
+        """Whether it tells no row from another."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature."""
+
+    @abstractmethod
+    def encode(self, values: Values, features: Floats) -> None:
+        """Write the features of a column (N,) into zeros (N, number of features)."""
+
+    def numbers(self, values: Values) -> Floats:
+        """The numbers (N,) that are counted for drift."""
+        return values
+
+    def measure(self, values: Values) -> ColumnBaseline:
+        """What the pool holds in the column (N,)."""
+        edges = find_edges(self.numbers(values))
+        return ColumnBaseline(self.counted, self.tally(values, edges), edges)
+
+    def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
+        """What new rows hold in the column (n,), by the edges of the pool."""
+        return count_numbers(self.numbers(values), edges)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"kind": self.kind, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Back from plain values."""
+        return cls(**{each.name: values[each.name] for each in fields(cls)})
+
+
+@dataclass(frozen=True)
+class NumericCode(Code):
+    """One scaled feature, and one for 'is missing' if the pool had missing values."""
+
+    kind: ClassVar[str] = "numeric"
+    median: float
+    scale: Scale
+    marks_missing: bool
+
+    @classmethod
+    def fit(cls, name: str, values: Values, scaling: Scaling) -> NumericCode:
+        """Look at the column in the pool (N,)."""
+        missing = np.isnan(values)
+        if missing.all():
+            raise DataError(f"Column {name!r} has no value in any row of the pool. Leave the column out.")
+        seen = values[~missing]
+        return cls(name, float(np.median(seen)), scaling.measure(seen), bool(missing.any()))
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> NumericCode:
+        """Back from plain values."""
+        scale, clip = values["scale"], values["scale"]["clip"]
+        measured = Scale(float(scale["centre"]), float(scale["width"]), None if clip is None else float(clip))
+        return cls(str(values["name"]), float(values["median"]), measured, bool(values["marks_missing"]))
+
+    @property
+    def constant(self) -> bool:
+        """Whether it tells no row from another."""
+        return not self.scale.width and not self.marks_missing
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature."""
+        indicator = (f"{self.name} is missing",) if self.marks_missing else ()
+        return ((self.name,) if self.scale.width or not indicator else ()) + indicator
+
+    def encode(self, values: Values, features: Floats) -> None:
+        """Write the features into zeros (N, number of features)."""
+        if values.dtype != np.float64:
+            example = next((cell for cell in values if cell == cell and cell is not None), None)
+            raise SchemaError(
+                f"Column {self.name!r} held numbers in the pool and holds text such as {example!r} now. "
+                "Give numbers, or NaN where the value is missing."
+            )
+        missing = np.isnan(values)
+        if self.marks_missing:
+            features[:, -1] = missing
+        if self.scale.width or not self.marks_missing:
+            features[:, 0] = self.scale.apply(np.where(missing, self.median, values))
+
+
+@dataclass(frozen=True)
+class DerivedCode(Code):
+    """Numbers derived from one column, each coded like a numeric one. A missing cell is marked once, by the first."""
+
+    parts: tuple[NumericCode, ...]
+
+    @abstractmethod
+    def derive(self, values: Values) -> Mapping[str, Floats]:
+        """Numbers (N,) by the names of the parts; NaN for missing."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether it tells no row from another."""
+        return all(part.constant for part in self.parts)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name per feature."""
+        names = (name for part in self.parts for name in part.feature_names)
+        known = {part.name for part in self.parts}
+        return tuple(name if name in known else f"{self.name} is missing" for name in names)
+
+    def encode(self, values: Values, features: Floats) -> None:
+        """Write the features into zeros (N, number of features)."""
+        derived, at = self.derive(values), 0
+        for part in self.parts:
+            width = len(part.feature_names)
+            part.encode(derived[part.name], features[:, at : at + width])
+            at += width
+
+    def with_parts(self, derived: Mapping[str, Floats], scaling: Scaling, missing: Values | None = None) -> Self:
+        """The same with codes of the derived numbers of the pool (N,), less those that are constant."""
+        codes = [NumericCode.fit(name, each, scaling) for name, each in derived.items() if not np.isnan(each).all()]
+        varying = [code for code in codes if code.scale.width] or codes[:1]
+        if missing is None:
+            missing = np.isnan(next(iter(derived.values())))
+        marks = [bool(missing.any()), *[False] * (len(varying) - 1)]
+        parts = (replace(code, marks_missing=mark) for code, mark in zip(varying, marks, strict=True))
+        return replace(self, parts=tuple(parts))
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Back from plain values."""
+        parts = tuple(NumericCode.from_json(part) for part in values["parts"])
+        return cls(**{each.name: values[each.name] for each in fields(cls)} | {"parts": parts})

@@ -1,0 +1,226 @@
+"""What a kind of column is: one class that recognises, parses, encodes and describes it.
+
+A kind is a file with a subclass of `Kind`, one line in `kinds.KINDS`, and its words for people (`columns.kind_NAME` and
+`reading.n_NAME` in the languages of the page). Nothing else branches on the name of a kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from soel.errors import DataError, SchemaError
+from soel.tables.cells import Cells, as_objects
+from soel.tables.columns import PLAIN, Column, Form, Seen, Values, as_seconds
+from soel.tables.features import Code, Scaling
+from soel.tables.kinds.number_text import Numbers, tidy
+from soel.tables.kinds.words import Words, count_words
+from soel.types import Floats
+
+N_BARS, N_EXAMPLES = 16, 3
+
+
+@dataclass(frozen=True)
+class FileHints:
+    """What all columns of a file share.
+
+    decimal: its decimal sign, None where columns do not tell; said: whether somebody said so.
+    separator: of its cells. named: whether its columns have names of their own. dates: the order that was asked for.
+    """
+
+    decimal: str | None = None
+    said: bool = False
+    separator: str = ""
+    named: bool = True
+    dates: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A column whose kind is to be found.
+
+    asked: the option that names it, if there is one.
+    texts: its cells as tidy Arrow strings, null for missing; None where the file has numbers or times.
+    plain: its values, if all are numbers as computers write them.
+    numbers: what else its text allows as numbers.
+    whole, lost: whether its numbers are whole, and too large to be kept exactly.
+    """
+
+    name: str
+    cells: Cells
+    asked: str | None = None
+    texts: Any = None
+    plain: Floats | None = None
+    numbers: Numbers | None = None
+    whole: bool = False
+    lost: bool = False
+    file: FileHints = field(default_factory=FileHints)
+
+    @property
+    def is_words(self) -> bool:
+        """Whether the cells are text that holds no numbers."""
+        return self.texts is not None and self.plain is None and self.numbers is None
+
+    @cached_property
+    def words(self) -> Words:
+        """How often each text occurs."""
+        return count_words(self.as_texts)
+
+    @cached_property
+    def words_a_cell(self) -> float:
+        """How many words a cell has on average."""
+        import pyarrow.compute as pc
+
+        return 1.0 + float(pc.mean(pc.count_substring(self.as_texts, " ")).as_py() or 0.0)
+
+    @cached_property
+    def as_texts(self) -> Any:
+        """The cells as tidy Arrow strings, also where they are numbers or times."""
+        import pyarrow as pa
+
+        return tidy(pa.array(as_objects(self.cells), pa.string())) if self.texts is None else self.texts
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a kind reads a column. values: those of the pool, where they are computed already."""
+
+    seen: Seen
+    form: Form = PLAIN
+    doubt: str = ""
+    values: Values | None = None
+
+
+class Kind(ABC):
+    """A kind of column.
+
+    name: for `Column.kind`. option: the setting that asks for it, such as 'numeric'.
+    changed_by: options that read such a column otherwise.
+    is_used: whether it gives features. is_kept: whether a frame has its values.
+    holds, plain_advice: what its cells are and should be, for messages.
+    names_layout: whether the layout of its form is shown to people. codes: the classes that `fit` returns.
+    """
+
+    name: ClassVar[str]
+    option: ClassVar[str] = ""
+    changed_by: ClassVar[tuple[str, ...]] = ("--categorical", "--ignore")
+    is_used: ClassVar[bool] = True
+    is_kept: ClassVar[bool] = True
+    holds: ClassVar[str] = "text"
+    plain_advice: ClassVar[str] = ""
+    names_layout: ClassVar[bool] = False
+    codes: ClassVar[tuple[type[Code], ...]] = ()
+
+    @abstractmethod
+    def sniff(self, source: Source) -> Found | None:
+        """How the column is read, if it is of this kind; the first kind that says so has it."""
+
+    def parse(self, column: Column, cells: Cells) -> Values:
+        """The values of a column; cells that cannot be read so are refused."""
+        return as_objects(cells)
+
+    def is_as_stored(self, column: Column) -> bool:
+        """Whether the values are the numbers that the file has."""
+        return False
+
+    def show(self, column: Column, values: Values) -> Values:
+        """The values as a person reads them."""
+        return values
+
+    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+        """The code of a column, by what it holds in the pool (N,)."""
+        raise NotImplementedError(f"columns of kind {self.name} give no features")
+
+    @abstractmethod
+    def becomes(self, column: Column) -> str:
+        """What the column becomes, in words."""
+
+    def asked_in_vain(self, source: Source) -> DataError:
+        """What to raise if the kind was asked for and cannot be had."""
+        return DataError(f"Column {source.name!r} is asked for as {self.name}, and cannot be read so.")
+
+    def differs(self, column: Column, given: str) -> SchemaError:
+        """What to raise for new rows that read differently."""
+        example = column.seen.examples[0] if column.seen.examples and not column.form.is_plain else None
+        held = f"Column {column.name!r} held {self.holds} in the pool" + (f" (such as {example!r})" if example else "")
+        advice = (column.form.is_plain and self.plain_advice) or "Write it as in the pool"
+        return SchemaError(f"{held} and holds {given} now. {advice}.")
+
+
+def example_of(cells: Cells) -> str:
+    """A cell for a message."""
+    objects = [cell for cell in as_objects(cells).tolist() if cell is not None]
+    return repr(objects[0]) if objects else "nothing"
+
+
+def has_fractions(values: Floats) -> bool:
+    """Whether some number is not whole."""
+    present = values[~np.isnan(values)]
+    with np.errstate(invalid="ignore"):  # an infinity leaves no remainder
+        return bool((present % 1 != 0).any())
+
+
+def ends_as_written(texts: Any, values: Values) -> tuple[str, ...]:
+    """The cells with the smallest and the largest of the values (N,) as they are written.
+
+    Of several, the first by the alphabet, so that the order of rows does not matter.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = values[~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))]
+    if not len(present):
+        return ()
+    ends = (pc.min(texts.filter(pa.array(values == end))).as_py() for end in (present.min(), present.max()))
+    return tuple(dict.fromkeys(map(str, ends)))
+
+
+def see_numbers(values: Floats, texts: Any = None) -> Seen:
+    """Of numbers (N,), NaN for missing. texts: what they were read from."""
+    present = values[~np.isnan(values)]
+    n_missing = len(values) - len(present)
+    if not len(present):
+        return Seen(n_missing)
+    ordered = np.sort(present)
+    n_distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+    low, high = ordered[int(0.005 * (len(ordered) - 1))], ordered[int(np.ceil(0.995 * (len(ordered) - 1)))]
+    ends = _number(float(ordered[0])), _number(float(ordered[-1]))
+    examples = () if texts is None else ends_as_written(texts, values)
+    bars = _bars(ordered, float(low), float(high))
+    return Seen(n_missing, n_distinct, examples or tuple(dict.fromkeys(ends)), (), bars, *ends)
+
+
+def see_times(values: Values, texts: Any = None) -> Seen:
+    """Of times (N,), NaT for missing. texts: what they were read from."""
+    missing = np.isnat(values)
+    seen = see_numbers(as_seconds(values))
+    if missing.all():
+        return seen
+    present = values[~missing].min(), values[~missing].max()
+    ends = [str(end.astype("datetime64[s]")).replace("T", " ") for end in present]
+    examples = () if texts is None else ends_as_written(texts, values)
+    return Seen(seen.n_missing, seen.n_distinct, examples or tuple(dict.fromkeys(ends)), (), seen.bars, *ends)
+
+
+def see_words(words: Words, n_rows: int) -> Seen:
+    """Of texts: the bars are the most frequent ones."""
+    bars = words.counts[:N_BARS] if words.n_distinct > 1 else ()
+    low, high = (words.top[0], "") if words.top else ("", "")
+    return Seen(n_rows - words.n_cells, words.n_distinct, tuple(words.top[:N_EXAMPLES]), (), bars, low, high)
+
+
+def _bars(ordered: Floats, low: float, high: float) -> tuple[int, ...]:
+    """How many of the sorted values lie in equal steps from low to high; those beyond count at the ends."""
+    if not low < high:
+        return (len(ordered),)
+    edges = low + (high - low) * (np.arange(1, N_BARS) / N_BARS)
+    cuts = np.searchsorted(ordered, edges, side="right")
+    return tuple(np.diff(np.concatenate([[0], cuts, [len(ordered)]])).tolist())
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if abs(value) < 1e15 and value != int(value) else f"{value:.15g}"

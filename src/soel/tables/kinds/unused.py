@@ -1,0 +1,89 @@
+"""Columns that tell no row from another: ids, constants, and what is left out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from soel.tables.cells import Cells, as_objects
+from soel.tables.columns import Column, Values
+from soel.tables.features import Code, NumericCode, Scaling
+from soel.tables.kinds.base import Found, Kind, Source, see_numbers, see_words
+from soel.tables.kinds.category import fit_words
+from soel.tables.kinds.number import Number, names_rows
+from soel.tables.kinds.words import FEW_ROWS, LONG, MAX_CATEGORIES, NEARLY_ALL, are_codes, is_id_name
+
+WORDS = "words"  # the layout of a constant that is no number
+
+
+class Id(Kind):
+    """Names of rows."""
+
+    name = "id"
+    changed_by = ("--id-column", "--numeric", "--categorical")
+    is_used = False
+
+    def sniff(self, source: Source) -> Found | None:
+        """Numbers that only name the rows; codes that nearly all differ."""
+        why = names_rows(source)
+        if why is not None and source.plain is not None:
+            return Found(see_numbers(source.plain), doubt=why)
+        words, seen = source.words, see_words(source.words, len(source.cells))
+        if words.share < NEARLY_ALL:
+            return None
+        if is_id_name(source.name) and words.n_cells >= FEW_ROWS and source.words_a_cell < LONG:
+            return Found(seen)
+        if words.n_distinct <= MAX_CATEGORIES or not (are_codes(words) or source.words_a_cell < 2):
+            return None
+        is_code = any(map(str.isdigit, "".join(words.top))) or len(set(map(len, words.top))) == 1
+        doubt = "nearly all values differ, so it is taken for a name of the row; --categorical takes it as it is"
+        return Found(seen, doubt="" if is_code else doubt)
+
+    def becomes(self, column: Column) -> str:
+        """What the column becomes, in words."""
+        return "nothing: an id"
+
+
+class Constant(Number):
+    """One value throughout; a number, or words, as the layout of its form says."""
+
+    name = "constant"
+    option = ""
+    changed_by = ("--ignore",)
+    holds = "a number"
+    codes: ClassVar[tuple[type[Code], ...]] = ()
+
+    def sniff(self, source: Source) -> Found | None:
+        """Never: what is constant is seen after it was read."""
+        return None
+
+    def parse(self, column: Column, cells: Cells) -> Values:
+        """A number, or text."""
+        return as_objects(cells) if column.form.layout == WORDS else super().parse(column, cells)
+
+    def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
+        """A code that is constant."""
+        if values.dtype == np.float64:
+            return NumericCode.fit(column.name, values, scaling)
+        return fit_words(column.name, values, scaling)
+
+    def becomes(self, column: Column) -> str:
+        """What the column becomes, in words."""
+        return "nothing: constant"
+
+
+class Ignored(Kind):
+    """What is empty, or not wanted."""
+
+    name = "ignored"
+    changed_by = ()
+    is_used = is_kept = False
+
+    def sniff(self, source: Source) -> Found | None:
+        """Never: what is empty or not wanted is not looked at."""
+        return None
+
+    def becomes(self, column: Column) -> str:
+        """What the column becomes, in words."""
+        return "nothing"
