@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from soel.ask.diverse import Diverse
-from soel.numeric.cores import n_cores, side_by_side
+from soel.threads import n_cores, parallel_map
 from soel.types import PoolView
 
 N_ROWS, WIDTH, QUERIES = 200_000, 320, 20
@@ -31,7 +31,7 @@ def measure() -> dict[str, float]:
 
     def read_together() -> None:
         for _ in range(QUERIES):
-            side_by_side(np.max, halves)
+            parallel_map(np.max, halves)
 
     times = np.min([[seconds(job) for job in (query, read, read_together)] for _ in range(4)], axis=0)
     querying, reading, together = (float(t) for t in times)

@@ -18,10 +18,10 @@ from soel.detect.base import PlaceDetector
 from soel.images.extract import extract
 from soel.images.extractor_choice import cache_folder, open_extractor
 from soel.images.extractors import DEFAULT
+from soel.images.grids import Grid
 from soel.images.image_arrays import image_array
 from soel.images.patches import SMALLEST_SIDE, map_grid
 from soel.learner import Fitted, Learner
-from soel.numeric.grids import Grid
 from soel.settings import PROFILES
 from soel.types import UNLABELLED, Floats, Kind, Pool
 

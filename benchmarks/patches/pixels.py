@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import label
 
 from soel.assess.metrics import auroc
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 from soel.types import Floats
 
 SIDE = 64  # pixels of the pictures in which maps and masks are compared

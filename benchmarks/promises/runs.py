@@ -108,7 +108,7 @@ class Start:
         unlabelled = np.full(len(self.pool), UNLABELLED, np.int8)
         labels = unlabelled
         for budget in sorted(budgets):
-            if self.learner.hears_answers:
+            if self.learner.is_sequential:
                 for _ in range(budget - int((labels != UNLABELLED).sum())):
                     labels = self._answer(labels, 1)
             else:

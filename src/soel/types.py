@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import ConfigError
-from soel.numeric.arrays import Booleans as Booleans
-from soel.numeric.arrays import Floats as Floats
-from soel.numeric.arrays import Rows as Rows
 
+Floats = NDArray[np.floating[Any]]
+Rows = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 Labels = NDArray[np.int8]
 Progress = Callable[[int, int], None]  # called with how much is done, of how much
 Counted = Callable[[int], None]  # called with how much is done
@@ -247,3 +247,8 @@ class Interval:
     peak: float
     score: float
     n_alarms: int
+
+
+def within(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

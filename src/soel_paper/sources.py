@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from soel import LabelError
+from soel.checks import check_labels
 from soel.tables.encoder import Encoder
 from soel.types import ANOMALY, UNLABELLED, Progress
-from soel.validation import check_labels
 from soel_paper.catalogue import CATALOGUE, find_dataset
 from soel_paper.catalogue_access import data_folder, load
 from soel_paper.catalogue_files import ClassSets, Content, LabelledRows

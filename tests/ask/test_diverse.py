@@ -7,9 +7,9 @@ import pytest
 
 from soel.ask.diverse import Diverse
 from soel.ask.draw import draw_among, draw_any, join_draws
+from soel.ask.space import BLOCK_ROWS, EXACT_ROWS, Space
 from soel.assess.metrics import cover_radius
-from soel.numeric.noise import gumbel
-from soel.numeric.space import BLOCK_ROWS, EXACT_ROWS, Space
+from soel.noise import gumbel
 from soel.types import Floats, PoolView
 
 

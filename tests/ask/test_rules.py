@@ -11,7 +11,7 @@ from soel.ask import STRATEGIES
 from soel.ask.base import Need, alarm_margin, certain, scale_to_unit
 from soel.ask.margin_diverse import neighbour_radius
 from soel.ask.random import uniform
-from soel.numeric.space import Space
+from soel.ask.space import Space
 from soel.types import Floats, PoolView, Selection
 
 

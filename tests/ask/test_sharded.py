@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soel.ask import space
 from soel.ask.base import Strategy
 from soel.ask.diverse import Diverse
 from soel.ask.k_center import KCenter
 from soel.ask.margin import Margin
 from soel.ask.sharded import can_shard, select_sharded
 from soel.ask.shards import Shard
-from soel.numeric import space
-from soel.numeric.space import BLOCK_ROWS, Origin
+from soel.ask.space import BLOCK_ROWS, Origin
 from soel.types import Floats, PoolView
 
 N_ROWS = 7 * BLOCK_ROWS + 123

@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 
 from soel.ask.draw import Drawn, draw_among, draw_any, join_draws
 from soel.ask.shards import Point, Shard
-from soel.numeric.noise import gumbel
-from soel.numeric.space import Origin, find_origin
+from soel.ask.space import Origin, find_origin
+from soel.noise import gumbel
 from soel.types import Floats
 
 START = 100

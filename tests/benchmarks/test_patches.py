@@ -15,7 +15,7 @@ from benchmarks.patches.pixels import aupro, pixel_figures
 from benchmarks.patches.sets import N_NORMAL, Pictures, make_picture, split
 from benchmarks.patches.textures import FAMILIES, SIDE
 
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 
 
 @pytest.mark.parametrize("family", list(FAMILIES))

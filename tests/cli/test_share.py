@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soel.learner.models import POOL_SCORES, Fitted, state_of
+from soel.model import POOL_SCORES, Fitted, state_of
 from soel.session.api import sessions
 from soel.session.api.models import load_model
 from soel.tables.csv_cells import read_rows

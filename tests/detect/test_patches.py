@@ -10,7 +10,7 @@ import pytest
 
 from soel.assess.metrics import auroc
 from soel.detect.patches import Patches
-from soel.numeric.places import distances
+from soel.detect.places import distances
 from soel.types import Floats, Labels
 
 PLACES, DEPTH = 25, 6

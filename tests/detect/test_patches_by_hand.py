@@ -7,6 +7,7 @@ import pytest
 
 from soel.detect import examples
 from soel.detect.examples import EXAMPLES, QUIET_ALIKE, SAME, Examples, find_examples, weigh_arms
+from soel.detect.fingerprints import fingerprints
 from soel.detect.foresight import judge_foresight
 from soel.detect.patches import (
     SMALLEST,
@@ -19,8 +20,7 @@ from soel.detect.patches import (
     _Usual,
     _worst,
 )
-from soel.numeric.fingerprints import fingerprints
-from soel.numeric.places import Gaussians
+from soel.detect.places import Gaussians
 from soel.types import ANOMALY, NORMAL, Floats
 
 NONE = np.zeros((0, 2), np.float32)

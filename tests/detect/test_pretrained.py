@@ -12,6 +12,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
+from soel import threads as cores
 from soel.assess.metrics import auroc
 from soel.detect.incontext import detector as pretrained
 from soel.detect.incontext import predictor as reading
@@ -23,7 +24,6 @@ from soel.detect.incontext.predictor import Context
 from soel.detect.incontext.surrogate import Student
 from soel.detect.incontext.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
-from soel.numeric import cores
 from tests.conftest import Sample
 
 LARGEST_FILE = 20_000_000

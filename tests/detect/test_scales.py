@@ -7,10 +7,10 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel.assess.metrics import auroc
+from soel.detect import places
 from soel.detect.patches import Patches
+from soel.detect.places import whiten
 from soel.detect.scales import COARSE, Scales, _share_out
-from soel.numeric import places
-from soel.numeric.places import whiten
 from soel.types import Floats, Labels
 from tests.detect.test_patches import PLACES, Mapped, nothing, pictures
 

@@ -7,9 +7,9 @@ import pytest
 
 from soel.images.efficientnet import SIZE, load_efficientnet
 from soel.images.extractors import DEFAULT
+from soel.images.grids import Grid
 from soel.images.onnx_extractor import OnnxExtractor
 from soel.images.patches import map_grid
-from soel.numeric.grids import Grid
 from soel.types import Floats
 
 HALF = 3  # of the dot's side, in pixels

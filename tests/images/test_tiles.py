@@ -9,9 +9,9 @@ import pytest
 
 from soel.errors import ConfigError
 from soel.images.extract import extract
+from soel.images.grids import Grid
 from soel.images.image_arrays import image_array
 from soel.images.tiles import Tiled, count_tiles, open_tiles, stretch
-from soel.numeric.grids import Grid
 from tests.images.test_patches import PlaceExtractor
 
 

@@ -63,7 +63,7 @@ class FakeLearner(Learner):
         return False
 
     def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
-        return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.hears_answers else NOTHING)
+        return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.is_sequential else NOTHING)
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
         self.calls.append("prepare")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soel.errors import LabelError, UnknownItemError
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 from soel.session import Session
 from soel.session.marks import MOST_REGIONS, Mark, Region, marked_places, read_mark
 from tests.session.conftest import MakeSession

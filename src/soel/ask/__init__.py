@@ -23,6 +23,6 @@ STRATEGIES = Registry(
 )
 
 
-def hears_answers(profile: Profile) -> bool:
+def is_sequential(profile: Profile) -> bool:
     """Whether each question knows the last answer: the strategy wants it, and a detector can learn it at once."""
     return Need.ANSWERS in STRATEGIES.get(profile.strategy).needs and profile.schedule.detector is not None

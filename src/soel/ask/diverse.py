@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from soel.ask.base import Need, Strategy
 from soel.ask.draw import Drawn, draw_among, draw_any, join_draws
-from soel.numeric.space import Measure, Space
+from soel.ask.space import Measure, Space
 from soel.types import Floats, PoolView, Selection
 
 

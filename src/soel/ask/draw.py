@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.numeric.noise import MOST, UNIT, luck, noise, uniform
+from soel.noise import MOST, UNIT, noise, random_bits, uniform
 from soel.types import Floats
 
 SLACK = 1e-3  # far above what rounding does to a speed in float32, but for weights too small to ever win
@@ -42,7 +42,7 @@ def draw_among(logits: Floats, seed: int, draw: int, start: int = 0) -> Drawn | 
     top = float(logits.max())
     if top == -np.inf:
         return None
-    bits = luck(seed, draw, np.arange(start, start + len(logits), dtype=np.uint64))
+    bits = random_bits(seed, draw, np.arange(start, start + len(logits), dtype=np.uint64))
     weights = np.exp(logits - logits.dtype.type(top))
     speeds = weights / (np.subtract(MOST, bits).astype(weights.dtype) + weights.dtype.type(0.5))
     pace = int(speeds.argmax())

@@ -8,7 +8,7 @@ import numpy as np
 
 from soel.ask.base import Need, Strategy, certain
 from soel.ask.draw import draw_any
-from soel.numeric.space import Space
+from soel.ask.space import Space
 from soel.types import PoolView, Selection
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from soel.ask.base import Need, Strategy
 from soel.ask.random import uniform
-from soel.numeric.distances import cell_sizes
-from soel.numeric.noise import gumbel
-from soel.numeric.space import Space
+from soel.ask.space import Space
+from soel.distances import cell_sizes
+from soel.noise import gumbel
 from soel.types import UNLABELLED, PoolView, Rows, Selection
 
 ROUNDS = 5

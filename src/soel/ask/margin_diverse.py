@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from soel.ask.base import Need, Strategy, alarm_margin, certain, scale_to_unit
-from soel.numeric.space import Space
+from soel.ask.space import Space
 from soel.types import UNLABELLED, Floats, PoolView, Selection
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from soel.ask.base import Need, Strategy, certain
-from soel.numeric.distances import nearest_of
+from soel.distances import nearest_of
 from soel.types import Floats, PoolView, Rows, Selection
 
 AXES = 64  # along which rows differ most; groups are looked for there

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from soel.ask.base import Need, Strategy, certain
+from soel.ask.space import Space
 from soel.errors import ConfigError
-from soel.numeric.space import Space
 from soel.types import ANOMALY, UNLABELLED, Labels, PoolView, Selection
 
 ENOUGH = 0.25  # share of anomalies among the answers, above which normal rows teach more

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from soel.ask.base import Need, Strategy, certain, scale_to_unit
-from soel.numeric.space import Space
+from soel.ask.space import Space
 from soel.types import UNLABELLED, PoolView, Selection
 
 

@@ -15,7 +15,7 @@ from soel.ask.diverse import Diverse
 from soel.ask.draw import Drawn, join_draws
 from soel.ask.k_center import KCenter
 from soel.ask.shards import Point
-from soel.numeric.space import BLOCK_ROWS, find_origin, sample_step
+from soel.ask.space import BLOCK_ROWS, find_origin, sample_step
 from soel.types import UNLABELLED, Labels, Rows, Selection
 
 

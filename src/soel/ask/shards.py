@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from soel.ask.diverse import draw_in_blocks
 from soel.ask.draw import Drawn, draw_any, join_draws
-from soel.numeric.space import Measure, Origin, Space
+from soel.ask.space import Measure, Origin, Space
 from soel.types import Floats, Rows
 
 

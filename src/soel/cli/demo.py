@@ -15,7 +15,7 @@ from sklearn.ensemble import IsolationForest
 from soel.assess.metrics import auroc, f1_score
 from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
-from soel.oracle.simulated import SimulatedExpert
+from soel.oracle import SimulatedExpert
 from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar

@@ -45,8 +45,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
+    from soel.checks import clean_name
     from soel.session.jobs.creation import Creation
-    from soel.validation import clean_name
 
     try:
         from soel.web.launch import Listeners, launch

@@ -10,10 +10,9 @@ import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.linear import Linear
+from soel.distances import gaussian, mahalanobis, mean_of_nearest, nearest, unit
 from soel.errors import ModelFileError
-from soel.numeric.cores import one_thread_each
-from soel.numeric.distances import mean_of_nearest, nearest
-from soel.numeric.shape import gaussian, mahalanobis, unit
+from soel.threads import single_threaded_blas
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: docs/choices.md.
@@ -59,7 +58,7 @@ class Angular(Detector):
     spread: Floats  # (1,) and its standard deviation
 
     @classmethod
-    @one_thread_each()
+    @single_threaded_blas()
     def fit(
         cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
     ) -> Angular:
@@ -83,7 +82,7 @@ class Angular(Detector):
         learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([spread]) if spread > 0 else _spread(scores)}
         return cls.from_arrays(learnt)
 
-    @one_thread_each()
+    @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of features (n, d)."""
         points = self.space(x)
@@ -91,7 +90,7 @@ class Angular(Detector):
         raw += np.log(mahalanobis(points, self.core, self.whitening) + SMALLEST) / self.unit_of_shape
         return np.asarray((raw - self.middle) / self.spread)
 
-    @one_thread_each()
+    @single_threaded_blas()
     def space(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances are measured."""
         return _project(x, self.centre, self.axes)

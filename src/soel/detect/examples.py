@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.numeric.places import Gaussians, for_each_block, likeness, whiten
+from soel.detect.places import Gaussians, for_each_block, likeness, whiten
 from soel.types import ANOMALY, Booleans, Floats, Labels, Rows
 
 # Chosen on solar cells, boards and granite: docs/choices.md.

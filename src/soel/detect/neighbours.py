@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
-from soel.numeric.distances import blocks, mean_of_nearest, nearest
-from soel.numeric.shape import gaussian, mahalanobis
+from soel.distances import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on other tables than the paper's four (docs/choices.md).

@@ -10,9 +10,9 @@ import numpy as np
 
 from soel.detect.base import NOTHING, Options, PlaceDetector
 from soel.detect.examples import Examples, arms_at, find_examples, weigh, weigh_arms
+from soel.detect.fingerprints import fingerprints, is_among
 from soel.detect.foresight import judge_foresight, trust_in
-from soel.numeric.fingerprints import fingerprints, is_among
-from soel.numeric.places import (
+from soel.detect.places import (
     Gaussians,
     bring_to_scale,
     choose_own_share,

@@ -11,9 +11,8 @@ import numpy as np
 from soel.detect.base import NOTHING, PlaceDetector
 from soel.detect.foresight import judge_foresight, trust_in
 from soel.detect.patches import QUIET, Patches, fold
-from soel.numeric.arrays import within
-from soel.numeric.cores import one_thread_each
-from soel.types import UNLABELLED, Booleans, Floats, Labels
+from soel.threads import single_threaded_blas
+from soel.types import UNLABELLED, Booleans, Floats, Labels, within
 
 COARSE = 128  # the first values of a patch, from coarser layers; the rest is from finer ones
 PARTS = ("coarse.", "fine.")  # as arrays are named
@@ -41,7 +40,7 @@ class Scales(PlaceDetector):
     spread: Floats  # (1,) and its standard deviation
 
     @classmethod
-    @one_thread_each()
+    @single_threaded_blas()
     def fit(
         cls,
         pool: Floats,
@@ -67,17 +66,17 @@ class Scales(PlaceDetector):
         centre = np.array([free.mean()]), np.array([free.std() or 1.0])
         return cls.from_arrays(cls(parts, shares, np.array([limit]), np.array([foresight]), *centre).arrays())
 
-    @one_thread_each()
+    @single_threaded_blas()
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of patches (n, P, D)."""
         return self._in_units([part.score(each) for part, each in zip(self.parts, _split(x), strict=True)])
 
-    @one_thread_each()
+    @single_threaded_blas()
     def maps(self, x: Floats) -> Floats:
         """How unusual each place is (n, P), of patches (n, P, D); a fitted picture is measured by the others."""
         return self._mean([part.maps(each) / part.limit for part, each in zip(self.parts, _split(x), strict=True)])
 
-    @one_thread_each()
+    @single_threaded_blas()
     def space(self, x: Floats) -> Floats:
         """The worst patches (n, D) of each scale, side by side."""
         return np.hstack([part.space(each) for part, each in zip(self.parts, _split(x), strict=True)])

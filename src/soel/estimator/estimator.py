@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from soel.assess.metrics import cover_radius
+from soel.checks import check_count, check_labels
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.targets import Codes, read_targets
 from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
@@ -24,7 +25,6 @@ from soel.session.api.models import SavedModel, load_model, save_model
 from soel.settings import Profile, choose_profile
 from soel.tables.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
-from soel.validation import check_count, check_labels
 
 if TYPE_CHECKING:
     from soel.networks.backbones.base import UserModule

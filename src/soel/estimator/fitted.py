@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from soel.assess.conformal import benjamini_hochberg
 from soel.assess.spot_check import Quality, SpotCheck, draw_check
+from soel.checks import check_count, check_labels, check_share
 from soel.errors import ConfigError, DataError, LabelError
 from soel.estimator.notices import warn_of_positions
 from soel.estimator.targets import Codes
@@ -22,7 +23,6 @@ from soel.session.api.models import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
-from soel.validation import check_count, check_labels, check_share
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]

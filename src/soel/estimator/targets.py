@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from soel.checks import check_labels, label_cells
 from soel.errors import LabelError
 from soel.estimator.notices import warn_caller
 from soel.types import UNLABELLED, Booleans, Floats, Labels
-from soel.validation import check_labels
-from soel.validation.labels import label_cells
 
 ENCODED = (
     "Every row is labelled and 1 is the majority, so y is read as scikit-learn encodes the codes of outlier detectors: "

@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.assess.threshold import ThresholdRule, parse_threshold
+from soel.checks import is_number
 from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows
-from soel.learner import Learner
-from soel.learner.machine import has_gpu
+from soel.learner import Learner, has_gpu
 from soel.networks.backbones import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import Profile
@@ -24,7 +24,6 @@ from soel.tables.frame import Frame, find_kind, read_frame
 from soel.tables.options import ReadOptions, as_options
 from soel.tables.schema import warnings_of
 from soel.types import Kind, Pool
-from soel.validation import is_number
 
 
 @dataclass(frozen=True)

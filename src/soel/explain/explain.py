@@ -12,7 +12,7 @@ import numpy as np
 from soel.explain.explanation import MOST_REASONS, Explanation, Part, first_parts, join
 from soel.explain.groups import choose_group, find_families, may_be_named
 from soel.explain.ordinary import Ordinary
-from soel.numeric.cores import one_thread_each
+from soel.threads import single_threaded_blas
 from soel.types import Floats, Rows
 
 Score = Callable[[Floats], Floats]
@@ -68,7 +68,7 @@ class Explainer:
         """Encoded rows (n, d) explained; the cost of a row is bounded, whatever the number of columns."""
         x = np.asarray(x, np.float32)
         step = max(1, min(ROWS_AT_ONCE, MOST_VALUES // (self.ordinary.n_columns * max(x.shape[1], 1))))
-        with one_thread_each():  # or threads of the matrix library would wait for small products
+        with single_threaded_blas():  # or threads of the matrix library would wait for small products
             return join([self._explain(x[start : start + step]) for start in range(0, max(len(x), 1), step)])
 
     def _explain(self, x: Floats) -> Explanation:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soel.checks import is_missing
 from soel.text import ordinal, percent
-from soel.validation import is_missing
 
 if TYPE_CHECKING:
     from soel.explain.reasons import Reason

@@ -18,7 +18,7 @@ from soel.images.matrix import GrowingMatrix
 from soel.images.patches import DEPTH, VERSION, Patches, PatchExtractor, fold_patches, has_patches, patch_depth
 from soel.images.preprocess import square
 from soel.images.tiles import Tiled, stretch
-from soel.numeric.cores import in_order, n_cores, one_thread_each
+from soel.threads import in_order, n_cores, single_threaded_blas
 from soel.types import Floats, Progress, Rows
 
 BATCH = 16
@@ -60,7 +60,7 @@ def extract(
     """
     n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
     looks = with_patches and has_patches(extractor)
-    with _place(source, extractor, cache) as folder, _alone(folder), one_thread_each(), ExitStack() as stack:
+    with _place(source, extractor, cache) as folder, _alone(folder), single_threaded_blas(), ExitStack() as stack:
         stores = [stack.enter_context(GrowingMatrix(folder, n_rows))]
         if looks:
             deeper = f"-{patch_depth(extractor)}" if patch_depth(extractor) != DEPTH else ""

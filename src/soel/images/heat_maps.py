@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from soel.durable import replacing, write_whole
+from soel.images.grids import Grid
 from soel.images.items import Picture
 from soel.images.pictures import image_library
-from soel.numeric.grids import Grid
 from soel.types import Booleans, Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from soel.checks import check_labels
 from soel.errors import LabelError
 from soel.images.items import MediaItem
 from soel.tables.csv_cells import read_rows
 from soel.types import UNLABELLED
-from soel.validation import check_labels
 
 Codes = list[int]
 

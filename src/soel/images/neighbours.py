@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.numeric.distances import squares_to
+from soel.distances import squares_to
 from soel.types import Floats, Rows
 
 

@@ -23,7 +23,7 @@ from soel.images.onnx_file import (
 )
 from soel.images.patches import DEPTH, FINE_DEPTH, Patches, make_patches
 from soel.images.preprocess import IMAGENET_DEVIATION, IMAGENET_MEAN
-from soel.numeric.cores import n_cores
+from soel.threads import n_cores
 from soel.types import Floats
 
 if TYPE_CHECKING:

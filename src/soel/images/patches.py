@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.images.extractors import DEFAULT, Extractor, Pictures
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 from soel.types import Floats
 
 DEPTH = 128  # values of coarser layers that a patch is kept with

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from soel.errors import DataError, SessionError
+from soel.images.grids import Grid
 from soel.images.heat_maps import draw_overlay
 from soel.images.image_files import ImageFiles
 from soel.images.items import MediaItem, Source
@@ -19,7 +20,6 @@ from soel.images.patches import map_grid
 from soel.images.picture_pool import reading_of
 from soel.images.source import open_source
 from soel.images.thumbnails import load_thumbnail, shrink
-from soel.numeric.grids import Grid
 from soel.session import SessionFolder
 from soel.tables.csv_cells import read_rows
 from soel.types import Floats

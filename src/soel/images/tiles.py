@@ -10,10 +10,10 @@ import numpy as np
 
 from soel.errors import ConfigError
 from soel.images.extractors import Extractor, Pictures
+from soel.images.grids import count_places
 from soel.images.items import Picture
 from soel.images.patches import Patches, PatchExtractor, has_patches, patch_depth
 from soel.images.pictures import image_library
-from soel.numeric.grids import count_places
 from soel.types import Floats, Rows
 
 MOST_TILES = 16  # of a picture: the time and the model grow with them

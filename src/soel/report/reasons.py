@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from soel.distances import nearest_of
 from soel.errors import ConfigError
 from soel.explain import Explanation
 from soel.explain.explanation import MOST_REASONS
 from soel.explain.words import NO_REASON, reason_texts, say_reasons
 from soel.learner import Blend
-from soel.numeric.distances import nearest_of
 from soel.report.table_explainer import TableExplainer
 from soel.session import Session
 from soel.session.draw import label_vector

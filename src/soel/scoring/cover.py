@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.numeric.distances import nearest
+from soel.distances import nearest
 from soel.scoring.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of

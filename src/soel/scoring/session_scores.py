@@ -12,7 +12,7 @@ import numpy as np
 from soel.assess.conformal import UnsureBand
 from soel.assess.threshold import NEVER, parse_threshold
 from soel.images.items import Skipped
-from soel.learner.models import FEW_ROWS
+from soel.model import FEW_ROWS
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals

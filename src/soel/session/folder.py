@@ -13,7 +13,7 @@ import numpy as np
 
 from soel.durable import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.errors import DamagedError, SessionError
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 from soel.session.config import SessionConfig, read_config, write_config
 from soel.session.digests import compare, digests_of
 from soel.session.pool_files import FIRST, ROWS, NewPool, PoolRef

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 from soel.durable import hold_lock, write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.session.answers import Answer, as_answers, read_verdict
@@ -22,7 +23,6 @@ from soel.session.pool_files import NewPool, PoolRef
 from soel.session.ports import ANSWER_KINDS, Event, Store
 from soel.session.results import TellResult
 from soel.session.state import SessionState
-from soel.validation import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 
 MOST_TRIES = 50
 PATIENCE = 10.0  # seconds to wait for another process that writes the guidelines

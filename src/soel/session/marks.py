@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from soel.errors import LabelError
-from soel.numeric.grids import Grid
+from soel.images.grids import Grid
 from soel.types import Booleans, Floats
 
 Shape = Literal["point", "box", "brush", "polygon"]

@@ -71,7 +71,7 @@ class Loop(Protocol):
     """Computes, owns nothing durable. A model is opaque to the session but for what it says here."""
 
     @property
-    def hears_answers(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether a proposal knows the labels given since the model was made."""
 
     def prepare(self, pool: Pool, progress: Progress | None = None) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.ask import hears_answers
+from soel.ask import is_sequential
 from soel.assess.spot_check import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
@@ -88,7 +88,7 @@ class Session(Labelling):
         None where nothing changes: nothing was said since, or the strategy does not listen within a round.
         """
         state = self.state
-        if not self.hears_answers or not can_refine(state):
+        if not self.is_sequential or not can_refine(state):
             return None
         part = self._draw_more(state, as_text(now or datetime.now(UTC)), progress)
         if part is None:
@@ -103,9 +103,9 @@ class Session(Labelling):
         return self.state.name or self.config.origin
 
     @cached_property
-    def hears_answers(self) -> bool:
+    def is_sequential(self) -> bool:
         """Whether a question can know the last answer: what the session's strategy and detector allow."""
-        return hears_answers(Profile.from_json(self.config.settings))
+        return is_sequential(Profile.from_json(self.config.settings))
 
     def spot_check(self, n: int | None = None, progress: Progress | None = None) -> AskResult:
         """The open items of a spot check; where nothing is open, one of `n` is drawn from what was not asked."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from soel.ask.space import Space
 from soel.assess.metrics import auroc
 from soel.errors import SessionError
-from soel.numeric.space import Space
 from soel.session.files import PoolRecord
 from soel.session.rounds import Round
 from soel.session.state import SessionState

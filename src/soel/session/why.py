@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.numeric.space import Space
+from soel.ask.space import Space
 from soel.session.files import PoolRecord
 from soel.session.rounds import Round
 from soel.session.state import SessionState

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from soel.checks import is_missing
 from soel.errors import DataError
 from soel.tables.frame import Frame, Raw, raw_from, raw_from_arrow
-from soel.validation import is_missing
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.checks import is_missing, is_number
 from soel.errors import DataError
 from soel.tables.columns import CellError, Values, cell_text
-from soel.validation import is_missing, is_number
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
 TIME = "datetime64[us]"

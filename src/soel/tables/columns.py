@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.checks import is_missing
 from soel.errors import DataError
-from soel.validation import is_missing
 
 # (N,) of float64 with NaN for missing, of datetime64[us] with NaT, or of objects: str, or None for missing
 Values = NDArray[Any]

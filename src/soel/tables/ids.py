@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.checks import check_id, is_missing
 from soel.errors import DataError
 from soel.tables.columns import Values
 from soel.tables.frame import Frame
-from soel.validation import check_id, is_missing
 
 Ids = NDArray[np.object_]
 _DIGITS = 16

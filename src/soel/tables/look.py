@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.checks import check_labels
 from soel.errors import LabelError
 from soel.tables.cells import Cells
 from soel.tables.columns import Column, Values
@@ -24,7 +25,6 @@ from soel.tables.places import is_address
 from soel.tables.schema import Schema
 from soel.tables.tables import copy_as_parquet, read_raw
 from soel.tables.text_files import inner_suffix, unpacking
-from soel.validation import check_labels
 
 FEW_LABELS = 10
 START_BYTES = 1 << 23  # of a packed file that is only begun to be unpacked

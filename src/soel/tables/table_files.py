@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
 from soel.tables.arrow_files import check_header, not_a_table
 from soel.tables.columns import cell_text
@@ -21,7 +22,6 @@ from soel.tables.options import ReadOptions
 from soel.tables.outline import N_HEAD, find_head, note_on_blanks
 from soel.tables.schema import Layout
 from soel.tables.text_files import is_packed, unpack
-from soel.validation import is_missing
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
 _NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null

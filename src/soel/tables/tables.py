@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.array_files import beside_names, read_npy, read_npz
 from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet, with_notes
@@ -26,7 +27,6 @@ from soel.tables.places import is_address
 from soel.tables.schema import Layout, Schema
 from soel.tables.table_files import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
-from soel.validation import is_missing
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
 _ARROW_READERS = {**_NATIVE_READERS, **READERS}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DataError
-from soel.numeric.noise import gumbel
+from soel.noise import gumbel
 from soel.tables.arrow_files import with_notes
 from soel.tables.blocks import column_of
 from soel.tables.parts import Part

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp
 
+from soel.checks import check_distinct
 from soel.durable import is_marked
 from soel.errors import StorageError
 from soel.images.session_maps import SessionMaps
@@ -19,7 +20,6 @@ from soel.session.jobs.background import Background
 from soel.session.jobs.creation import Creation
 from soel.session.jobs.listening import Listening
 from soel.tables.session_tables import read_items
-from soel.validation import check_distinct
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
 from soel.web.column_question import ask_about
@@ -112,7 +112,7 @@ def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving
     reader = threading.Thread(target=view_model.warm_up)
     reader.start()
     leaving.callback(reader.join)  # before the session is closed
-    if session.hears_answers:
+    if session.is_sequential:
         listening = Listening(creation.folder, store)
         leaving.callback(listening.stop)
         with suppress(OSError):  # where no log can be written, the round is asked as it was drawn

@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
-from soel.types import Verdict
-from soel.validation import (
+from soel.checks import (
     LONGEST_GUIDELINES,
     LONGEST_ID,
     LONGEST_NAME,
@@ -17,6 +15,8 @@ from soel.validation import (
     check_text,
     clean_name,
 )
+from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
+from soel.types import Verdict
 from soel.web.column_question import Choice
 
 

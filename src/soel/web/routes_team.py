@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from fastapi import APIRouter
 
+from soel.checks import check_distinct
 from soel.errors import SessionError
 from soel.session.agreement import measure_agreement
 from soel.session.people import measure_people
 from soel.text import Texts
-from soel.validation import check_distinct
 from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn

@@ -14,10 +14,10 @@ from PIL import Image
 from soel import SOEL
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.images import image_rows, picture_pool
+from soel.images.grids import Grid
 from soel.images.patches import DEPTH
 from soel.images.picture_pool import MediaOptions, media_summary
 from soel.images.session_maps import SessionMaps, write_maps
-from soel.numeric.grids import Grid
 from soel.session import Session, SessionOptions
 from soel.session.api import scores, sessions
 from soel.session.growth import remove_items

@@ -12,7 +12,7 @@ from torch import nn
 
 from soel import SOEL
 from soel.assess.metrics import auroc
-from soel.learner.compute import Here
+from soel.compute import Here
 from soel.networks.backbones.base import Members
 from soel.networks.training import losses
 from soel.settings import PAPER

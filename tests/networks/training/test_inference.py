@@ -10,7 +10,6 @@ from soel.networks.backbones.autoencoder import Autoencoder
 from soel.networks.training import Model, embed, inference, losses
 from soel.networks.training.inference import rows_per_block
 from soel.networks.training.threads import ROWS_TIMES_PARAMETERS, precision, threads_for
-from soel.numeric.arrays import standardise
 
 D = 4
 X = np.random.default_rng(0).normal(size=(1000, D)).astype(np.float32)
@@ -59,12 +58,6 @@ def test_nothing_is_kept_for_gradients() -> None:
 )
 def test_a_block_is_a_power_of_two_that_fits_the_cache(row_values: int, n_rows: int) -> None:
     assert rows_per_block(row_values) == n_rows  # 2^18 / 16 values, rounded down to a power of two
-
-
-def test_standardised_scores_by_hand() -> None:
-    scores = np.array([[1.0, 3.0, 5.0], [10.0, 10.0, 40.0]])
-    found = standardise(scores, np.array([3.0, 20.0]), np.array([2.0, 10.0]))
-    np.testing.assert_allclose(found, [(-1 - 1) / 2, (0 - 1) / 2, (1 + 2) / 2])
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soel.ask.space import BLOCK_ROWS
 from soel.cli.main import main
 from soel.errors import ConfigError, DataError, SessionError
-from soel.numeric.space import BLOCK_ROWS
 from soel.scoring.ray.cluster import Cluster, Plan, check_installed, in_our_words
 from soel.scoring.ray.clusters import ClusterOptions, FeatureFile
 from soel.scoring.ray.feature_shards import FeatureShards

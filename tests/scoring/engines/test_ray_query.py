@@ -13,7 +13,7 @@ from soel.ask.base import Strategy
 from soel.ask.diverse import Diverse
 from soel.ask.k_center import KCenter
 from soel.ask.sharded import select_sharded
-from soel.numeric.space import BLOCK_ROWS
+from soel.ask.space import BLOCK_ROWS
 from soel.scoring.ray.query import begin_query
 from soel.scoring.ray.worker import Worker
 from soel.scoring.ray.workers import Call, Workers

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from soel.numeric.cores import one_thread_each, side_by_side
-from soel.numeric.distances import smallest as nearest_values
+from soel.distances import smallest as nearest_values
+from soel.threads import parallel_map, single_threaded_blas
 
 Values = NDArray[Any]
 
@@ -76,8 +76,8 @@ def integers(chance: Chance, like: Values, high: int, *shape: int) -> Values:
 
 def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
     """What is computed of each block of rows, in order, each by one thread: never dependent on how many there are."""
-    with one_thread_each():
-        return side_by_side(compute, row_blocks(n_rows))
+    with single_threaded_blas():
+        return parallel_map(compute, row_blocks(n_rows))
 
 
 def in_parts(compute: Callable[[slice], Any], n_rows: int, n_columns: int) -> list[Any]:

@@ -17,8 +17,7 @@ from soel.detect.incontext.trust import WithheldScores, withhold_labels
 from soel.detect.incontext.views import wide_views
 from soel.detect.incontext.weights import VERSION, find_weights
 from soel.detect.neighbours import Neighbours
-from soel.numeric.arrays import within
-from soel.types import UNLABELLED, Chances, Floats, Labels, Rows
+from soel.types import UNLABELLED, Chances, Floats, Labels, Rows, within
 
 LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network

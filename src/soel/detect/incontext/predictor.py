@@ -18,7 +18,7 @@ from soel.detect.incontext.network import Network, Outputs, Seen
 from soel.detect.incontext.passes import Memory, add_rows, measure_beyond, read_pool, read_rows, see
 from soel.detect.incontext.views import MOST_GROUPS
 from soel.detect.incontext.weights import trained_network
-from soel.numeric.cores import one_thread_each
+from soel.threads import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels
 
 BLOCK_ROWS = 1000
@@ -64,12 +64,12 @@ class View:
         sample, beyond = context[: rows.n_sample], context[rows.n_sample :]
         self.reference, self.pool, self.seen = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
         if len(beyond):
-            with one_thread_each():
+            with single_threaded_blas():
                 self.pool, self.seen = add_rows(self.network, self.reference, self.pool, self.seen, beyond[None])
 
     @cached_property
     def _after_labels(self) -> tuple[Memory, Outputs]:
-        with one_thread_each():
+        with single_threaded_blas():
             return read_pool(self.network, self.reference, self.pool, self.seen, self.labels)
 
     @property
@@ -242,6 +242,6 @@ def _before_labels(
 ) -> tuple[Reference, Described, Seen]:
     """What needs no label, kept for the next answer: no label changes the sample."""
     rows = np.frombuffer(context, np.float32).reshape(1, *shape)
-    with one_thread_each():
+    with single_threaded_blas():
         reference, pool = Reference.fit(rows, Chance(seed))
         return reference, pool, see(trained_network(weights), reference, pool)

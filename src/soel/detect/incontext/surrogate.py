@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from soel.detect.incontext.arrays import Chance
-from soel.numeric.cores import one_thread_each
+from soel.threads import single_threaded_blas
 from soel.types import Floats
 
 WIDTH, STEPS, BATCH_ROWS, RATE = 128, 400, 512, 3e-3
@@ -74,7 +74,7 @@ def _train(z: Floats, scores: Floats, seed: int) -> dict[str, Floats]:
     values = np.concatenate([*(weight.reshape(-1) for weight in weights), *(np.zeros(n, np.float32) for _, n in sizes)])
     (first, second, last), (first_bias, second_bias, last_bias) = _layers(values, sizes)
     descent = _Descent(len(values))
-    with one_thread_each():
+    with single_threaded_blas():
         for step in range(STEPS):
             rows = chance.integers(len(z), min(BATCH_ROWS, len(z)))
             x, wanted = z[rows], scores[rows]

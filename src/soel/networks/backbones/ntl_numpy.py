@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from soel.numeric.arrays import Floats, within
+from soel.types import Floats, within
 
 TEMPERATURE, SMALLEST_SQUARE = 0.1, 1e-24  # as in `soel.networks.backbones.ntl`; a test compares the two
 NORM_EPSILON = 1e-5  # torch's own

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 
+from soel.distances import squares_to
 from soel.networks.objectives.base import Objective, answered
 from soel.networks.objectives.neighbour_labels import classified
-from soel.numeric.distances import squares_to
 from soel.types import ItemWeights, PoolView
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.distances import squares_to
 from soel.networks.objectives.base import Objective, all_on_normal
-from soel.numeric.distances import squares_to
 from soel.types import ANOMALY, NORMAL, Floats, ItemWeights, PoolView
 
 STEEPNESS = 10.0

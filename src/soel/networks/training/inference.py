@@ -11,7 +11,7 @@ from torch import Tensor
 
 from soel.networks.training.model import Model
 from soel.networks.training.threads import threads_for
-from soel.numeric.cores import side_by_side
+from soel.threads import parallel_map
 from soel.types import Floats
 
 Result = TypeVar("Result")
@@ -46,7 +46,7 @@ def _blocks(model: Model, x: Floats, compute: Callable[[Tensor], Result]) -> lis
     blocks = rows.split(size, dim=1)
     if model.device.type == "cpu" and len(blocks) > 1:
         with threads_for(0, 0):  # one thread a block: none waits for another inside an operation
-            return side_by_side(one, blocks, lambda: torch.set_num_threads(1))
+            return parallel_map(one, blocks, lambda: torch.set_num_threads(1))
     n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
     with threads_for(size, n_parameters):
         return [one(block) for block in blocks]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from soel.numeric.cores import n_cores
+from soel.threads import n_cores
 from soel.types import Precision
 
 ROWS_TIMES_PARAMETERS = 3e7  # below this a step is mostly overhead, and waiting for a second thread adds to it

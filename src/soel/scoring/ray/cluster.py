@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
-from soel.numeric.cores import n_cores
 from soel.scoring.ray.own_cluster import close_to_others, own_folder
+from soel.threads import n_cores
 
 Result = TypeVar("Result")
 LOOK_EVERY = 0.2  # seconds between two looks at what was computed

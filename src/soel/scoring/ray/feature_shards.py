@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as arrow
 from pyarrow import parquet
 
+from soel.ask.space import BLOCK_ROWS
 from soel.errors import DataError
-from soel.numeric.space import BLOCK_ROWS
 from soel.scoring.ray.storage import Storage
 from soel.types import Floats
 

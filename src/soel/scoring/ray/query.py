@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.numeric.space import Origin
+from soel.ask.space import Origin
 from soel.scoring.ray.workers import Workers
 from soel.types import Floats, Rows
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
-from soel.learner import Blend, Learner, models
+from soel import model as models
+from soel.learner import Blend, Learner
 from soel.networks.training import Model
 from soel.settings import Profile
 

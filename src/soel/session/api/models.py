@@ -12,7 +12,7 @@ import numpy as np
 from soel.assess.threshold import parse_threshold
 from soel.errors import ModelFileError
 from soel.learner import Fitted, Learner, Warm
-from soel.learner.models import restore, state_of
+from soel.model import restore, state_of
 from soel.networks.backbones import without_torch
 from soel.session.stores.models import read_model, write_model
 from soel.settings import Profile

@@ -49,7 +49,7 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
-    from soel.learner.machine import has_gpu  # here: to open a session needs no learner, and must not wait for scipy
+    from soel.learner import has_gpu  # here: to open a session needs no learner, and must not wait for scipy
 
     options = options or SessionOptions()
     folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)

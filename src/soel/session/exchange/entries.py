@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from soel.checks import clean_name
 from soel.errors import LabelError
 from soel.session import Answer, Session, SessionState, TellResult
 from soel.session.marks import Mark
 from soel.types import Verdict
-from soel.validation import clean_name
 
 
 class EntryKind(StrEnum):

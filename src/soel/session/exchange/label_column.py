@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from soel.checks import check_labels
 from soel.errors import ConfigError
 from soel.session import Answer, Session
 from soel.session.exchange.entries import grow_budget
 from soel.tables.session_tables import read_items
 from soel.types import UNLABELLED, Label, Verdict
-from soel.validation import check_labels
 
 
 def take_label_column(session: Session, who: str) -> int:

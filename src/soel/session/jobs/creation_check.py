@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+from soel.checks import check_labels
 from soel.errors import ConfigError, DataError, SchemaError, SessionError, naming
 from soel.images import pictures, video
 from soel.images.extractor_choice import open_extractor
@@ -20,7 +21,6 @@ from soel.tables.streams import SUFFIXES as STREAMED
 from soel.tables.streams import open_stream
 from soel.tables.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.text_files import is_packed
-from soel.validation import check_labels
 
 QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
 PACKED_TIMES = 8  # what a packed file may grow by

@@ -67,7 +67,7 @@ def main(folder: str, store: str) -> int:
         time.sleep(PAUSE)
         held = take_lock(Path(folder) / OWN_LOCK)
     with closing(sessions.open_session(Path(folder), store or None)) as session:
-        if not session.hears_answers:
+        if not session.is_sequential:
             return 0
         _ = session.engine  # imports all that is slow before the first answer
         listener = Listener(session)

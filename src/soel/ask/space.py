@@ -1,0 +1,171 @@
+"""Euclidean distances from all rows to a few, in blocks: one pass over the bytes, O(N) extra memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from soel.threads import n_cores
+from soel.types import Floats, Rows
+
+BLOCK_ROWS = 8192  # blocks start at multiples of this, so that sharding cannot change a rounding
+SMALL_ROWS = 1024  # where rows are copied, these many at a time stay in the cache, and threads seldom meet
+MANY_BLOCKS = 4  # fewer are not worth a second thread
+FAR = 100.0  # squared distance of the mean from 0, in units of the rows' variance
+EXACT_ROWS = 5000  # up to this many rows all pairs are looked at; beyond it, bounds and samples
+
+Result = TypeVar("Result")
+Measure = Callable[[slice], Floats]  # the distances of a block of rows to some point
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The mean (D,) of the rows, or of a sample of many, and whether it is so far from 0 that the rows are moved."""
+
+    mean: Floats
+    is_far: bool
+
+
+class Space:
+    """Rows as points, with the mean as origin, so that differences of squares keep their digits in float32.
+
+    The rows themselves are moved (and so copied) only where they lie far from 0 compared with their spread; else
+    the origin is taken care of in the algebra, and the only extra memory is a few numbers per row.
+    origin: given where these rows, from a multiple of BLOCK_ROWS on, are a part of the space only.
+    """
+
+    def __init__(self, points: Floats, origin: Origin | None = None) -> None:
+        points = np.ascontiguousarray(points, np.float32)
+        if origin is None:
+            origin = find_origin(points[:: sample_step(len(points))])
+        mean = origin.mean
+        if origin.is_far:
+            points, mean = points - mean, np.zeros_like(mean)
+        self.points, self.mean = points, mean
+        self.squares = np.empty(len(points), np.float32)  # of the distances to the mean
+        self._threads = ThreadPoolExecutor(n_cores())  # kept: new ones for every pass take a tenth of its time
+        self._side_by_side(self._measure_squares)
+        self._everyone = np.arange(len(points))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def distances(self, row: int) -> Floats:
+        """Distances (N,) of all rows to one."""
+        return self.nearest(np.array([row]))
+
+    def nearest(self, rows: Rows) -> Floats:
+        """Distances (N,) of all rows to the nearest of these; infinite where there are none."""
+        closest = np.full(len(self), np.inf, np.float32)
+        self.shrink(closest, [self.measure_row(int(row)) for row in rows])
+        closest[rows] = 0
+        return closest
+
+    def measure_row(self, row: int) -> Measure:
+        """What measures the distances to a row; its own is 0 but for rounding."""
+        return self.measure(self.points[row], self.squares[row])
+
+    def measure(self, point: Floats, square: np.float32) -> Measure:
+        """What measures the distances to a point (D,) of this space whose squared distance to the mean is known."""
+        arm = point - self.mean
+        less, offset = -2 * arm, square + 2 * (self.mean @ arm)
+
+        def measure(block: slice) -> Floats:
+            # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
+            part = np.einsum("ij,j->i", self.points[block], less)
+            part += self.squares[block]
+            part += offset
+            return np.asarray(np.sqrt(np.maximum(part, 0, out=part), out=part))
+
+        return measure
+
+    def shrink(self, closest: Floats, measures: Sequence[Measure]) -> None:
+        """Make distances (N,) to the nearest of some points those to the nearest of these as well."""
+        self.each_shrunk(closest, measures, lambda block: None)
+
+    def each_shrunk(
+        self, closest: Floats, measures: Sequence[Measure], look: Callable[[slice], Result]
+    ) -> list[Result]:
+        """The same, with a look at each block while it is in the cache: what was seen, in the order of the rows."""
+
+        def shrink(block: slice) -> Result:
+            part = closest[block]
+            for measure in measures:
+                np.minimum(part, measure(block), out=part)
+            return look(block)
+
+        seen = self._side_by_side(lambda run: [shrink(block) for block in _blocks(run)])
+        return [result for part in seen for result in part]
+
+    def pairs(self) -> Iterator[tuple[slice, Floats]]:
+        """Distances between blocks of rows and a sample of at most EXACT_ROWS of them: (block, (b, m))."""
+        sample = self._sample()
+        return self.pairs_with(self.points[sample] - self.mean, self.squares[sample])
+
+    def pairs_with(self, others: Floats, squares: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Distances between blocks of rows and others (m, D), given as arms from the mean, with their squares."""
+        for start in range(0, len(self), 256):
+            block = slice(start, start + 256)
+            squared = self.squares[block, None] + squares[None] - 2 * (self.points[block] - self.mean) @ others.T
+            yield block, np.sqrt(np.maximum(squared, 0))
+
+    def diameter(self) -> float:
+        """The largest distance between two rows: exact up to EXACT_ROWS rows, else a double-sweep bound.
+
+        The sweeps are from the mean to the row farthest from it, and from there. All rows lie in both balls, so the
+        bound lies between the diameter over root 3 and the diameter, and in practice within a few percent.
+        """
+        if len(self) <= EXACT_ROWS:
+            return float(max(part.max() for _, part in self.pairs()))
+        return float(self.distances(int(self.squares.argmax())).max())
+
+    def shortest(self) -> float:
+        """The smallest distance between two different rows of the (sampled) pool."""
+        sample, best = self._sample(), np.inf
+        for block, part in self.pairs():
+            rows = self._everyone[block]
+            part[rows[:, None] == sample[None]] = np.inf
+            best = min(best, float(part.min()))
+        return best
+
+    def _sample(self) -> Rows:
+        return self._everyone[:: sample_step(len(self))]
+
+    def _measure_squares(self, run: slice) -> None:
+        moved = np.empty((SMALL_ROWS, self.points.shape[1]), np.float32)
+        for start in range(run.start, run.stop, SMALL_ROWS):
+            part = slice(start, min(start + SMALL_ROWS, run.stop))
+            at = np.subtract(self.points[part], self.mean, out=moved[: part.stop - start])
+            np.einsum("ij,ij->i", at, at, out=self.squares[part])
+
+    def _side_by_side(self, work: Callable[[slice], Result]) -> list[Result]:
+        runs = self._runs()
+        return list(self._threads.map(work, runs)) if len(runs) > 1 else [work(run) for run in runs]
+
+    def _runs(self) -> list[slice]:
+        """The rows in runs of whole blocks, one for each core where there are enough of them."""
+        n_blocks = -(-len(self) // BLOCK_ROWS)
+        step = -(-n_blocks // n_cores()) * BLOCK_ROWS if n_blocks >= MANY_BLOCKS else max(len(self), 1)
+        return [slice(start, min(start + step, len(self))) for start in range(0, len(self), step)]
+
+
+def _blocks(run: slice) -> Iterator[slice]:
+    for start in range(run.start, run.stop, BLOCK_ROWS):
+        yield slice(start, min(start + BLOCK_ROWS, run.stop))
+
+
+def sample_step(n_rows: int) -> int:
+    """Every how many rows one stands for the others where all of them, or all pairs, would be too many."""
+    return max(1, -(-n_rows // EXACT_ROWS))
+
+
+def find_origin(sample: Floats) -> Origin:
+    """The origin of rows of which this is every `sample_step`-th: it serves rounding, so a sample does."""
+    mean = sample.mean(axis=0, dtype=np.float64)
+    square = float(mean @ mean)
+    spread = float(np.einsum("ij,ij->i", sample, sample).mean(dtype=np.float64)) - square
+    return Origin(mean.astype(np.float32), square > FAR * spread)

@@ -1,0 +1,98 @@
+"""The heavy steps of the loop as a port: taken on this machine, or spread over others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from soel.ask.base import Strategy
+from soel.model import Blend, Network
+from soel.networks import training
+from soel.networks.training.task import Task
+from soel.settings import Schedule
+from soel.types import Floats, Pool, PoolView, Progress, Rows, Selection
+
+if TYPE_CHECKING:
+    from soel.networks.training import Model
+
+
+class Compute(Protocol):
+    """What needs every row of the pool. Wherever it happens, the same comes out but for rounding."""
+
+    def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
+        """Train on all rows as if normal; the model is changed."""
+
+    def fit(
+        self,
+        model: Model,
+        pool: Pool,
+        tasks: Sequence[Task],
+        schedule: Schedule,
+        always_summed: bool,
+        progress: Progress | None,
+    ) -> None:
+        """Train on labelled and unlabelled rows; the model is changed."""
+
+    def losses(self, model: Model, pool: Pool) -> Floats:
+        """L0 (S, N) of all rows."""
+
+    def score(self, blend: Blend, pool: Pool) -> Floats:
+        """Anomaly scores (N,)."""
+
+    def embed(self, blend: Blend, pool: Pool) -> Floats:
+        """Embeddings (N, D)."""
+
+    def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
+        """Gradients (N, D) of the last layer, as if the suspected rows (N,) were anomalies."""
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """`n` rows of the view and a reserve. rows: which rows of the pool the view shows, None for all."""
+
+
+class Here:
+    """On this machine."""
+
+    def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
+        """Train on all rows as if normal."""
+        training.warm_up(model, pool.rows, schedule, progress)
+
+    def fit(
+        self,
+        model: Model,
+        pool: Pool,
+        tasks: Sequence[Task],
+        schedule: Schedule,
+        always_summed: bool,
+        progress: Progress | None,
+    ) -> None:
+        """Train on labelled and unlabelled rows."""
+        training.fit(model, pool.rows, tasks, schedule, always_summed, progress)
+
+    def losses(self, model: Model, pool: Pool) -> Floats:
+        """L0 (S, N) of all rows."""
+        return training.losses(model, pool.rows)[0]
+
+    def score(self, blend: Blend, pool: Pool) -> Floats:
+        """Anomaly scores (N,)."""
+        return blend.score(pool.rows)
+
+    def embed(self, blend: Blend, pool: Pool) -> Floats:
+        """Embeddings (N, D)."""
+        return blend.embed(pool.rows)
+
+    def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
+        """Gradients (N, D)."""
+        return training.gradient_embeddings(network.model, pool.rows, suspected, seed)
+
+    def select(
+        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
+    ) -> Selection:
+        """What the strategy picks."""
+        return strategy.select(view, n, rng, n_reserve)
+
+
+HERE = Here()

@@ -1,0 +1,492 @@
+"""The one loop: prepare a pool, propose questions, learn from the answers.
+
+The estimator, sessions, their replay and the paper's experiments all call it. It is pure: it keeps nothing, touches
+no disk, and takes all randomness from the seeds it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soel.ask import STRATEGIES, is_sequential
+from soel.ask.base import Need, Strategy
+from soel.ask.moments import spread_over_time
+from soel.ask.portions import Portion, plan_draws, visible_rows
+from soel.assess import ESTIMATORS
+from soel.assess.calibration import calibrate
+from soel.assess.share import rate_among_unlabelled
+from soel.assess.threshold import EstimatedCount, ThresholdRule
+from soel.compute import HERE, Compute
+from soel.detect import DETECTORS
+from soel.detect.base import Detector, PlaceDetector
+from soel.errors import ConfigError
+from soel.held_out import reference_scores, weigh_patches
+from soel.model import Blend, Fitted, Network, PatchPart, Warm
+from soel.networks import training
+from soel.networks.backbones import BACKBONES
+from soel.networks.objectives import OBJECTIVES
+from soel.networks.objectives.base import Objective
+from soel.networks.training.task import Task
+from soel.settings import Profile
+from soel.threads import single_threaded_blas
+from soel.types import (
+    ANOMALY,
+    NO_ROWS,
+    UNLABELLED,
+    Chances,
+    Estimate,
+    Evidence,
+    Floats,
+    Kind,
+    Labels,
+    Pool,
+    PoolView,
+    Progress,
+    Proposal,
+    Rows,
+    Selection,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from soel.networks.backbones.base import Backbone, UserModule
+    from soel.networks.training import Model
+
+__all__ = [
+    "HERE",
+    "Blend",
+    "Compute",
+    "Fitted",
+    "Learner",
+    "Network",
+    "Task",
+    "Warm",
+    "has_gpu",
+    "learn_together",
+    "prepare_together",
+]
+
+ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
+RESERVE = 2  # items that can step in for each one asked, where items can be skipped
+LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
+GPU_WIDTH = 300  # narrower rows are computed faster without a GPU
+NO_SCORES: Floats = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Learns one detector after a settled profile. All chance comes from seeds; nothing is kept between calls.
+
+    backbone: a user's own `n_features -> module`, or None for the profile's.
+    contamination: a share the user knows, or None for the profile's estimator.
+    compute: where the steps that need every row are taken; all the rest happens on this machine.
+    """
+
+    profile: Profile
+    seed: int
+    threshold: ThresholdRule = field(default_factory=EstimatedCount)
+    backbone: UserModule | None = None
+    contamination: float | None = None
+    compute: Compute = HERE
+
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+        """What is known before the first label: a network is trained only where something will look at it."""
+        return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None)
+
+    def propose(
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        labels: Labels,
+        n: int,
+        *,
+        share: float | None = None,
+        aside: Rows = NO_ROWS,
+        first: Rows = NO_ROWS,
+        last: Rows = NO_ROWS,
+        for_record: bool = False,
+        seed: Sequence[int] | None = None,
+        seen: tuple[Floats, Floats] | None = None,
+    ) -> Proposal:
+        """`n` rows worth a label, by the model that knows most.
+
+        share: of anomalies, for strategies that need it where the user knows none.
+        aside: rows that are not asked. first: rows that are asked before all others, however few they are. last: rows
+        that are asked only when too few others are left. What cannot be drawn is not shown to the strategy, so that
+        its odds are those of the rows that could be.
+        for_record: with a reserve that can step in for what is skipped, and with the pool's scores and embeddings.
+        seed: None for the rule: the learner's seed, and how many labels are known.
+        seen: scores and embeddings of the pool by this model, where they are known: they are not computed again.
+        """
+        seed = (self.seed, int((labels != UNLABELLED).sum())) if seed is None else tuple(seed)
+        n_reserve = RESERVE * n if for_record else 0
+        share = share if self.contamination is None else self.contamination
+        rows = visible_rows(labels, n, aside, last)
+        shown = labels if rows is None else labels[rows]
+        self.strategy.check(PoolView(NO_SCORES, np.zeros((0, 0)), shown, share), n, n_reserve)
+        scores, embeddings, looked_at = self._look(model, pool, share, for_record, seen)
+        view, rng = PoolView(scores, looked_at, labels, share), np.random.default_rng(seed)
+        selection = Selection(NO_ROWS, NO_SCORES)
+        for portion in plan_draws(labels, n, n_reserve, aside, first, last):
+            chosen = self._draw(model, pool, view, portion, rng, known=np.union1d(view.labelled, selection.rows))
+            selection = selection.then(chosen)
+        return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
+
+    def learn(
+        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+    ) -> Fitted:
+        """Estimate the share from all answers, go on from the warm-up with all rows, then set the threshold."""
+        estimate = self.estimate(rounds)
+        if not self.hears_network(labels):
+            return self.finish(None, pool, labels, estimate)
+        model = (warm.blend.network or self.new_network(pool)).model.copy()
+        tasks = [self.task(warm, pool, labels, estimate)] * model.n_members
+        self.compute.fit(model, pool, tasks, self.profile.schedule, self.objective.always_summed, progress)
+        return self.finish(model, pool, labels, estimate)
+
+    def look(self, model: Warm | Fitted, pool: Pool) -> tuple[Floats, Floats]:
+        """Scores (N,) and embeddings (N, D) of the pool."""
+        return self._scores(model, pool), self.compute.embed(model.blend, pool)
+
+    def evidence(self, model: Warm | Fitted, pool: Pool, labels: Labels) -> list[Evidence]:
+        """Labels that nobody drew in rounds, as one round: the pool is looked at as it is now."""
+        rows = np.flatnonzero(labels != UNLABELLED)
+        if not len(rows):
+            return []
+        scores = self._scores(model, pool) if self._reads_scores else np.zeros(len(pool))
+        return [Evidence(scores, self.compute.embed(model.blend, pool), rows, labels[rows])]
+
+    def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
+        """The share of anomalies: given, estimated from the answers, or assumed when there are none."""
+        if self.contamination is not None:
+            return ESTIMATORS.create("fixed", value=self.contamination).estimate(rounds)  # type: ignore[no-any-return]
+        if not any(len(evidence.rows) for evidence in rounds):
+            return Estimate(ASSUMED, 0.0, 0.5, "assumed")
+        return ESTIMATORS.create(self.profile.contamination).estimate(rounds)  # type: ignore[no-any-return]
+
+    def finish(self, model: Model | None, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+        """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
+        detector = self._fit_detector(pool.rows, labels, estimate.value)
+        weight = self.profile.schedule.deep_weight
+        by_detector = None if detector is None else self.compute.score(Blend(detector), pool)
+        if model is None:
+            assert by_detector is not None  # a blend has one of them at least
+            return self._decide(Blend(detector), by_detector, pool, labels, estimate)
+        raw = self.compute.losses(model, pool)
+        network = Network.measured(model, raw)
+        deep = network.combine(raw)
+        scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
+        return self._decide(Blend(detector, network, weight), scores, pool, labels, estimate)
+
+    def with_rule(self, fitted: Fitted, pool: Pool, rule: ThresholdRule) -> Fitted:
+        """The same model with its threshold set by another rule over the pool."""
+        scores = self._scores(fitted, pool)
+        probabilities = fitted.calibration.probabilities(scores)
+        labels = fitted.pool_labels if len(fitted.pool_labels) == len(scores) else None
+        cut = rule.cut(scores, fitted.estimate.value, probabilities, fitted.reference, labels)
+        return replace(fitted, threshold=cut, pool_scores=scores)
+
+    def new_model(self, n_features: int, n_members: int | None = None) -> Model:
+        """Untrained members (the profile's number), each with a generator of its own."""
+        seeds = np.random.SeedSequence(self.seed).spawn(n_members or self.profile.n_members)
+        rngs = [np.random.default_rng(seed) for seed in seeds]
+        backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
+        return training.Model(backbone, rngs, self.profile.schedule.learning_rate)
+
+    def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
+        """New members, trained on all rows as if normal."""
+        model = self.new_model(pool.n_features)
+        self.compute.warm_up(model, pool, self.profile.schedule, progress)
+        return Network.measured(model, self.compute.losses(model, pool))
+
+    def warm(self, pool: Pool, network: Network | None) -> Warm:
+        """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
+        unlabelled = np.full(len(pool), UNLABELLED, np.int8)
+        detector = self._fit_detector(pool.rows, unlabelled, None)
+        blend = Blend(detector, network, 1.0 if detector is None else 0.0)
+        unit = 1.0 if pool.patches is None else float(self.compute.score(blend, pool).std())
+        return Warm(replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit)))
+
+    @property
+    def starts_with_network(self) -> bool:
+        """Whether anything looks at a network before the first label."""
+        return self.profile.schedule.detector is None or Need.GRADIENTS in self.strategy.needs
+
+    def hears_network(self, labels: Labels) -> bool:
+        """Whether a network that learns from these labels has a say in the score."""
+        if self.profile.schedule.detector is None:
+            return True
+        return self.profile.schedule.deep_weight != 0 and bool((labels != UNLABELLED).any())
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether each question knows the last answer: the strategy wants it, and a detector can learn it at once."""
+        return is_sequential(self.profile)
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        """The strategy of the profile."""
+        return STRATEGIES.create(self.profile.strategy, **self.profile.strategy_options)  # type: ignore[no-any-return]
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The objective of the profile."""
+        return OBJECTIVES.create(self.profile.objective, **self.profile.objective_options)  # type: ignore[no-any-return]
+
+    def task(self, warm: Warm, pool: Pool, labels: Labels, estimate: Estimate) -> Task:
+        """What the members are to learn, from the view of the pool after the warm-up."""
+        seen = labels if self.objective.uses_labels else np.full_like(labels, UNLABELLED)
+        labelled = np.flatnonzero(seen != UNLABELLED)
+        scores: Floats = np.zeros(len(pool))
+        embeddings = scores
+        if self.objective.needs_embeddings:
+            scores, embeddings = self.look(warm, pool)
+        view = PoolView(scores, embeddings, seen, estimate.value)
+        on_labelled = self.objective.labelled(view) if len(labelled) else None
+        on_unlabelled = self.objective.unlabelled(view) if len(labelled) < len(pool) else None
+        if on_labelled is None and on_unlabelled is None:
+            raise ConfigError(
+                f"The objective {self.profile.objective!r} learns from labels alone, and there are none; "
+                "label some items first or choose the objective 'all-normal'."
+            )
+        return Task(labelled, on_labelled, view.unlabelled, on_unlabelled, _rate(labels, seen, estimate))
+
+    @property
+    def _reads_scores(self) -> bool:
+        """Whether the estimate of the share looks at scores."""
+        return self.contamination is None and bool(ESTIMATORS.get(self.profile.contamination).reads_scores)
+
+    def _look(
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        share: float | None,
+        for_record: bool,
+        seen: tuple[Floats, Floats] | None = None,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Scores, embeddings, and what takes their place for the strategy; empty where nobody reads them."""
+        needs = self.strategy.needs
+        scores, embeddings = seen or (np.zeros(0), np.zeros((len(pool), 0)))
+        if seen is None and (for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.is_sequential)):
+            scores = self._scores(model, pool)
+        if seen is None and (for_record or Need.EMBEDDINGS in needs):
+            embeddings = self.compute.embed(model.blend, pool)
+        if Need.GRADIENTS not in needs:
+            return scores, embeddings, embeddings
+        assert share is not None  # those strategies need it, which was checked
+        network = model.blend.network or self.new_network(pool)
+        suspected = scores > np.quantile(scores, 1 - share)
+        return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
+
+    def _draw(
+        self, model: Warm | Fitted, pool: Pool, view: PoolView, portion: Portion, rng: np.random.Generator, known: Rows
+    ) -> Selection:
+        """What the strategy picks of a portion of the pool. known: rows that are labelled, or chosen already."""
+        rows, labels, share = portion.rows, view.labels, view.contamination
+        if self.is_sequential:
+            with single_threaded_blas():  # blocks are shared by threads; those of the matrix library would only wait
+                n_wanted = portion.n + portion.n_reserve
+                rows, suspicion = self._suspect(model, pool, labels, share, rows, n_wanted, view.scores)
+            view = PoolView(suspicion, view.embeddings[rows], labels[rows], share)
+        elif rows is not None:
+            scores = view.scores[rows] if len(view.scores) else view.scores
+            view = PoolView(scores, view.embeddings[rows], labels[rows], share)
+        chosen = self.compute.select(self.strategy, view, portion.n, rng, portion.n_reserve, rows)
+        selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
+        return selection if pool.moments is None else spread_over_time(selection, pool.moments, known)
+
+    def _suspect(
+        self,
+        model: Warm | Fitted,
+        pool: Pool,
+        labels: Labels,
+        share: float | None,
+        rows: Rows | None,
+        n_wanted: int,
+        scores: Floats,
+    ) -> tuple[Rows, Floats]:
+        """Rows to choose among, all labelled ones with them, and their scores by a detector that knows the labels.
+
+        Where pictures have patches, what these say by the model is added: they are not fitted again for each answer.
+        n_wanted: how many without a label there must be, if rows has so many. scores: (N,) of the pool by the model,
+        where they are known.
+        """
+        rows = np.arange(len(pool)) if rows is None else rows
+        before = detector = model.blend.detector
+        if (labels != UNLABELLED).any():
+            detector = self._fit_detector(pool.rows, labels, share)
+        assert before is not None  # or answers would not be heard
+        assert detector is not None
+        looks = model.blend.patches is not None
+        scores = self._scores(model, pool) if looks and not len(scores) else scores
+        if len(rows) > LOOKED_AT:
+            rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
+            rank = rough.argsort(kind="stable")[::-1]
+            is_free = labels[rows] == UNLABELLED
+            keep = ~is_free
+            keep[rank[: LOOKED_AT // 2]] = True
+            known = detector.find_known(pool.rows[rows])
+            # and some of every height: those that are quick to have, if there are any
+            keep[known if len(known) else rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True
+            keep[rank[is_free[rank]][:n_wanted]] = True
+            rows = rows[keep]
+        suspicion = detector.suspicion(pool.rows[rows])
+        return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
+
+    def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
+        """Scores (N,) of the pool: those that a fit has kept, or computed."""
+        kept = model.pool_scores if isinstance(model, Fitted) else np.zeros(0)
+        if len(kept):
+            return kept
+        blend = model.blend
+        return _add_patches(blend, self.compute.score(replace(blend, patches=None), pool), pool)
+
+    def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector | None:
+        schedule = self.profile.schedule
+        if schedule.detector is None:
+            return None
+        part: type[Detector] = DETECTORS.get(schedule.detector)
+        return part.fit(rows, labels, self.seed, share, schedule.detector_options)
+
+    def _fit_patches(self, pool: Pool, labels: Labels, share: float | None, unit: float) -> PatchPart | None:
+        """What patches add, where the pool has them. unit: the spread of the scores that they are added to."""
+        name = self.profile.schedule.patch_detector
+        if name is None or pool.patches is None:
+            return None
+        part: type[PlaceDetector] = DETECTORS.get(name)
+        detector = part.fit(pool.patches, labels, self.seed, share, marked=pool.marked)
+        refit = partial(self._fit_detector, share=share)
+        return PatchPart(detector, unit * weigh_patches(detector.trust, pool.rows, labels, refit, self.seed))
+
+    def _decide(self, blend: Blend, scores: Floats, pool: Pool, labels: Labels, estimate: Estimate) -> Fitted:
+        """The fitted model. scores: (N,) of the pool by its rows; what patches add comes here."""
+        patches = self._fit_patches(pool, labels, estimate.value, float(scores.std()))
+        blend = replace(blend, patches=patches)
+        scores = _add_patches(blend, scores, pool)
+        calibration = calibrate(scores, labels, estimate.value, chances=_chances(blend))
+        chances = calibration.probabilities(scores)
+        suspected = None if estimate.method == "assumed" else chances
+        refit = partial(self._fit_detector, share=estimate.value)
+        reference = reference_scores(blend, scores, pool, labels, suspected, refit, self.seed)
+        cut = self.threshold.cut(scores, estimate.value, chances, reference, labels)
+        return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
+
+    def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
+        if self.backbone is not None:
+            from soel.networks.backbones.base import Members  # here: it loads torch
+
+            return Members(n_features, rngs, self.backbone)
+        options = dict(self.profile.backbone_options)
+        return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
+
+
+def _chances(blend: Blend) -> Chances | None:
+    """What the detector says of rows without a label, where it speaks alone."""
+    if blend.detector is None or blend.listens or blend.patches is not None:
+        return None
+    return blend.detector.chances()
+
+
+def _add_patches(blend: Blend, scores: Floats, pool: Pool) -> Floats:
+    """The pool's scores (N,) by rows, with what its patches add."""
+    if blend.patches is None or pool.patches is None:
+        return scores
+    return blend.patches.add(scores, blend.patches.detector.score(pool.patches))
+
+
+def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:
+    """alpha-tilde; nothing is suspected where the share is only assumed."""
+    if estimate.method == "assumed":
+        return 0.0
+    n_labelled, n_anomalies = int((seen != UNLABELLED).sum()), int((seen == ANOMALY).sum())
+    return rate_among_unlabelled(estimate.value, len(labels), n_labelled, n_anomalies)
+
+
+def _device(n_features: int) -> torch.device:
+    """A GPU where there is one and the rows are wide enough to gain by it."""
+    import torch
+
+    return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")
+
+
+# Several loops of one shape, trained as one network: seeds of an experiment cost little more than one.
+
+
+def prepare_together(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Warm]:
+    """What `learner.prepare(pool)` gives for each run, up to rounding. Pools: one shape."""
+    starts: Sequence[Network | None] = [None] * len(learners)
+    if learners[0].starts_with_network:
+        starts = _new_networks(learners, pools)
+    return [learner.warm(pool, start) for learner, pool, start in zip(learners, pools, starts, strict=True)]
+
+
+def learn_together(
+    learners: Sequence[Learner],
+    warm: Sequence[Warm],
+    pools: Sequence[Pool],
+    rounds: Sequence[Sequence[Evidence]],
+    labels: Sequence[Labels],
+) -> list[Fitted]:
+    """What `learner.learn(...)` gives for each run, up to rounding. All with the same number of labels."""
+    runs = list(zip(learners, warm, pools, rounds, labels, strict=True))
+    if len(runs) == 1 or not learners[0].hears_network(labels[0]):
+        return [learner.learn(start, pool, rounds, known) for learner, start, pool, rounds, known in runs]
+    starts = [each.blend.network for each in warm]
+    networks = [start for start in starts if start is not None]
+    if len(networks) < len(starts):
+        networks = _new_networks(learners, pools)
+    stack = _Stack(learners, pools)
+    estimates = [learner.estimate(rounds) for learner, _, _, rounds, _ in runs]
+    each = [
+        learner.task(start, pool, known, share)
+        for (learner, start, pool, _, known), share in zip(runs, estimates, strict=True)
+    ]
+    tasks = [task for task in each for _ in range(learners[0].profile.n_members)]
+    model = stack.join([network.model for network in networks])
+    training.fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
+    trained = zip(stack.split(model), runs, estimates, strict=True)
+    return [learner.finish(part, pool, known, share) for part, (learner, _, pool, _, known), share in trained]
+
+
+def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Network]:
+    """What `learner.new_network(pool)` gives for each run."""
+    if len(learners) == 1:
+        return [learners[0].new_network(pools[0])]
+    stack = _Stack(learners, pools)
+    model = stack.join([learner.new_model(stack.n_features) for learner in learners])
+    training.warm_up(model, stack.rows, learners[0].profile.schedule)
+    trained = zip(learners, stack.split(model), pools, strict=True)
+    return [Network.measured(part, learner.compute.losses(part, pool)) for learner, part, pool in trained]
+
+
+class _Stack:
+    """The shape that the runs share. rows: (S, N, d), each run's once for each of its members."""
+
+    def __init__(self, learners: Sequence[Learner], pools: Sequence[Pool]) -> None:
+        self.learner, self.n_runs = learners[0], len(learners)
+        self.n_features = pools[0].n_features
+        self.rows = np.repeat(np.stack([pool.rows for pool in pools]), self.learner.profile.n_members, axis=0)
+
+    def join(self, models: Sequence[Model]) -> Model:
+        return training.join(models, self._make)
+
+    def split(self, model: Model) -> list[Model]:
+        return training.split(model, self.n_runs, self._make)
+
+    def _make(self, n_members: int) -> Model:
+        return self.learner.new_model(self.n_features, n_members)
+
+
+def has_gpu(kind: Kind) -> bool:
+    """Whether a GPU will compute for rows of this kind. On a table none does, so that torch need not be imported."""
+    if kind is Kind.TABLE:
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())

@@ -1,0 +1,316 @@
+"""What the loop hands on: scores before the first label (`Warm`) and after learning (`Fitted`), as arrays and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from soel.assess.calibration import Calibration
+from soel.assess.conformal import FitFigures, Reference, UnsureBand
+from soel.detect import DETECTORS
+from soel.detect.base import Detector
+from soel.errors import DataError
+from soel.networks import training
+from soel.types import Estimate, Floats, Labels, within
+
+if TYPE_CHECKING:
+    from soel.networks.training import Model
+
+DETECTOR = "detector."  # prefixes of arrays in a state
+NETWORK = "network."
+PATCHES = "patches."
+POOL_SCORES, POOL_LABELS = "pool_scores", "pool_labels"
+REFERENCE, REFERENCE_WEIGHTS = "reference", "reference_weights"
+State = tuple[dict[str, np.ndarray], dict[str, Any]]
+NewModel = Callable[[], "Model"]
+FewRows = Callable[[Mapping[str, np.ndarray], Floats], Floats]  # weights, rows (n, d) -> scores (S, n)
+FEW_ROWS = 1000  # at most, where torch is not worth its loading
+
+
+@dataclass(frozen=True)
+class Network:
+    """Trained members, and the mean (S,) and standard deviation (S,) of each one's scores over the pool."""
+
+    model: Model
+    centre: Floats
+    spread: Floats
+
+    @classmethod
+    def measured(cls, model: Model, raw: Floats) -> Network:
+        """From the members' scores (S, N) of the pool."""
+        scores = raw.astype(np.float64)
+        spread = scores.std(axis=1)
+        return cls(model, scores.mean(axis=1), np.where(spread > 0, spread, 1.0))
+
+    def score(self, x: Floats) -> Floats:
+        """The mean (n,) of the members' standardised scores."""
+        return self.combine(training.losses(self.model, x)[0])
+
+    def combine(self, raw: Floats) -> Floats:
+        """The same from the members' scores (S, n)."""
+        return np.asarray(((raw - self.centre[:, None]) / self.spread[:, None]).mean(axis=0))
+
+    def embed(self, x: Floats) -> Floats:
+        """The members' embeddings (n, S D), side by side."""
+        members = training.embed(self.model, x)  # (S, n, D)
+        return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
+
+
+class StoredNetwork(Network):
+    """A network that still lies in the arrays of its file. A few rows are scored from these, without torch.
+
+    load: makes the model, for whatever needs it. few: the members' scores (S, n) of rows (n, d).
+    """
+
+    def __init__(self, load: NewModel, few: Callable[[Floats], Floats], centre: Floats, spread: Floats) -> None:
+        vars(self).update(load=load, few=few, centre=centre, spread=spread)
+
+    @cached_property
+    def model(self) -> Model:
+        """The members, once somebody asks for them."""
+        made: Model = vars(self)["load"]()
+        return made
+
+    def score(self, x: Floats) -> Floats:
+        """The mean (n,) of the members' standardised scores."""
+        return self.combine(vars(self)["few"](x)) if len(x) <= FEW_ROWS else super().score(x)
+
+
+@dataclass(frozen=True)
+class PatchPart:
+    """What the patches of pictures add to a score: `weight` times that of a detector fitted on them."""
+
+    detector: Detector
+    weight: float
+
+    def add(self, whole: Floats, by_patches: Floats) -> Floats:
+        """Scores (n,) of whole pictures and of their patches together."""
+        return np.asarray(whole + self.weight * by_patches)
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A detector's score plus `deep_weight` times a network's; one of them may be missing, not both.
+
+    The space in which rows are compared is the detector's, and the network's embeddings without one. patches: what
+    the patches of pictures add, where a pool has them.
+    """
+
+    detector: Detector | None
+    network: Network | None = None
+    deep_weight: float = 1.0
+    patches: PatchPart | None = None
+
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
+        whole = self._score_rows(x)
+        if self.patches is None:
+            return whole
+        if patches is None:
+            raise DataError(
+                "This model looks at patches of pictures, and only rows were given. Score the pictures themselves, or "
+                "start a session with <<patches=no>>."
+            )
+        return self.patches.add(whole, self.patches.detector.score(patches))
+
+    def score_changed(self, x: Floats, sources: Floats) -> Floats:
+        """Scores (n,) of rows (n, d) alone that were put together from others (n, s, d)."""
+        if self.detector is None:
+            return self.trained.score(x)
+        scores = self.detector.score_changed(x, sources)
+        return np.asarray(scores + self.deep_weight * self.trained.score(x)) if self.listens else scores
+
+    def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
+        """Scores (n,) of rows (n, d) alone, and those (m,) of changed ones (m, d) with their sources (m, s, d)."""
+        if self.detector is None:
+            return self.trained.score(x), self.trained.score(changed)
+        both = self.detector.score_both(x, changed, sources)
+        if not self.listens:
+            return both
+        deep = self.trained.score(x), self.trained.score(changed)
+        own, others = (np.asarray(a + self.deep_weight * b) for a, b in zip(both, deep, strict=True))
+        return own, others
+
+    def rough_score(self, x: Floats) -> Floats:
+        """Scores (n,) of rows alone that are quick to have and much like the true ones."""
+        return self.trained.score(x) if self.detector is None else self.detector.rough_score(x)
+
+    def _score_rows(self, x: Floats) -> Floats:
+        if self.detector is None:
+            return self.trained.score(x)
+        if not self.listens:
+            return self.detector.score(x)
+        return np.asarray(self.detector.score(x) + self.deep_weight * self.trained.score(x))
+
+    def embed(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points (n, p) between which distances mean something."""
+        return self.trained.embed(x) if self.detector is None else self.detector.space(x)
+
+    @property
+    def listens(self) -> bool:
+        """Whether the network has a say in the score."""
+        return self.network is not None and self.deep_weight != 0
+
+    @property
+    def network_weight(self) -> float:
+        """How much the network's score, of spread 1, counts in the sum."""
+        if self.detector is None:
+            return 1.0
+        return self.deep_weight if self.listens else 0.0
+
+    @property
+    def trained(self) -> Network:
+        """The network of a blend that has one."""
+        assert self.network is not None
+        return self.network
+
+    @property
+    def history(self) -> list[list[float]]:
+        """Mean loss per epoch and member; empty without a network."""
+        return [] if self.network is None else self.network.model.history
+
+
+@dataclass(frozen=True)
+class Warm:
+    """What is known of a pool before the first label: how it scores and compares rows."""
+
+    blend: Blend
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt. Scores above the threshold are alarms.
+
+    pool_scores, pool_labels: (N,) of the pool it learnt from. reference: what stands for the scores of new normal rows.
+    """
+
+    blend: Blend
+    estimate: Estimate
+    threshold: float
+    calibration: Calibration
+    pool_scores: Floats
+    pool_labels: Labels
+    reference: Reference
+
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
+        return self.blend.score(x, patches)
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Of being an anomaly: (n,) by scores (n,)."""
+        return self.calibration.probabilities(scores)
+
+    def alarms(self, scores: Floats) -> np.ndarray:
+        """Which scores (n,) lie above the threshold."""
+        return np.asarray(scores > self.threshold)
+
+    def p_values(self, scores: Floats) -> Floats:
+        """How often a normal row scores as high: (n,) of scores (n,), by the pool as far as it stands for normal."""
+        return self.reference.p_values(scores)
+
+    @property
+    def figures(self) -> FitFigures:
+        """What is said of the pool it learnt from."""
+        return FitFigures.of(self.pool_scores, self.pool_labels, self.threshold, self.estimate)
+
+    @property
+    def unsure(self) -> UnsureBand:
+        """Scores of rows whose side hangs on where in its interval the share of anomalies lies."""
+        return UnsureBand.of(self.pool_scores, self.estimate.low, self.estimate.high)
+
+
+def state_of(model: Warm | Fitted | Blend) -> State:
+    """A model as arrays by name and plain JSON values."""
+    if isinstance(model, Blend):
+        return _blend_state(model)
+    arrays, notes = _blend_state(model.blend)
+    if isinstance(model, Warm):
+        return arrays, notes
+    learnt = {
+        "estimate": asdict(model.estimate),
+        "threshold": model.threshold,
+        "calibration": asdict(model.calibration),
+    }
+    kept: dict[str, np.ndarray] = {
+        POOL_SCORES: np.asarray(model.pool_scores, np.float64),
+        POOL_LABELS: np.asarray(model.pool_labels, np.int8),
+        REFERENCE: model.reference.scores,
+        REFERENCE_WEIGHTS: model.reference.weights,
+    }
+    return arrays | kept, notes | learnt
+
+
+def restore_blend(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Blend:
+    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one.
+
+    few: what scores a few rows by a network's weights; with it the network is not made before it is needed.
+    """
+    detector = network = None
+    if notes["detector"] is not None:
+        detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
+    if notes["network"] is not None:
+        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model, few)
+    kept = notes.get("patches")
+    patches = None
+    if kept is not None:
+        part = DETECTORS.get(kept["detector"]).from_arrays(within(arrays, PATCHES))
+        patches = PatchPart(part, float(kept["weight"]))
+    return Blend(detector, network, notes["deep_weight"], patches)
+
+
+def _restore_network(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None
+) -> Network:
+    def load() -> Model:
+        import torch  # here: a blend without a network, or with a few rows, has no need of it
+
+        model = new_model()
+        model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
+        return model
+
+    centre, spread = (np.asarray(notes[name], np.float64) for name in ("centre", "spread"))
+    if few is None:
+        return Network(load(), centre, spread)
+    weights = within(arrays, "backbone.")
+    return StoredNetwork(load, lambda x: few(weights, x), centre, spread)
+
+
+def restore(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Warm | Fitted:
+    """A model back from its state; the arguments are those of `restore_blend`."""
+    blend = restore_blend(arrays, notes, new_model, few)
+    if notes.get("estimate") is None:
+        return Warm(blend)
+    return Fitted(
+        blend,
+        Estimate(**notes["estimate"]),
+        float(notes["threshold"]),
+        Calibration(**notes["calibration"]),
+        np.asarray(arrays[POOL_SCORES], np.float64),
+        np.asarray(arrays[POOL_LABELS], np.int8),
+        Reference(np.asarray(arrays[REFERENCE], np.float64), np.asarray(arrays[REFERENCE_WEIGHTS], np.float64)),
+    )
+
+
+def _blend_state(blend: Blend) -> State:
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": blend.deep_weight}
+    if blend.detector is not None:
+        arrays |= {DETECTOR + name: array for name, array in blend.detector.arrays().items()}
+        notes["detector"] = blend.detector.name
+    if blend.network is not None:
+        model = blend.network.model
+        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in model.tensors().items()}
+        centre, spread = blend.network.centre.tolist(), blend.network.spread.tolist()
+        notes["network"] = {"model": model.notes(), "centre": centre, "spread": spread}
+    if blend.patches is not None:
+        arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
+        notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
+    return arrays, notes

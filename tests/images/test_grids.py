@@ -1,0 +1,66 @@
+"""Where places lie in a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soel.images.grids import Grid, count_places
+
+
+def test_values_pass_evenly_between_the_middles_of_places() -> None:
+    grid, values = Grid.square(4), np.array([[0.0, 1, 2, 3]])
+    large = grid.enlarge(values, 4, 4)[0]
+    np.testing.assert_allclose(large[0], [0, 0.25, 0.75, 1])
+    assert grid.enlarge(values, 6, 10).shape == (1, 6, 10)
+    np.testing.assert_allclose(grid.enlarge(values, 2, 2)[0].ravel(), values[0])
+
+
+def test_a_square_grid_sees_the_middle_and_a_whole_one_everything() -> None:
+    assert Grid.square(9).seen(40, 100) == (0, 30, 40, 40)
+    wide = Grid(2, 6, whole=True)
+    assert wide.seen(40, 100) == (0, 0, 40, 100)
+    middles = wide.middles(40, 120)
+    assert middles[0].tolist() == [10, 10]
+    assert middles[-1].tolist() == [110, 30]
+    assert wide.size(40, 120) == (20, 20)
+
+
+def test_a_square_grid_sees_the_middle_of_a_tall_and_of_a_wide_picture() -> None:
+    assert Grid.square(4).seen(101, 40) == (30, 0, 40, 40)
+    assert Grid.square(4).middles(40, 100).tolist() == [[40, 10], [60, 10], [40, 30], [60, 30]]
+    assert Grid(2, 4).size(80, 200) == (20, 40)
+
+
+@pytest.mark.parametrize(
+    ("side", "n_tiles", "overlap", "wanted"), [(14, 1, 0.5, 14), (14, 3, 0.5, 28), (7, 2, 0, 14), (10, 4, 0.25, 32)]
+)
+def test_places_that_tiles_share_count_once(side: int, n_tiles: int, overlap: float, wanted: int) -> None:
+    assert count_places(side, n_tiles, overlap) == wanted
+
+
+@given(st.integers(1, 16), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.25, 0.5]))
+def test_the_number_of_places_tells_how_many_lie_along_each_side(
+    side: int, down: int, across: int, overlap: float
+) -> None:
+    wanted = Grid(count_places(side, down, overlap), count_places(side, across, overlap), whole=True)
+    assert Grid.of_tiles(wanted.down * wanted.across, down, across, overlap) == wanted
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 20), st.integers(1, 20))
+def test_enlarged_values_keep_sides_apart_and_add_nothing(down: int, across: int, height: int, width: int) -> None:
+    grid = Grid(down, across)
+    np.testing.assert_allclose(grid.enlarge(np.full((1, down * across), 3.0), height, width), 3, rtol=1e-6)
+    by_row = grid.enlarge(np.repeat(np.arange(float(down)), across)[None], height, width)[0]
+    assert (np.diff(by_row, axis=0) >= 0).all(), "rows of places pass from the top to the bottom"
+    np.testing.assert_allclose(np.diff(by_row, axis=1), 0, atol=1e-5)
+
+
+def test_places_a_step_apart_begin_at_the_rim() -> None:
+    grid = Grid(3, 3, step=0.4)
+    assert grid.middles(10, 20)[:3].tolist() == [[5, 0], [9, 0], [13, 0]]
+    assert grid.size(10, 20) == (4, 4)
+    drawn = grid.enlarge(np.arange(9.0)[None] % 3, 10, 10)[0]
+    np.testing.assert_allclose(drawn[0], np.minimum(np.arange(0.5, 10) / 4, 2), rtol=1e-6)

@@ -1,0 +1,285 @@
+"""The one loop: what it computes, what it does not, and that all its callers get the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from soel import PROFILES, SOEL
+from soel.assess.metrics import auroc
+from soel.detect.neighbours import Neighbours
+from soel.errors import ConfigError
+from soel.learner import HERE, NO_SCORES, Blend, Fitted, Learner
+from soel.model import restore, state_of
+from soel.networks.training import Model
+from soel.settings import DEFAULT, DISTANCES, PAPER, Profile
+from soel.types import Floats, Kind, Pool
+from tests.conftest import Sample, make_learner, make_toy
+
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2))
+
+
+class Counting:
+    """Computes here, and counts."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        step = getattr(HERE, name)
+
+        def count(*given: Any) -> Any:
+            self.calls.append(name)
+            return step(*given)
+
+        return count
+
+
+def counted(profile: Profile, x: Floats) -> tuple[Learner, Pool, Counting]:
+    compute = Counting()
+    learner, pool = make_learner(profile, x, compute=compute)
+    return learner, pool, compute
+
+
+def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample) -> None:
+    learner, pool, compute = counted(DISTANCES, toy.x)
+    learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
+    assert compute.calls == ["embed", "select"]
+
+
+def test_a_question_by_the_default_looks_once_at_the_pool_and_trains_nothing(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT, toy.x)
+    learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
+    assert compute.calls == ["embed", "select"]
+
+
+def test_a_fit_by_the_default_scores_the_pool_once(toy: Sample) -> None:
+    learner, pool, compute = counted(DEFAULT, toy.x)
+    warm = learner.prepare(pool)
+    learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
+    assert compute.calls == ["embed", "score"]  # the network tells the share from points, so no score is made for it
+
+
+def test_a_fit_scores_the_pool_once_by_each_part_and_once_for_the_estimate(toy: Sample) -> None:
+    learner, pool, compute = counted(QUICK, toy.x)
+    warm = learner.prepare(pool)
+    learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
+    # the evidence, then the warm-up of the network with its spread, training, and the end
+    assert compute.calls == ["score", "embed", "warm_up", "losses", "fit", "score", "losses"]
+
+
+def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample) -> None:
+    learner, pool, compute = counted(QUICK, toy.x)
+    fitted = learner.learn(learner.prepare(pool), pool, [], np.full(200, -1, np.int8))
+    assert compute.calls == ["score"]
+    assert fitted.blend.network is None
+    np.testing.assert_array_equal(fitted.score(toy.x), fitted.pool_scores)
+
+
+def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="gradient-diverse"), toy.x)
+    warm = learner.prepare(pool)
+    assert warm.blend.network is not None
+    np.testing.assert_array_equal(warm.blend.score(toy.x), Blend(warm.blend.detector).score(toy.x))
+    compute.calls.clear()
+    learner.propose(warm, pool, toy.labels(), 3, share=0.1)
+    assert compute.calls == ["score", "gradients", "select"]
+
+
+def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
+    first = int(learner.propose(warm, pool, labels, 1).rows[0])
+    assert first == int(warm.blend.score(toy.x).argmax())
+    answered = {}
+    for label in (0, 1):
+        labels[first] = label
+        answered[label] = [int(row) for row in learner.propose(warm, pool, labels, 5).rows]
+        assert first not in answered[label]
+    assert answered[0] != answered[1]
+    assert set(compute.calls) == {"embed", "select"}
+
+
+def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, toy: Sample
+) -> None:
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    warm, suspect, seen = learner.prepare(pool), Learner._suspect, list[set[int]]()
+
+    def count() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    def look(self: Learner, *given: Any) -> Any:
+        seen.append(count())
+        return suspect(self, *given)
+
+    monkeypatch.setattr(Learner, "_suspect", look)
+    with threadpool_limits(2, user_api="blas"):
+        learner.propose(warm, pool, toy.labels(), 1)
+        assert (seen, count()) == ([{1}], {2})
+
+
+def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
+    monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    warm, labels = learner.prepare(pool), toy.labels()
+    rows, suspicion = learner._suspect(warm, pool, labels, None, None, 3, NO_SCORES)
+    assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
+    assert set(np.flatnonzero(labels >= 0)) <= set(rows)
+    detector = learner._fit_detector(pool.rows, labels, None)
+    assert detector is not None
+    ranked = detector.score(toy.x).argsort()[::-1]
+    assert set(ranked[:20]) <= set(rows)
+    np.testing.assert_allclose(suspicion, detector.score(toy.x)[rows])
+    assert learner.propose(warm, pool, labels, 3).rows[0] in rows
+
+
+def test_a_question_also_looks_at_what_the_detector_has_read_already(
+    monkeypatch: pytest.MonkeyPatch, toy: Sample
+) -> None:
+    monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
+    monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
+    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None, 1, NO_SCORES)
+    detector = learner._fit_detector(pool.rows, toy.labels(), None)
+    assert detector is not None
+    highest = detector.score(toy.x).argsort()[::-1][:20]
+    assert set(rows) == set(highest) | set(np.flatnonzero(toy.labels() >= 0)) | set(range(3, 200, 7))
+
+
+def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:
+    learner, pool, compute = counted(DISTANCES.with_parts(strategy="margin"), toy.x)
+    warm = learner.prepare(pool)
+    with pytest.raises(ConfigError, match="share of anomalies"):
+        learner.propose(warm, pool, toy.labels(), 3)
+    assert compute.calls == []
+
+
+@pytest.mark.parametrize("strategy", ["diverse", "k-center", "random"])
+def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -> None:
+    learner, pool = make_learner(DISTANCES.with_parts(strategy=strategy), toy.x)
+    warm = learner.prepare(pool)
+    plain = learner.propose(warm, pool, toy.labels(), 4)
+    recorded = learner.propose(warm, pool, toy.labels(), 4, for_record=True)
+    assert recorded.rows[:4].tolist() == plain.rows.tolist()
+    assert len(recorded.rows) == 12
+    assert recorded.seed == plain.seed == (0, 10)
+    np.testing.assert_array_equal(recorded.scores, warm.blend.score(toy.x))
+    np.testing.assert_array_equal(recorded.embeddings, warm.blend.embed(toy.x))
+
+
+def test_a_seed_of_an_earlier_round_is_taken_as_it_is(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
+    by_rule = learner.propose(warm, pool, labels, 6)
+    assert learner.propose(warm, pool, labels, 6, seed=(0, 0)).rows.tolist() == by_rule.rows.tolist()
+    assert learner.propose(warm, pool, labels, 6, seed=(0, 1)).rows.tolist() != by_rule.rows.tolist()
+
+
+def test_a_pool_is_known_by_its_content() -> None:
+    x = make_toy().x
+    same, other = Pool.of(x.copy(), Kind.TABLE), x.copy()
+    other[3, 2] += 1
+    assert Pool.of(x, Kind.TABLE).identity == same.identity
+    assert Pool.of(other, Kind.TABLE).identity != same.identity
+    assert Pool.of(x, Kind.VECTORS).identity != same.identity
+    assert Pool.of(x.reshape(100, 12), Kind.TABLE).identity != same.identity
+
+
+@pytest.mark.parametrize("profile", [QUICK, SHORT], ids=["with a detector", "a network alone"])
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_models_survive_their_state(profile: Profile, with_labels: bool, toy: Sample) -> None:
+    learner, pool = make_learner(profile, toy.x)
+    warm = learner.prepare(pool)
+    labels = toy.labels() if with_labels else np.full(200, -1, np.int8)
+    fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
+    for model in (warm, fitted):
+        again = restore(*state_of(model), lambda: learner.new_model(6))
+        assert type(again) is type(model)
+        np.testing.assert_array_equal(again.blend.score(toy.x), model.blend.score(toy.x))
+        if isinstance(again, Fitted):
+            assert again.threshold == fitted.threshold
+            np.testing.assert_array_equal(again.pool_scores, fitted.pool_scores)
+
+
+def test_a_weight_of_zero_trains_no_network(toy: Sample) -> None:
+    silent = replace(QUICK, tables=replace(QUICK.tables, deep_weight=0.0))
+    learner, pool, compute = counted(silent, toy.x)
+    learner.learn(learner.prepare(pool), pool, [], toy.labels())
+    assert "fit" not in compute.calls
+
+
+def test_an_unsettled_profile_says_so() -> None:
+    with pytest.raises(ConfigError, match="does not say what the rows are"):
+        _ = DISTANCES.schedule
+
+
+def test_query_and_fit_share_their_preparation_and_return_what_each_returns_alone(
+    toy: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = SOEL(QUICK, random_state=0)
+    alone = fresh.fit(toy.x, toy.labels()).anomaly_score(toy.x)
+    n_prepared = 0
+    prepare = Learner.prepare
+
+    def count(*given: Any) -> Any:
+        nonlocal n_prepared
+        n_prepared += 1
+        return prepare(*given)
+
+    monkeypatch.setattr(Learner, "prepare", count)
+    shared = SOEL(QUICK, random_state=0)
+    rows = shared.query(toy.x, 5)
+    scores = shared.fit(toy.x.copy(), toy.labels()).anomaly_score(toy.x)
+    assert n_prepared == 1
+    np.testing.assert_array_equal(scores, alone)
+    assert shared.query(toy.x, 5).tolist() == rows.tolist()
+    shared.query(toy.x + 1, 5)
+    assert n_prepared == 2
+    shared.set_params(random_state=1).query(toy.x + 1, 5)
+    assert n_prepared == 3
+
+
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(toy: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = SOEL(QUICK, random_state=0).fit(toy.x, toy.labels())
+    before = dict(vars(detector))
+
+    def fail(*given: Any) -> Any:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(Learner, "finish", fail)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        detector.fit(toy.x[:, :4] * 2, toy.labels())
+    assert vars(detector) == before
+
+
+def test_no_behaviour_depends_on_the_name_of_a_profile(toy: Sample) -> None:
+    for profile in PROFILES.values():
+        renamed = replace(profile, name="another")
+        for kind in Kind:
+            assert replace(renamed.settle(kind, 512), name=profile.name) == profile.settle(kind, 512)
+
+
+def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    warm = learner.prepare(pool)
+    before = warm.blend.score(toy.x)
+    learner.learn(warm, pool, [], toy.labels())
+    np.testing.assert_array_equal(warm.blend.score(toy.x), before)
+    model: Model = warm.blend.trained.model
+    assert len(model.history) == 1
+
+
+def test_the_pretrained_profile_needs_no_training_and_beats_chance_with_few_labels() -> None:
+    toy = make_toy()
+    detector = SOEL(random_state=0).fit(toy.x, toy.labels())
+    rest = toy.labels() == -1
+    assert detector.history_ == []
+    assert auroc(toy.is_anomaly[rest], detector.anomaly_score(toy.x)[rest]) > 0.95
+    new = make_toy(seed=1)
+    assert auroc(new.is_anomaly, detector.anomaly_score(new.x)) > 0.95

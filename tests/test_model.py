@@ -1,0 +1,164 @@
+"""Models as arrays and JSON, and what the heavy steps are on this machine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soel.assess.calibration import Calibration
+from soel.assess.conformal import Reference
+from soel.errors import SoelError
+from soel.learner import HERE, Blend, Fitted, Warm
+from soel.model import (
+    DETECTOR,
+    NETWORK,
+    POOL_LABELS,
+    POOL_SCORES,
+    REFERENCE,
+    REFERENCE_WEIGHTS,
+    restore,
+    restore_blend,
+    state_of,
+)
+from soel.networks.training import losses
+from soel.settings import DISTANCES, PAPER
+from soel.types import UNLABELLED, Estimate, PoolView
+from tests.conftest import Sample, make_learner
+
+QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
+
+NO_LABELS = np.zeros(0, np.int8)
+
+
+def fitted_with(profile: Any, toy: Sample) -> tuple[Any, Any, Fitted]:
+    learner, pool = make_learner(profile, toy.x)
+    return learner, pool, learner.learn(learner.prepare(pool), pool, [], toy.labels())
+
+
+def test_what_a_state_holds(toy: Sample) -> None:
+    _, _, fitted = fitted_with(QUICK, toy)
+    arrays, notes = state_of(fitted)
+    beside = (POOL_SCORES, POOL_LABELS, REFERENCE, REFERENCE_WEIGHTS)
+    assert {name.split(".")[0] + "." for name in arrays if name not in beside} == {DETECTOR, NETWORK}
+    assert arrays[POOL_SCORES].dtype == np.float64
+    assert notes["detector"] == "neighbours"
+    assert notes["threshold"] == fitted.threshold
+    assert notes["estimate"]["value"] == fitted.estimate.value
+    assert notes["deep_weight"] == QUICK.tables.deep_weight
+    assert json.loads(json.dumps(notes)) == notes  # plain values
+
+
+def test_a_reference_keeps_its_weights(toy: Sample) -> None:
+    learner, _, fitted = fitted_with(QUICK, toy)
+    weighed = replace(fitted, reference=Reference(np.array([1.0, 2.0]), np.array([1.0, 0.5])))
+    restored = restore(*state_of(weighed), lambda: learner.new_model(6))
+    assert isinstance(restored, Fitted)
+    assert list(restored.reference.weights) == [1.0, 0.5]
+
+
+def test_a_state_without_labels_holds_no_network(toy: Sample) -> None:
+    learner, pool = make_learner(QUICK, toy.x)
+    arrays, notes = state_of(learner.prepare(pool))
+    assert notes["network"] is None
+    assert all(name.startswith(DETECTOR) for name in arrays)
+    assert "estimate" not in notes
+    assert POOL_SCORES not in arrays
+
+
+def test_training_goes_on_from_a_restored_network_as_from_the_first(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    warm = learner.prepare(pool)
+    again = restore(*state_of(warm), lambda: learner.new_model(6))
+    assert isinstance(again, Warm)
+    one, other = (learner.learn(start, pool, [], toy.labels()) for start in (warm, again))
+    np.testing.assert_array_equal(one.pool_scores, other.pool_scores)
+    assert one.blend.history == other.blend.history
+
+
+def test_a_blend_has_a_state_of_its_own(toy: Sample) -> None:
+    learner, _, fitted = fitted_with(QUICK, toy)
+    arrays, notes = state_of(fitted.blend)
+    assert POOL_SCORES not in arrays
+    blend = restore_blend(arrays, notes, lambda: learner.new_model(6))
+    np.testing.assert_array_equal(blend.score(toy.x), fitted.score(toy.x))
+
+
+def test_an_unknown_detector_says_which_there_are(toy: Sample) -> None:
+    _, _, fitted = fitted_with(QUICK, toy)
+    arrays, notes = state_of(fitted)
+    with pytest.raises(SoelError, match="neighbours"):
+        restore(arrays, {**notes, "detector": "tea-leaves"}, lambda: pytest.fail("no network is made before"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.floats(-1e6, 1e6))
+def test_an_alarm_is_a_score_above_the_threshold(scores: list[float], threshold: float) -> None:
+    fitted = Fitted(
+        Blend(None),
+        Estimate(0.1, 0, 1, "fixed"),
+        threshold,
+        Calibration(1, 0),
+        np.zeros(0),
+        NO_LABELS,
+        Reference.none(),
+    )
+    assert fitted.alarms(np.array(scores)).tolist() == [score > threshold for score in scores]
+
+
+def test_heavy_steps_on_this_machine(toy: Sample) -> None:
+    learner, pool, fitted = fitted_with(SHORT, toy)
+    model = fitted.blend.trained.model
+    np.testing.assert_array_equal(HERE.losses(model, pool), losses(model, toy.x)[0])
+    np.testing.assert_array_equal(HERE.score(fitted.blend, pool), fitted.score(toy.x))
+    np.testing.assert_array_equal(HERE.embed(fitted.blend, pool), fitted.blend.embed(toy.x))
+    suspected = np.zeros(200, bool)
+    suspected[:20] = True
+    calm, changed = (
+        HERE.gradients(fitted.blend.trained, pool, rows, 0) for rows in (~suspected & suspected, suspected)
+    )
+    assert len(calm) == 200
+    differing = np.flatnonzero((calm != changed).any(axis=1))
+    assert differing.tolist() == list(range(20))  # a row's gradient is by what it is suspected of
+    view = PoolView(fitted.pool_scores, toy.x, np.full(200, UNLABELLED, np.int8), 0.1)
+    chosen = HERE.select(learner.strategy, view, 4, np.random.default_rng(0), 2, None)
+    assert len(set(chosen.rows.tolist())) == 6
+
+
+def test_warm_up_and_fit_change_the_model_they_are_given(toy: Sample) -> None:
+    learner, pool = make_learner(SHORT, toy.x)
+    model = learner.new_model(6)
+    before = losses(model, toy.x)[0]
+    HERE.warm_up(model, pool, learner.profile.schedule, None)
+    warm = losses(model, toy.x)[0]
+    assert warm.mean() < before.mean()
+    tasks = [learner.task(learner.prepare(pool), pool, toy.labels(), Estimate(0.1, 0, 1, "kde"))] * 2
+    seen: list[tuple[int, int]] = []
+    HERE.fit(model, pool, tasks, learner.profile.schedule, False, lambda *at: seen.append(at))
+    assert (losses(model, toy.x)[0] != warm).any()
+    assert seen[-1] == (2, 2)
+    assert len(model.history) == 1 + 2  # an epoch of the warm-up, two of the fit
+
+
+@pytest.mark.parametrize("known", [0, 3])
+def test_the_rule_for_the_seed_is_the_seed_and_how_many_labels_are_known(known: int, toy: Sample) -> None:
+    learner, pool = make_learner(QUICK, toy.x, seed=5)
+    labels = np.full(200, UNLABELLED, np.int8)
+    labels[:known] = 0
+    proposal = learner.propose(learner.prepare(pool), pool, labels, 2)
+    assert proposal.seed == (5, known)
+    again = learner.propose(learner.prepare(pool), pool, labels, 2, seed=[5, known])
+    assert again.rows.tolist() == proposal.rows.tolist()
+
+
+def test_kept_scores_are_not_computed_again(toy: Sample) -> None:
+    learner, pool, fitted = fitted_with(QUICK, toy)
+    told = replace(fitted, pool_scores=np.arange(200.0))
+    np.testing.assert_array_equal(learner.look(told, pool)[0], np.arange(200.0))
+    np.testing.assert_array_equal(learner.look(replace(told, pool_scores=np.zeros(0)), pool)[0], fitted.score(toy.x))

@@ -1,0 +1,67 @@
+"""Noise keyed by seed, draw and row."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import gumbel_r, kstest
+
+from soel.noise import MOST, gumbel, noise, random_bits, uniform
+
+
+def test_it_belongs_to_the_row_however_rows_are_sharded() -> None:
+    whole = gumbel(7, 2, np.arange(100))
+    np.testing.assert_array_equal(whole[40:70], gumbel(7, 2, np.arange(40, 70)))
+    assert not np.array_equal(whole, gumbel(7, 3, np.arange(100)))
+    assert not np.array_equal(whole, gumbel(8, 2, np.arange(100)))
+
+
+def test_it_is_what_it_was_in_every_release() -> None:
+    """Sessions store what was drawn with it: another noise would make every replay differ."""
+    np.testing.assert_array_equal(
+        random_bits(3, 1, np.arange(3)), [3302337843662573, 1571972625699894, 3246482166164210]
+    )
+    assert gumbel(0, 0, np.array([0]))[0] == -0.4662735186548662
+
+
+def test_it_is_gumbel_s_and_rows_and_draws_are_independent() -> None:
+    n = 20_000
+    one, other = gumbel(0, 0, np.arange(n)), gumbel(0, 1, np.arange(n))
+    assert kstest(one, gumbel_r.cdf).pvalue > 0.001
+    assert abs(np.corrcoef(one, other)[0, 1]) < 4 / np.sqrt(n)
+    assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < 4 / np.sqrt(n)
+
+
+def test_uniform_numbers_never_reach_their_ends() -> None:
+    assert 0 < float(uniform(np.uint64(0))) < 2**-52
+    assert 1 - 2**-52 < float(uniform(MOST)) < 1
+    assert np.isfinite(noise(np.array([0, MOST], np.uint64))).all()
+
+
+def test_noise_is_the_double_logarithm_of_a_uniform_number() -> None:
+    bits = random_bits(5, 1, np.arange(50))
+    np.testing.assert_allclose(noise(bits), -np.log(-np.log((bits.astype(float) + 0.5) / 2**52)))
+    np.testing.assert_array_equal(gumbel(5, 1, np.arange(50)), noise(bits))
+
+
+def test_every_bit_of_a_row_counts() -> None:
+    bits = random_bits(0, 0, np.array([2**k for k in range(40)]))
+    assert len(np.unique(bits)) == 40
+    assert bits.max() <= MOST
+    shares = [float(((bits >> np.uint64(at)) & np.uint64(1)).mean()) for at in range(0, 52, 4)]
+    assert 0.4 < np.mean(shares) < 0.6
+
+
+def plain(x: int) -> int:
+    """Splitmix64's finaliser in whole numbers."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> shift)) * factor % 2**64
+    return x ^ (x >> 31)
+
+
+@given(st.integers(0, 2**63), st.integers(0, 2**32), st.integers(0, 2**62))
+def test_luck_is_splitmix_of_the_row_with_the_key_of_seed_and_draw(seed: int, draw: int, row: int) -> None:
+    step = 0x9E3779B97F4A7C15
+    key = plain((plain((draw + step) % 2**64) + seed) % 2**64)
+    assert int(random_bits(seed, draw, np.array([row]))[0]) == plain((row * step + key) % 2**64) >> 12

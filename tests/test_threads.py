@@ -1,0 +1,107 @@
+"""Work side by side, in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Iterator
+from concurrent.futures import Future
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from soel.threads import in_order, n_cores, parallel_map, single_threaded_blas
+
+
+@pytest.mark.parametrize("wanted", ["1", "4"])
+def test_results_come_in_order(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", wanted)
+    assert parallel_map(lambda part: part * part, range(20)) == [part * part for part in range(20)]
+    assert list(in_order(lambda part: -part, iter(range(20)), 3, 5)) == [-part for part in range(20)]
+    assert list(in_order(lambda part: part, iter(()), 3, 5)) == []
+
+
+def test_no_more_than_so_many_are_computed_ahead() -> None:
+    given: list[int] = []
+
+    def give() -> Iterator[int]:
+        for number in range(100):
+            given.append(number)
+            yield number
+
+    results = in_order(lambda number: number, give(), 2, 4)
+    assert next(results) == 0
+    assert len(given) == 4
+    assert isinstance(results, Generator)
+    results.close()
+
+
+def test_an_error_of_a_part_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        parallel_map(lambda part: 1 // part, [1, 0, 2])
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda part: 1 // part, [1, 0, 2], 2, 2))
+
+
+def test_a_number_that_makes_no_sense_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    most = n_cores()
+    for wanted in ("0", "many", "", "-3", "1000000"):
+        monkeypatch.setenv("OMP_NUM_THREADS", wanted)
+        assert n_cores() == most
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert n_cores() == 1
+
+
+def test_each_thread_prepares_itself_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soel.threads.n_cores", lambda: 2)
+    ready = threading.local()
+    assert parallel_map(lambda _: ready.said, [1, 2, 3], lambda: setattr(ready, "said", True)) == [True] * 3
+
+
+def test_matrices_are_multiplied_in_one_thread_until_the_last_is_done() -> None:
+    def n_threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        before = n_threads()
+        first, second = single_threaded_blas(), single_threaded_blas()
+        first.__enter__()
+        second.__enter__()
+        assert n_threads() == {1}
+        first.__exit__(None, None, None)
+        assert n_threads() == {1}, "the second is not done"
+        second.__exit__(None, None, None)
+        assert n_threads() == before
+
+
+def test_an_error_puts_the_threads_of_matrices_back() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        before = threadpool_info()
+        with pytest.raises(ZeroDivisionError), single_threaded_blas():
+            assert 1 // 0
+        assert threadpool_info() == before
+
+
+def test_what_nobody_waits_for_any_more_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    cancelled, all_cancelled, cancel = [], threading.Event(), Future.cancel
+
+    def count(future: Future[int]) -> bool:
+        cancelled.append(future)
+        found = cancel(future)
+        if len(cancelled) == 3:
+            all_cancelled.set()
+        return found
+
+    def compute(number: int) -> int:
+        if number:
+            all_cancelled.wait(2)
+        done.append(number)
+        return number
+
+    monkeypatch.setattr(Future, "cancel", count)
+    results = in_order(compute, range(9), 1, 4)
+    assert next(results) == 0
+    assert isinstance(results, Generator)
+    results.close()
+    assert set(done) <= {0, 1}, "the second may have begun; the third and fourth were still waiting"
