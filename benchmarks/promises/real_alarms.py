@@ -8,7 +8,7 @@ from scipy.special import betaln, gammaln
 from soel.assess.spot_check import COVERAGE, Bounds
 from soel.types import Floats
 
-WORTH = 3.0  # labels that the mean probability of alarms is worth; docs/choices.md says how chosen
+WORTH = 3.0  # labels that the mean probability of alarms is worth; benchmarks/choices.md says how chosen
 BINS = 10
 ROUNDING = 1e-9  # a count that holds just as much as is wanted is enough, on any machine
 

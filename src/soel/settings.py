@@ -12,7 +12,7 @@ from soel.types import Kind, Precision, PseudoLabelRule, StepRule
 MANY_ROWS = 200_000
 TABLE_ROWS = 10_240  # five steps of 2,048 rows
 WIDE = 300  # encoded columns, above which a network as wide as its rows is too much for a table or without a GPU
-NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as docs/choices.md says
+NARROW_WEIGHT = 1.0  # of the narrow network's score beside the detector's; chosen as benchmarks/choices.md says
 GOALS = ("learn", "find")
 FIND_TILT = 4.0  # towards suspicious rows, where anomalies found count and not what is learnt
 PICTURE_BACKBONES = ("mhrot",)  # these learn on pixels, not on rows of features
@@ -189,7 +189,7 @@ DISTANCES = Profile(
     scaling="standard",
 )
 
-# Members of the paper have no part in it on tables: docs/choices.md says what they would add.
+# Members of the paper have no part in it on tables: benchmarks/choices.md says what they would add.
 DEFAULT = replace(
     DISTANCES,
     name="default",

@@ -64,7 +64,7 @@ STEPS_APART = (
     "In profile `authors` this weight changes nothing: the two means are learnt in steps of their own, and Adam "
     "does not mind the scale of a loss. So the profile here is `paper`."
 )
-ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](detection.md)."
+ONE_SEED = "One seed: what a small machine could do. Figures of a GPU are in [detection](../docs/detection.md)."
 OURS = (
     "Against profile `authors` on the same splits: 1.4 points more on CIFAR-10 (standard error over the classes 0.4), "
     "2.0 on Fashion-MNIST (0.5). The first seed of Fashion-MNIST has 95.4: its dresses "
@@ -88,7 +88,7 @@ TOO_SHORT = (
     "classes of CIFAR-10, pools of 1,777) a learning rate of 1e-3 instead of 1e-4 raises SOEL from 84.5 to 89.4 and "
     "Hybr2 from 75.3 to 90.1, and four times as many epochs raise SOEL to 87.4; Hybr1 stays at 79."
 )
-FILES = "From the files on; [images and video](images-and-video.md) has the commands and other detectors."
+FILES = "From the files on; [images and video](../docs/images-and-video.md) has the commands and other detectors."
 
 
 def _on_gpu(

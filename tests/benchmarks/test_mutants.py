@@ -45,14 +45,14 @@ def test_a_mutant_differs_from_the_module_in_its_one_place() -> None:
 
 
 def test_a_seed_draws_the_same_mutants_again() -> None:
-    first = mutants.draw("metrics", [], 10, 1)
-    assert first == mutants.draw("metrics", [], 10, 1) != mutants.draw("metrics", [], 10, 2)
+    first = mutants.draw("assess", [], 10, 1)
+    assert first == mutants.draw("assess", [], 10, 1) != mutants.draw("assess", [], 10, 2)
     assert len(set(first)) == 10
-    assert {each.path for each in mutants.draw("metrics", ["cover.py"], 3, 0)} == {"soel/assess/measures.py"}
+    assert {each.path for each in mutants.draw("assess", ["metrics.py"], 3, 0)} == {"soel/assess/metrics.py"}
 
 
 def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -> None:
-    places = mutants.draw("metrics", ["calibration.py"], 999, 0)
+    places = mutants.draw("assess", ["calibration.py"], 999, 0)
     broken = next(
         each for each in places if "Sub -> Add in np.asarray(scores, np.float64) - self.middle" in each.change
     )
@@ -71,8 +71,8 @@ def test_tests_that_notice_kill_and_tests_that_do_not_let_live(tmp_path: Path) -
 
 def test_tests_that_fail_anyway_judge_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "survives", lambda mutant, tests: False)
-    with pytest.raises(RuntimeError, match="tests/assess/metrics fails on the code as it is"):
-        mutants.main(["metrics"])
+    with pytest.raises(RuntimeError, match="tests/assess fails on the code as it is"):
+        mutants.main(["assess"])
 
 
 def test_verdicts_are_kept_and_survivors_named(
@@ -81,19 +81,19 @@ def test_verdicts_are_kept_and_survivors_named(
     asked: list[mutants.Mutant] = []
 
     def fake(mutant: mutants.Mutant, tests: list[str]) -> bool:
-        assert tests == ["tests/assess/metrics"]
+        assert tests == ["tests/assess"]
         if mutant.number == mutants.UNCHANGED:
             return True
         asked.append(mutant)
         return len(asked) == 2
 
     monkeypatch.setattr(mutants, "survives", fake)
-    words = ["metrics", "--mutants", "4", "--keep", str(tmp_path / "kept")]
+    words = ["assess", "--mutants", "4", "--keep", str(tmp_path / "kept")]
     assert mutants.main([*words, "--seconds", "-1"]) == 1, "none had a turn"
     assert mutants.main(words) == 1
     assert mutants.main(words) == 1, "one has survived"
     assert len(asked) == 4, "and none was tried twice"
     said = capsys.readouterr().out.splitlines()
-    assert said[-1] == "metrics: 3 of 4 killed, 0 to come."
+    assert said[-1] == "assess: 3 of 4 killed, 0 to come."
     assert said[-2].startswith(f"survived: {asked[1].path}:{asked[1].line}: ")
     assert [json.loads(line)[1] for line in (tmp_path / "kept").read_text().splitlines()] == [False, True, False, False]

@@ -68,6 +68,6 @@ def test_every_promise_names_tests_that_are_there() -> None:
     rows = [row for row in (ROOT / "docs" / "security.md").read_text().splitlines() if row.startswith("| ")]
     promises = rows[: next(place for place, row in enumerate(rows) if "Jupyter" in row)]
     for row in promises:
-        named = re.findall(r"`(tests/[^`]+)`", row)
+        named = re.findall(r"`(test_\w+\.py)`", row)
         assert named or "held by" in row, row
-        assert [path for path in named if "def test_" not in (ROOT / path).read_text()] == []
+        assert [name for name in named if not any((ROOT / "tests").rglob(name))] == []

@@ -14,7 +14,7 @@ from soel_paper.reproduce import Plan, apply_plan
 from soel_paper.sources import Source
 from soel_paper.variants import VARIANTS
 
-PAGE = Path(__file__).parents[2] / "docs" / "results.md"
+PAGE = Path(__file__).parents[2] / "benchmarks" / "results.md"
 DATASET, METHOD = "ionosphere", "Pos2"
 
 

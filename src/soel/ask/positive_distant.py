@@ -21,7 +21,7 @@ class PositiveDistant(Strategy):
     larger tilt finds more anomalies and teaches less. balanced, for those who want to learn: the tilt falls while more
     than a quarter of the answers are anomalies, to nothing at three quarters, and then turns to normal rows; rows of
     a selection after its first, which do not know its answer, mostly keep apart. All this was chosen on tables
-    (docs/choices.md).
+    (benchmarks/choices.md).
     """
 
     needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.ANSWERS})

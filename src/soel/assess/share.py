@@ -16,7 +16,7 @@ from soel.types import ANOMALY, Estimate, Evidence, Floats
 
 COVERAGE = 0.8
 SMALLEST = 2e-4  # share whose log-odds are looked at
-BELOW, ABOVE = 0.65, 0.8  # log-odds by which tables differ from what labels tell; docs/choices.md says how chosen
+BELOW, ABOVE = 0.65, 0.8  # log-odds by which tables differ from what labels tell; benchmarks/choices.md says how chosen
 
 
 class ContaminationEstimator(ABC):

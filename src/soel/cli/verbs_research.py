@@ -20,7 +20,7 @@ EXPERIMENTS = "soel_paper"  # the package of the paper's experiments, which may 
 EXTRACTOR = "efficientnet-lite2"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
-    "page": "the page of results, docs/results.md by default",
+    "page": "the page of results, benchmarks/results.md by default",
     "toy": "fig:toy-data, score maps on 2-D toy data",
     "settings": "tab:opt-param, the settings in force",
 }
@@ -68,7 +68,7 @@ def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     )
     reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
     reproduce.add_argument(
-        "--page", metavar="FILE.md", type=Path, default=Path("docs/results.md"), help=argparse.SUPPRESS
+        "--page", metavar="FILE.md", type=Path, default=Path("benchmarks/results.md"), help=argparse.SUPPRESS
     )
     _add_picture_options(reproduce)
     reproduce.set_defaults(handler=run_reproduce)

@@ -15,7 +15,7 @@ from soel.errors import ModelFileError
 from soel.threads import single_threaded_blas
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
-# Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: docs/choices.md.
+# Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: benchmarks/choices.md.
 AXES = 128  # of the pool's directions; the rest is noise that distances are better off without
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 ANOMALY_WEIGHT = 0.7  # of the distance to the nearest labelled anomaly beside that to the pool

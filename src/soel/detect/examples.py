@@ -9,7 +9,7 @@ import numpy as np
 from soel.detect.places import Gaussians, for_each_block, likeness, whiten
 from soel.types import ANOMALY, Booleans, Floats, Labels, Rows
 
-# Chosen on solar cells, boards and granite: docs/choices.md.
+# Chosen on solar cells, boards and granite: benchmarks/choices.md.
 EXAMPLES = 5  # patches of a labelled picture that stand for its label, where nobody marked them
 MOST_MARKED, MOST_PICTURES = 20, 200  # patches of one picture, and pictures of each label, that are kept as examples
 SAME = 0.5  # the cosine from which a patch is like one of a normal picture,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from soel.types import ANOMALY, NORMAL, Floats, Labels
 
-HIGHEST_TRUST = 8.0  # chosen as docs/choices.md says
+HIGHEST_TRUST = 8.0  # chosen as benchmarks/choices.md says
 ASSUMED, PSEUDO_LABELS = 0.875, 2.0  # the foresight taken for granted, and how many labels it takes to doubt it
 
 

@@ -12,7 +12,7 @@ from soel.detect.base import NOTHING, Detector, Options
 from soel.distances import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
-# Chosen on other tables than the paper's four (docs/choices.md).
+# Chosen on other tables than the paper's four (benchmarks/choices.md).
 CLIP = 3.0  # in scaled units: one wild column must not decide alone
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.03, 5  # of the reference rows
 ANOMALY_NEIGHBOURS = 10

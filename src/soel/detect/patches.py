@@ -28,7 +28,7 @@ WORST = 3  # patches whose mean distance is the picture's
 USUAL_SHARE = 0.1  # of the pool, left out as suspicious at least: a few sound pictures less cost nothing
 QUIET = 0.95  # of the unsuspected pictures, no patch of which lies beyond the limit
 SMALLEST = 1e-6  # of a distance, before its logarithm is taken
-# Chosen on solar cells, boards and granite (docs/choices.md):
+# Chosen on solar cells, boards and granite (benchmarks/choices.md):
 ALIKE = 6.0  # spreads of usual pictures' scores that a patch gains which points where an example of an anomaly does
 
 

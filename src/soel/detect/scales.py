@@ -16,7 +16,7 @@ from soel.types import UNLABELLED, Booleans, Floats, Labels, within
 
 COARSE = 128  # the first values of a patch, from coarser layers; the rest is from finer ones
 PARTS = ("coarse.", "fine.")  # as arrays are named
-COUNTS = 2.0, 1.0  # of each before any label, as docs/choices.md says
+COUNTS = 2.0, 1.0  # of each before any label, as benchmarks/choices.md says
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ FULL_TRUST = 0.99  # above it the score without labels is not worth its time
 @dataclass(frozen=True)
 class PretrainedOptions(Options):
     """context_rows: a larger pool is represented by a sample of so many rows, and its labelled rows beside them.
-    neighbours_weight: of the detector `neighbours` in the sum; chosen on 118 tables (docs/choices.md).
+    neighbours_weight: of the detector `neighbours` in the sum; chosen on 118 tables (benchmarks/choices.md).
     """
 
     context_rows: int = 1000

@@ -67,7 +67,7 @@ class Outputs:
         """What rows (B, n) are ranked by.
 
         With labels the first head ranks all rows well and the second those on top, so both count. Without any the
-        second is the better one on every collection of tables, for all rows and for the top (docs/choices.md).
+        second is the better one on every collection of tables, for all rows and for the top (benchmarks/choices.md).
         """
         return 0.5 * (self.logits + self.chances) if any_label else self.chances
 
