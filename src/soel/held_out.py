@@ -22,7 +22,7 @@ OPTIMISM = 0.6  # of its spread: how much lower a network scores rows that it wa
 DOUBT = 5.0  # the odds that a row is an anomaly may be so many times lower than they seem
 COUNTERWEIGHT = 0.5  # what a labelled anomaly weighs beside a normal row
 LABEL_FOLDS = 5
-FAR_BETTER = 1.5  # times the trust of patches: from there on the whole picture is the better judge (benchmarks/choices.md)
+FAR_BETTER = 1.5  # times the trust of patches: the whole picture is the better judge (benchmarks/choices.md)
 Fit = Callable[[Floats, Labels], Detector | None]
 LARGE = 20_000  # rows from which one row more or less makes no difference
 

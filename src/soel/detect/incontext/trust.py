@@ -12,7 +12,7 @@ from soel.types import ANOMALY, UNLABELLED, Booleans, Floats, Labels
 
 FOLDS = 5
 MOST_ROWS = 400  # of the context, to be read once for each fold
-# In log odds, chosen on 118 tables (benchmarks/choices.md). Labels of one kind alone teach no contrast, and mislead most.
+# In log odds, chosen on 118 tables (benchmarks/choices.md). Labels of one kind mislead most.
 DOUBT, BELIEF = 2.0, 0.6  # before any label is withheld, and what each label of the rarer kind takes from that
 SLOPE = 0.5  # for each unit of log likelihood by which withheld labels are foretold better with the others than without
 MIDDLE = 1.3  # the score, in deviations, that is as likely an anomaly's as a normal row's
