@@ -31,7 +31,7 @@ tests: $(TEST)
 # The rooms that the lowest versions of packages were tried with; for an environment that has those.
 minimum:
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -W ignore::DeprecationWarning tests/test_estimator.py \
-	  tests/tables tests/session tests/images tests/report tests/networks/training tests/cli
+	  tests/tables tests/session tests/images tests/report tests/networks tests/cli
 
 docs: $(TEST)
 	$(BIN)/sphinx-build --fail-on-warning --fresh-env --quiet docs site

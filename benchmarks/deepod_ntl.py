@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from soel.networks.backbones.ntl import TableNTL
-from soel.networks.training import Model, losses, warm_up
+from soel.networks import Model, losses, warm_up
+from soel.networks.ntl import TableNTL
 from soel.settings import Schedule
 from soel.threads import n_cores
 

@@ -15,12 +15,11 @@ import numpy as np
 import onnxruntime
 from PIL import Image
 
+from soel.images.decode import square
 from soel.images.extract import BATCH, extract
-from soel.images.extractor_choice import cache_folder, open_extractor
-from soel.images.extractors import DEFAULT
+from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.items import Source
 from soel.images.onnx_extractor import OnnxExtractor
-from soel.images.preprocess import square
 from soel.images.source import open_source
 
 N_PICTURES, ROUNDS = 160, 5

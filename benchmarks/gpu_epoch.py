@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.learner import Learner
-from soel.networks.training import fit
+from soel.networks import fit
 from soel.settings import AUTHORS, DEFAULT, Profile
 from soel.types import Estimate, Kind, Pool
 

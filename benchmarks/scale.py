@@ -27,7 +27,7 @@ from benchmarks.scale_model import Job, Machines, Rates, bytes_moved, seconds, s
 from soel.ask.k_center import KCenter
 from soel.ask.shards import Shard
 from soel.ask.space import Origin
-from soel.networks.backbones.layers import BatchNorm
+from soel.networks.layers import BatchNorm
 from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.ray.clusters import ClusterOptions
 from soel.scoring.score_stream import Scorer, score_missing

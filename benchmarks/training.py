@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.learner import Learner, learn_together, prepare_together
-from soel.networks.training.threads import threads_for
+from soel.networks.model import threads_for
 from soel.settings import AUTHORS
 from soel.types import Kind, Pool
 

@@ -19,7 +19,7 @@ from soel import PROFILES, SOEL, ConfigError, ModelFileError, SoelError
 from soel.assess.metrics import auroc
 from soel.types import Kind
 from tests.conftest import Sample, make_toy
-from tests.networks.backbones.test_own_module import TinyAutoencoder
+from tests.networks.test_own_module import TinyAutoencoder
 
 DEFAULT = PROFILES["default"]
 QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=10), n_members=2)

@@ -13,7 +13,7 @@ import pytest
 from soel import SOEL, ConfigError, DataError, LabelError, SchemaError
 from soel.settings import PAPER
 from tests.conftest import Sample, make_toy
-from tests.networks.backbones.test_own_module import TinyAutoencoder
+from tests.networks.test_own_module import TinyAutoencoder
 from tests.test_estimator import fitted, quick
 
 __all__ = ["fitted"]

@@ -15,7 +15,7 @@ from soel.detect.neighbours import Neighbours
 from soel.errors import ConfigError
 from soel.learner import HERE, NO_SCORES, Blend, Fitted, Learner
 from soel.model import restore, state_of
-from soel.networks.training import Model
+from soel.networks import Model
 from soel.settings import DEFAULT, DISTANCES, PAPER, Profile
 from soel.types import Floats, Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy

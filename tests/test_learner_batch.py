@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soel import networks
 from soel.learner import Learner, _Stack, learn_together, prepare_together
-from soel.networks import training
 from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Pool
 from tests.conftest import make_learner, make_toy
@@ -51,8 +51,8 @@ def test_what_nobody_looks_at_is_not_trained(monkeypatch: pytest.MonkeyPatch) ->
     def fail(*given: Any) -> None:
         raise AssertionError("a network was warmed up")
 
-    monkeypatch.setattr(training, "warm_up", fail)
-    monkeypatch.setattr(training, "fit", fail)
+    monkeypatch.setattr(networks, "warm_up", fail)
+    monkeypatch.setattr(networks, "fit", fail)
     learners, pools = runs(QUICK)
     warm = prepare_together(learners, pools)
     assert [start.blend.network for start in warm] == [None] * N_RUNS
@@ -64,13 +64,13 @@ def test_what_nobody_looks_at_is_not_trained(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_networks_are_warmed_up_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     counts: list[int] = []
-    warm_up = training.warm_up
+    warm_up = networks.warm_up
 
     def counted(model: Any, rows: Any, schedule: Any) -> None:
         counts.append(model.n_members)
         warm_up(model, rows, schedule)
 
-    monkeypatch.setattr(training, "warm_up", counted)
+    monkeypatch.setattr(networks, "warm_up", counted)
     learners, pools = runs(QUICK)
     warm = prepare_together(learners, pools)
     learn_together(learners, warm, pools, [[]] * N_RUNS, LABELS)  # a detector asked the question, so they start here

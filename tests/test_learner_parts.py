@@ -14,7 +14,7 @@ from soel.assess.threshold import FixedCount
 from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import ASSUMED, Blend, Fitted, Learner, Network, Warm, _rate
-from soel.networks.training import losses
+from soel.networks import losses
 from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
 from tests.conftest import Sample, make_learner, make_toy
@@ -66,7 +66,7 @@ def test_a_member_that_scores_all_rows_alike_does_not_divide_by_0() -> None:
 
 def test_embeddings_stand_side_by_side() -> None:
     trained, x = network()
-    from soel.networks.training import embed
+    from soel.networks import embed
 
     members = embed(trained.model, x)
     np.testing.assert_array_equal(trained.embed(x), np.concatenate([members[0], members[1]], axis=1))

@@ -26,7 +26,7 @@ from soel.model import (
     restore_blend,
     state_of,
 )
-from soel.networks.training import losses
+from soel.networks import losses
 from soel.settings import DISTANCES, PAPER
 from soel.types import UNLABELLED, Estimate, PoolView
 from tests.conftest import Sample, make_learner

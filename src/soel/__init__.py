@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from soel.explain import Explanation, Reason
     from soel.images.extractors import Extractor
     from soel.images.picture_pool import MediaOptions
-    from soel.networks.backbones.base import Backbone
-    from soel.networks.objectives.base import Objective
+    from soel.networks.base import Backbone
+    from soel.networks.objectives import Objective
     from soel.session import Answer, Session, SessionOptions
     from soel.session.api.labels import merge_session, take_labels
     from soel.session.api.listing import list_sessions
@@ -51,8 +51,8 @@ _NAMES = {
     "soel.images.picture_pool": ("MediaOptions",),
     "soel.settings": ("PROFILES", "Profile", "Schedule"),
     "soel.ask.base": ("Strategy",),
-    "soel.networks.objectives.base": ("Objective",),
-    "soel.networks.backbones.base": ("Backbone",),
+    "soel.networks.objectives": ("Objective",),
+    "soel.networks.base": ("Backbone",),
     "soel.assess.share": ("ContaminationEstimator",),
     "soel.detect.base": ("Detector",),
     "soel.explain": ("Explanation", "Reason"),

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from soel import networks
 from soel.ask.base import Strategy
 from soel.model import Blend, Network
-from soel.networks import training
-from soel.networks.training.task import Task
+from soel.networks.objectives import Task
 from soel.settings import Schedule
 from soel.types import Floats, Pool, PoolView, Progress, Rows, Selection
 
 if TYPE_CHECKING:
-    from soel.networks.training import Model
+    from soel.networks import Model
 
 
 class Compute(Protocol):
@@ -58,7 +58,7 @@ class Here:
 
     def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
         """Train on all rows as if normal."""
-        training.warm_up(model, pool.rows, schedule, progress)
+        networks.warm_up(model, pool.rows, schedule, progress)
 
     def fit(
         self,
@@ -70,11 +70,11 @@ class Here:
         progress: Progress | None,
     ) -> None:
         """Train on labelled and unlabelled rows."""
-        training.fit(model, pool.rows, tasks, schedule, always_summed, progress)
+        networks.fit(model, pool.rows, tasks, schedule, always_summed, progress)
 
     def losses(self, model: Model, pool: Pool) -> Floats:
         """L0 (S, N) of all rows."""
-        return training.losses(model, pool.rows)[0]
+        return networks.losses(model, pool.rows)[0]
 
     def score(self, blend: Blend, pool: Pool) -> Floats:
         """Anomaly scores (N,)."""
@@ -86,7 +86,7 @@ class Here:
 
     def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
         """Gradients (N, D)."""
-        return training.gradient_embeddings(network.model, pool.rows, suspected, seed)
+        return networks.gradient_embeddings(network.model, pool.rows, suspected, seed)
 
     def select(
         self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from soel import networks
 from soel.ask import STRATEGIES, is_sequential
 from soel.ask.base import Need, Strategy
 from soel.ask.moments import spread_over_time
@@ -27,11 +28,8 @@ from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.held_out import reference_scores, weigh_patches
 from soel.model import Blend, Fitted, Network, PatchPart, Warm
-from soel.networks import training
-from soel.networks.backbones import BACKBONES
-from soel.networks.objectives import OBJECTIVES
-from soel.networks.objectives.base import Objective
-from soel.networks.training.task import Task
+from soel.networks import BACKBONES
+from soel.networks.objectives import OBJECTIVES, Objective, Task
 from soel.settings import Profile
 from soel.threads import single_threaded_blas
 from soel.types import (
@@ -55,8 +53,8 @@ from soel.types import (
 if TYPE_CHECKING:
     import torch
 
-    from soel.networks.backbones.base import Backbone, UserModule
-    from soel.networks.training import Model
+    from soel.networks import Model
+    from soel.networks.base import Backbone, UserModule
 
 __all__ = [
     "HERE",
@@ -197,7 +195,7 @@ class Learner:
         seeds = np.random.SeedSequence(self.seed).spawn(n_members or self.profile.n_members)
         rngs = [np.random.default_rng(seed) for seed in seeds]
         backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
-        return training.Model(backbone, rngs, self.profile.schedule.learning_rate)
+        return networks.Model(backbone, rngs, self.profile.schedule.learning_rate)
 
     def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
         """New members, trained on all rows as if normal."""
@@ -379,7 +377,7 @@ class Learner:
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:
-            from soel.networks.backbones.base import Members  # here: it loads torch
+            from soel.networks.base import Members  # here: it loads torch
 
             return Members(n_features, rngs, self.backbone)
         options = dict(self.profile.backbone_options)
@@ -438,9 +436,9 @@ def learn_together(
     if len(runs) == 1 or not learners[0].hears_network(labels[0]):
         return [learner.learn(start, pool, rounds, known) for learner, start, pool, rounds, known in runs]
     starts = [each.blend.network for each in warm]
-    networks = [start for start in starts if start is not None]
-    if len(networks) < len(starts):
-        networks = _new_networks(learners, pools)
+    warm_networks = [start for start in starts if start is not None]
+    if len(warm_networks) < len(starts):
+        warm_networks = _new_networks(learners, pools)
     stack = _Stack(learners, pools)
     estimates = [learner.estimate(rounds) for learner, _, _, rounds, _ in runs]
     each = [
@@ -448,8 +446,8 @@ def learn_together(
         for (learner, start, pool, _, known), share in zip(runs, estimates, strict=True)
     ]
     tasks = [task for task in each for _ in range(learners[0].profile.n_members)]
-    model = stack.join([network.model for network in networks])
-    training.fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
+    model = stack.join([network.model for network in warm_networks])
+    networks.fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
     trained = zip(stack.split(model), runs, estimates, strict=True)
     return [learner.finish(part, pool, known, share) for part, (learner, _, pool, _, known), share in trained]
 
@@ -460,7 +458,7 @@ def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Ne
         return [learners[0].new_network(pools[0])]
     stack = _Stack(learners, pools)
     model = stack.join([learner.new_model(stack.n_features) for learner in learners])
-    training.warm_up(model, stack.rows, learners[0].profile.schedule)
+    networks.warm_up(model, stack.rows, learners[0].profile.schedule)
     trained = zip(learners, stack.split(model), pools, strict=True)
     return [Network.measured(part, learner.compute.losses(part, pool)) for learner, part, pool in trained]
 
@@ -474,10 +472,10 @@ class _Stack:
         self.rows = np.repeat(np.stack([pool.rows for pool in pools]), self.learner.profile.n_members, axis=0)
 
     def join(self, models: Sequence[Model]) -> Model:
-        return training.join(models, self._make)
+        return networks.join(models, self._make)
 
     def split(self, model: Model) -> list[Model]:
-        return training.split(model, self.n_runs, self._make)
+        return networks.split(model, self.n_runs, self._make)
 
     def _make(self, n_members: int) -> Model:
         return self.learner.new_model(self.n_features, n_members)

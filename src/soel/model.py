@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soel import networks
 from soel.assess.calibration import Calibration
 from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
 from soel.detect.base import Detector
 from soel.errors import DataError
-from soel.networks import training
 from soel.types import Estimate, Floats, Labels, within
 
 if TYPE_CHECKING:
-    from soel.networks.training import Model
+    from soel.networks import Model
 
 DETECTOR = "detector."  # prefixes of arrays in a state
 NETWORK = "network."
@@ -48,7 +48,7 @@ class Network:
 
     def score(self, x: Floats) -> Floats:
         """The mean (n,) of the members' standardised scores."""
-        return self.combine(training.losses(self.model, x)[0])
+        return self.combine(networks.losses(self.model, x)[0])
 
     def combine(self, raw: Floats) -> Floats:
         """The same from the members' scores (S, n)."""
@@ -56,7 +56,7 @@ class Network:
 
     def embed(self, x: Floats) -> Floats:
         """The members' embeddings (n, S D), side by side."""
-        members = training.embed(self.model, x)  # (S, n, D)
+        members = networks.embed(self.model, x)  # (S, n, D)
         return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
 
 

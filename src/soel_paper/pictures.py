@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel import DataError
+from soel.images.arrays import image_array
 from soel.images.extract import extract
-from soel.images.extractor_choice import cache_folder, open_extractor
-from soel.images.extractors import Extractor
-from soel.images.image_arrays import image_array
-from soel.images.image_files import image_list
+from soel.images.extractors import Extractor, cache_folder, open_extractor
+from soel.images.files import image_list
 from soel.images.items import Source as Pictured
-from soel.images.items import describe
-from soel.images.known_labels import known_labels
+from soel.images.items import describe, known_labels
 from soel.images.source import open_source
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Progress
 from soel_paper.catalogue_files import ClassSets, LabelledRows, read_frames

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.detect import DETECTORS
-from soel.networks.backbones import BACKBONES
+from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.types import Kind
 from soel_paper.cells import Cell

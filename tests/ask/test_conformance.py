@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soel.ask import STRATEGIES
-from soel.networks.backbones import BACKBONES
+from soel.networks import BACKBONES
 from soel.settings import PAPER, PICTURE_BACKBONES
 from soel.testing import STRATEGY_LAWS
 from soel.testing.laws import Law, example_view

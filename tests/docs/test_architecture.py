@@ -12,7 +12,7 @@ from typing import Any
 from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.detect import DETECTORS
-from soel.networks.backbones import BACKBONES
+from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[2]

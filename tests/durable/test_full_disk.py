@@ -10,7 +10,7 @@ import pytest
 
 from soel.durable import building, copy_whole, write_whole
 from soel.errors import DiskFullError
-from soel.images.matrix import GrowingMatrix
+from soel.images.extract import GrowingMatrix
 from soel.session.files import PoolRecord, load_record, save_record
 from soel.session.stores.models import read_model, write_model
 from soel.tables.row_files import write_table
@@ -63,7 +63,7 @@ def test_the_record_of_a_round(disk: SmallDisk) -> None:
 
 
 def test_the_cache_of_features_goes_on_where_it_was(disk: SmallDisk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soel.images.matrix.SYNC_SECONDS", 0.0)
+    monkeypatch.setattr("soel.images.extract.SYNC_SECONDS", 0.0)
     rows = LARGE[: 8 << 10].reshape(8, -1)
 
     def grow() -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from soel.errors import ConfigError, ModelFileError
-from soel.images import efficientnet
+from soel.images import export
 from soel.images.export import export_extractor
 from soel.images.onnx_extractor import OnnxExtractor
 from tests.images.makers import noise
@@ -64,21 +64,21 @@ def test_wrong_names(tmp_path: Path) -> None:
 def test_the_default_network_runs_in_torch_where_the_exporter_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(efficientnet, "find_spec", lambda name: None)
-    extractor = efficientnet.load_efficientnet(tmp_path)
-    assert isinstance(extractor, efficientnet.TorchEfficientNet)
+    monkeypatch.setattr(export, "find_spec", lambda name: None)
+    extractor = export.load_efficientnet(tmp_path)
+    assert isinstance(extractor, export.TorchEfficientNet)
     assert not list(tmp_path.rglob("*.onnx"))
     grey = np.full((1, extractor.size, extractor.size, 3), 127, np.uint8)  # what the network sees as 0
     with torch.no_grad():
-        known = efficientnet.load_module()(torch.zeros(1, 3, extractor.size, extractor.size)).numpy()
+        known = export.load_module()(torch.zeros(1, 3, extractor.size, extractor.size)).numpy()
     pictures = np.concatenate([grey, noise(0, extractor.size, extractor.size)[None]])
     features = extractor.features(pictures)
-    assert features.shape == (2, efficientnet.WIDTH)
+    assert features.shape == (2, export.WIDTH)
     np.testing.assert_allclose(features[:1], known, rtol=1e-3, atol=1e-4)
     assert np.abs(features[1] - known[0]).max() > 0.1
 
 
 def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(efficientnet, "SHA256", "0" * 64)
+    monkeypatch.setattr(export, "SHA256", "0" * 64)
     with pytest.raises(ModelFileError, match="not the published ones"):
-        efficientnet.load_module()
+        export.load_module()

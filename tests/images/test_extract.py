@@ -16,23 +16,22 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel.errors import ConfigError, DataError
 from soel.images import extract as pipeline
-from soel.images.extract import extract
+from soel.images.arrays import image_array
+from soel.images.decode import square
+from soel.images.extract import GrowingMatrix, extract
 from soel.images.extractors import OwnExtractor, find_extractor
-from soel.images.image_arrays import image_array
 from soel.images.items import Picture, Source
-from soel.images.matrix import GrowingMatrix
-from soel.images.preprocess import square
 from soel.images.source import open_source
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise
 
 KILLED = """
 import sys, time
 from pathlib import Path
-from soel.images import matrix
+from soel.images import extract as pipeline
 from soel.images.extract import extract
 from soel.images.source import open_source
 from tests.images.makers import ColourExtractor
-matrix.SYNC_SECONDS = 0.0
+pipeline.SYNC_SECONDS = 0.0
 class Slow(ColourExtractor):
     def features(self, pictures):
         if len(self.seen) == 2:

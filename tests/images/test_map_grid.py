@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.images.efficientnet import SIZE, load_efficientnet
+from soel.images.export import LITE_SIZE as SIZE
+from soel.images.export import load_efficientnet
 from soel.images.extractors import DEFAULT
 from soel.images.grids import Grid
 from soel.images.onnx_extractor import OnnxExtractor

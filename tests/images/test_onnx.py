@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
 from soel.errors import ConfigError, ModelFileError
-from soel.images import onnx_extractor, torch_onnx
+from soel.images import onnx_extractor, torch_resnet
 from soel.images.extractors import find_extractor
-from soel.images.onnx_extractor import OnnxExtractor
-from soel.images.onnx_file import read_graph
+from soel.images.onnx_extractor import OnnxExtractor, read_graph
 from soel.images.torch_resnet import load_onnx_resnet
 from tests.images.makers import noise, residual_network
 
@@ -160,8 +159,8 @@ def test_a_network_that_torch_does_not_know_runs_without_the_gpu(
 ) -> None:
     expected = OnnxExtractor(network).features(squares(2))
     monkeypatch.setattr(onnx_extractor, "has_gpu", lambda: True)
-    monkeypatch.setitem(torch_onnx._OPERATIONS, "Relu", None)
-    del torch_onnx._OPERATIONS["Relu"]
+    monkeypatch.setitem(torch_resnet._OPERATIONS, "Relu", None)
+    del torch_resnet._OPERATIONS["Relu"]
     np.testing.assert_array_equal(OnnxExtractor(network).features(squares(2)), expected)
 
 

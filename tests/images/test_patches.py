@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.images import onnx_extractor, onnx_file
+from soel.images import onnx_extractor
 from soel.images.extract import extract
 from soel.images.extractors import OwnExtractor, Pictures
-from soel.images.onnx_extractor import OnnxExtractor
-from soel.images.onnx_file import middle_outputs
+from soel.images.onnx_extractor import OnnxExtractor, middle_outputs
 from soel.images.patches import DEPTH, FINE_DEPTH, Patches, has_patches, look_as_before, make_patches
 from soel.images.source import open_source
 from soel.types import Floats
@@ -43,14 +42,14 @@ class DeepExtractor(PlaceExtractor):
 @pytest.fixture
 def fine_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small networks have no layer where a place stands for many pixels."""
-    monkeypatch.setattr(onnx_file, "FINEST", 1)
+    monkeypatch.setattr(onnx_extractor, "FINEST", 1)
 
 
 @pytest.mark.usefixtures("fine_layers")
 def test_the_last_sum_of_each_width_is_looked_at(tmp_path: Path) -> None:
     path = residual_network(tmp_path / "net.onnx")
     (name,) = middle_outputs(path.read_bytes(), 16)
-    graph = onnx_file.read_graph(path)
+    graph = onnx_extractor.read_graph(path)
     assert next(node.op for node in graph.nodes if name in node.outputs) == "Add"
     free = residual_network(tmp_path / "free.onnx", shape=("n", 3, "h", "w"))
     assert middle_outputs(free.read_bytes(), 32) == (name,)
@@ -111,7 +110,7 @@ def test_a_network_with_finer_layers_has_deeper_patches_and_can_look_as_before(
 ) -> None:
     path = residual_network(tmp_path / "net.onnx")
     middle = middle_outputs(path.read_bytes(), 16)
-    assert onnx_file.fine_outputs(path.read_bytes(), 16) == (), "none of them is finer than the middle ones"
+    assert onnx_extractor.fine_outputs(path.read_bytes(), 16) == (), "none of them is finer than the middle ones"
     shallow = OnnxExtractor(path)
     assert (shallow.patch_depth, look_as_before(shallow, None)) == (DEPTH, shallow)
     monkeypatch.setattr(onnx_extractor, "fine_outputs", lambda model, size: middle)
@@ -126,9 +125,9 @@ def test_a_network_with_finer_layers_has_deeper_patches_and_can_look_as_before(
 
 def test_finer_layers_are_those_beside_the_middle_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = residual_network(tmp_path / "net.onnx").read_bytes()  # its sum is at two pixels a place
-    monkeypatch.setattr(onnx_file, "FINE", (1, 3))
-    (fine,) = onnx_file.fine_outputs(model, 16)
-    monkeypatch.setattr(onnx_file, "FINEST", 1)
+    monkeypatch.setattr(onnx_extractor, "FINE", (1, 3))
+    (fine,) = onnx_extractor.fine_outputs(model, 16)
+    monkeypatch.setattr(onnx_extractor, "FINEST", 1)
     assert middle_outputs(model, 16) == (fine,)
 
 

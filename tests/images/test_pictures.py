@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError
-from soel.images.pictures import check_header, load_picture
+from soel.images.decode import check_header, load_picture
 from tests.images.makers import noise, png_that_claims
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from soel.images.preprocess import fit_shorter_side, square
+from soel.images.decode import fit_shorter_side, square
 from soel.images.torch_resnet import prepare
 from tests.images.makers import noise
 

@@ -28,11 +28,11 @@ FILLER = """
 import os, sys, time
 from pathlib import Path
 import numpy as np
-from soel.images import matrix
+from soel.images import extract as pipeline
 from soel.images.extract import extract
 from soel.images.source import open_source
 from tests.images.test_patches import PlaceExtractor
-matrix.SYNC_SECONDS = 0.0
+pipeline.SYNC_SECONDS = 0.0
 folder, cache, results, looks = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "looks"
 class Slow(PlaceExtractor):
     n_passes = 0

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from soel.errors import DataError
-from soel.images.neighbours import nearest
-from soel.images.thumbnails import as_jpeg, load_thumbnail
+from soel.images.decode import as_jpeg, load_thumbnail
+from soel.images.session_media import nearest
 from tests.images.makers import noise
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from soel.ask.diverse import Diverse
 from soel.detect.neighbours import Neighbours
-from soel.networks.backbones.ntl import TableNTL
-from soel.networks.objectives.refinement import Refinement
+from soel.networks.ntl import TableNTL
+from soel.networks.objectives import Refinement
 from soel_paper import versions
 from soel_paper.cells import Cell, Setting
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, knn

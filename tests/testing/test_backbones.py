@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from soel.networks.backbones.autoencoder import Autoencoder
-from soel.networks.backbones.base import Pair
+from soel.networks.base import Pair
+from soel.networks.others import Autoencoder
 from soel.testing import BACKBONE_LAWS, backbones, check_backbone
 from soel.testing.laws import Law
 from tests.testing.broken import cases

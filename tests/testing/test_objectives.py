@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.networks.objectives.all_normal import AllNormal
-from soel.networks.objectives.base import Objective, all_on_normal, answered
-from soel.networks.objectives.one_class import OneClass
-from soel.networks.objectives.soel import SoelObjective
-from soel.networks.objectives.supervised import Supervised
+from soel.networks.objectives import AllNormal, Objective, OneClass, SoelObjective, Supervised, all_on_normal, answered
 from soel.testing import OBJECTIVE_LAWS, check_objective, objectives
 from soel.testing.laws import Law
 from soel.types import ItemWeights, PoolView, RankedWeights

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.images import matrix, picture_pool
+from soel.images import extract, picture_pool
 from soel.session.jobs import background, creation_task
 from soel.types import Floats
 from tests.web.pictures import Brightness
@@ -37,7 +37,7 @@ def launch_slow(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
 def run(words: Sequence[str]) -> int:
     """Create with the slow extractor; each batch is kept, not only those of some seconds ago."""
     setattr(picture_pool, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
-    setattr(matrix, "SYNC_SECONDS", 0.0)  # noqa: B010
+    setattr(extract, "SYNC_SECONDS", 0.0)  # noqa: B010
     return creation_task.run(words)
 
 

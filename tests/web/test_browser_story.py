@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.images.efficientnet import load_efficientnet
+from soel.images.export import load_efficientnet
 from soel.tables.csv_cells import read_rows
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, N_FRAMES, write_clip, write_discs

@@ -27,7 +27,7 @@ from soel.tables.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
 
 if TYPE_CHECKING:
-    from soel.networks.backbones.base import UserModule
+    from soel.networks.base import UserModule
 
 Ask = Callable[[Rows], Any]
 

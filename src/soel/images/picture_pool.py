@@ -12,11 +12,9 @@ from typing import Any
 
 from soel.errors import ConfigError, DataError, SchemaError
 from soel.images.extract import Features, extract
-from soel.images.extractor_choice import cache_folder, open_extractor
-from soel.images.extractors import DEFAULT, Extractor
-from soel.images.image_files import image_list
-from soel.images.items import MediaItem, Picture, Skipped, Source, describe
-from soel.images.known_labels import known_labels
+from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
+from soel.images.files import image_list
+from soel.images.items import MediaItem, Picture, Skipped, Source, describe, known_labels
 from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.images.source import Reading, is_media, open_source
 from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles

@@ -12,7 +12,7 @@ import numpy as np
 from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.detect.base import PlaceDetector
 from soel.errors import SessionError
-from soel.images.heat_maps import MappedPicture, write_heat_maps
+from soel.images.maps import MappedPicture, write_heat_maps
 from soel.images.patches import map_grid
 from soel.images.picture_pool import read_new_pictures
 from soel.images.session_media import open_media

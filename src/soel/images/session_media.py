@@ -10,19 +10,19 @@ from pathlib import Path
 
 import numpy as np
 
+from soel.distances import squares_to
 from soel.errors import DataError, SessionError
+from soel.images.decode import load_thumbnail, shrink
+from soel.images.files import ImageFiles
 from soel.images.grids import Grid
-from soel.images.heat_maps import draw_overlay
-from soel.images.image_files import ImageFiles
 from soel.images.items import MediaItem, Source
-from soel.images.neighbours import nearest
+from soel.images.maps import draw_overlay
 from soel.images.patches import map_grid
 from soel.images.picture_pool import reading_of
 from soel.images.source import open_source
-from soel.images.thumbnails import load_thumbnail, shrink
 from soel.session import SessionFolder
 from soel.tables.csv_cells import read_rows
-from soel.types import Floats
+from soel.types import Floats, Rows
 
 
 @dataclass(frozen=True)
@@ -147,3 +147,10 @@ def open_media(folder: SessionFolder, data: Path | None = None) -> SessionMedia 
 
 def _time(row: dict[str, str]) -> float | None:
     return float(row["time"]) if row.get("time") else None
+
+
+def nearest(matrix: Floats, row: int, among: Rows, k: int) -> Rows:
+    """The k rows of `among` nearest to `row`, nearest first; the row itself is never one of them."""
+    among = among[among != row]
+    distances = squares_to(np.asarray(matrix[among], np.float64), np.asarray(matrix[row], np.float64))
+    return among[np.argsort(distances, kind="stable")[:k]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.errors import ConfigError, DataError, naming
-from soel.images import pictures, video
-from soel.images.image_arrays import (
+from soel.images import decode, video
+from soel.images.arrays import (
     MAX_UNPACKED,
     ImageArrays,
     holds_pictures,
@@ -18,7 +18,7 @@ from soel.images.image_arrays import (
     read_arrays,
     read_idx,
 )
-from soel.images.image_files import Scanned, image_file, image_folder
+from soel.images.files import Scanned, image_file, image_folder
 from soel.images.items import Source, describe
 
 
@@ -50,7 +50,7 @@ def is_media(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix in (".npz", ".npy"):
         return holds_pictures(path)
-    return suffix in video.SUFFIXES or suffix in pictures.SUFFIXES or is_idx(path)
+    return suffix in video.SUFFIXES or suffix in decode.SUFFIXES or is_idx(path)
 
 
 def open_source(path: Path, reading: Reading | None = None, scanned: Scanned | None = None) -> Source:
@@ -79,7 +79,7 @@ def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
             return read_idx(path, reading.max_unpacked)
         if suffix in (".npz", ".npy"):
             return read_arrays(path, reading.max_unpacked)
-    if suffix in pictures.SUFFIXES:
+    if suffix in decode.SUFFIXES:
         return image_file(path, scanned)
     raise DataError(f"{path.name} is of an unknown kind. Give a folder, a picture, a clip, .npz, .npy or idx files.")
 

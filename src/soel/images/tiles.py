@@ -9,11 +9,11 @@ from math import ceil
 import numpy as np
 
 from soel.errors import ConfigError
+from soel.images.decode import image_library
 from soel.images.extractors import Extractor, Pictures
 from soel.images.grids import count_places
 from soel.images.items import Picture
 from soel.images.patches import Patches, PatchExtractor, has_patches, patch_depth
-from soel.images.pictures import image_library
 from soel.types import Floats, Rows
 
 MOST_TILES = 16  # of a picture: the time and the model grow with them

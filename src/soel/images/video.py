@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from soel.errors import ConfigError, DataError
-from soel.images.image_files import Scanned
+from soel.images.decode import MAX_PIXELS
+from soel.images.files import Scanned
 from soel.images.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
-from soel.images.pictures import MAX_PIXELS
 
 # Demuxers that read one file and nothing else: playlists (concat, hls, dash) would open what a file names.
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegvideo,m4v,mpegts"

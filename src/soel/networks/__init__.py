@@ -1,1 +1,58 @@
-"""Networks that are trained here: backbones, objectives and the training loop."""
+"""Networks trained here: backbones, objectives, and one training loop that knows neither by name.
+
+What needs torch is imported on first use: torch takes seconds to load, and most models have no need of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from soel.plugins import Registry
+
+if TYPE_CHECKING:
+    from soel.networks.inference import embed, gradient_embeddings, losses
+    from soel.networks.loop import fit, warm_up
+    from soel.networks.model import Model, join, split
+
+BACKBONES = Registry(
+    "backbone",
+    {
+        "ntl": "soel.networks.ntl:TableNTL",
+        "ntl-features": "soel.networks.ntl:FeatureNTL",
+        "ntl-narrow": "soel.networks.ntl:NarrowNTL",
+        "deep-svdd": "soel.networks.others:DeepSVDD",
+        "autoencoder": "soel.networks.others:Autoencoder",
+        "classifier": "soel.networks.others:Classifier",
+        "mhrot": "soel.networks.vision:MHRot",
+    },
+)
+
+_HOME_OF = {
+    "Model": "model",
+    "embed": "inference",
+    "fit": "loop",
+    "gradient_embeddings": "inference",
+    "join": "model",
+    "losses": "inference",
+    "split": "model",
+    "warm_up": "loop",
+}
+
+__all__ = ["BACKBONES", "Model", "embed", "fit", "gradient_embeddings", "join", "losses", "split", "warm_up"]
+
+
+def without_torch(name: str) -> Callable[..., Any] | None:
+    """What scores a few rows by the weights of a backbone, without torch; None where nothing does."""
+    if name != "ntl":
+        return None
+    from soel.networks.ntl_numpy import looks_normal
+
+    return looks_normal
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"soel.networks.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'soel.networks' has no attribute {name!r}")

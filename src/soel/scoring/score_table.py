@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
+from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
 from soel.images.items import MediaItem, Skipped
-from soel.images.pictures import SUFFIXES as PICTURE_SUFFIXES
 from soel.session import ScoreResult, SessionState
 from soel.tables.row_files import check_length, check_suffix, write_parquet, write_table
 from soel.types import Floats

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from soel.assess.metrics import auroc
-from soel.networks.backbones.base import Backbone
-from soel.networks.training import Model, fit, losses, warm_up
-from soel.networks.training.task import Task
+from soel.networks import Model, fit, losses, warm_up
+from soel.networks.base import Backbone
+from soel.networks.objectives import Task
 from soel.settings import Schedule
 from soel.testing.laws import Law, check_all, require
 from soel.types import ItemWeights, RankedWeights

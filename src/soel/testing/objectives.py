@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from soel.networks.objectives.base import Objective, UnlabelledWeights
+from soel.networks.objectives import Objective, UnlabelledWeights
 from soel.testing.laws import Law, check_all, equal, example_view, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, UNLABELLED, ItemWeights, PoolView, RankedWeights
 

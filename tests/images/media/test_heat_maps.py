@@ -15,7 +15,7 @@ from soel.cli.main import main
 from soel.errors import SessionError
 from soel.images import picture_pool
 from soel.images.grids import Grid
-from soel.images.heat_maps import Box, draw_overlay, find_boxes
+from soel.images.maps import Box, draw_overlay, find_boxes
 from soel.images.picture_pool import MediaOptions
 from soel.images.session_maps import write_maps
 from soel.session import Session, SessionOptions

@@ -20,8 +20,7 @@ from PIL import Image
 
 from soel.errors import DataError, LabelError, SchemaError, SessionError
 from soel.images import extractors, picture_pool
-from soel.images.extractor_choice import open_extractor
-from soel.images.extractors import RESNET152, file_digest
+from soel.images.extractors import RESNET152, file_digest, open_extractor
 from soel.images.picture_pool import MediaOptions, media_summary
 from soel.images.session_media import open_media
 from soel.images.source import Reading

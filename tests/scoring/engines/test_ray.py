@@ -21,7 +21,7 @@ import pytest
 from pyarrow import parquet
 
 from soel.errors import DataError, SessionError
-from soel.networks.training import Model
+from soel.networks import Model
 from soel.scoring import cluster_scoring
 from soel.scoring.ray import clusters
 from soel.scoring.ray.clusters import ClusterOptions
@@ -201,7 +201,7 @@ def test_the_same_scores_come_out(harmed: Story, alone: Story) -> None:
     np.testing.assert_allclose(harmed.history, alone.history, rtol=1e-3)
     difference = np.abs(harmed.scores - alone.scores)
     assert np.quantile(difference, 0.99) < 1e-3
-    assert difference.max() < 0.05  # see tests/networks/training/test_ranks.py
+    assert difference.max() < 0.05  # see tests/networks/test_ranks.py
 
 
 def test_what_was_begun_beside_the_session_is_gone(harmed: Story) -> None:

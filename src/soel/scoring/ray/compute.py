@@ -16,8 +16,8 @@ from soel.ask.base import Strategy
 from soel.ask.sharded import can_shard, select_sharded
 from soel.errors import SessionError
 from soel.learner import HERE, Blend, Network
-from soel.networks.training import Model
-from soel.networks.training.task import Task
+from soel.networks import Model
+from soel.networks.objectives import Task
 from soel.scoring.ray.cluster import Cluster
 from soel.scoring.ray.feature_shards import FeatureShards, RowSource
 from soel.scoring.ray.parts import Done, Work, map_parts

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from soel import model as models
 from soel.learner import Blend, Learner
-from soel.networks.training import Model
+from soel.networks import Model
 from soel.settings import Profile
 
 WEIGHTS, NOTES = "weights.safetensors", "notes.json"

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from soel.durable import MARK
 from soel.errors import DataError, SessionError, SoelError
-from soel.networks.backbones.ranks import Ranks
-from soel.networks.training import Model, fit, warm_up
-from soel.networks.training.rows import Shard
-from soel.networks.training.task import Task
+from soel.networks import Model, fit, warm_up
+from soel.networks.batch import Shard
+from soel.networks.objectives import Task
+from soel.networks.ranks import Ranks
 from soel.scoring.ray.cluster import Cluster, Plan
 from soel.scoring.ray.counter import Counter
 from soel.scoring.ray.feature_shards import FeatureShards

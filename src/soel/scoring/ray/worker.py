@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from soel.ask.shards import Shard
-from soel.networks.training import losses
-from soel.networks.training.gradients import gradient_embeddings
+from soel.networks import losses
+from soel.networks.inference import gradient_embeddings
 from soel.scoring.ray.feature_shards import FeatureShards
 from soel.scoring.ray.states import Form, State, restore_blend, restore_model
 from soel.types import Floats

@@ -13,13 +13,13 @@ from soel.assess.threshold import parse_threshold
 from soel.errors import ModelFileError
 from soel.learner import Fitted, Learner, Warm
 from soel.model import restore, state_of
-from soel.networks.backbones import without_torch
+from soel.networks import without_torch
 from soel.session.stores.models import read_model, write_model
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
 
 if TYPE_CHECKING:
-    from soel.networks.backbones.base import UserModule
+    from soel.networks.base import UserModule
 
 
 @dataclass(frozen=True)

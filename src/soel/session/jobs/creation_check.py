@@ -7,10 +7,9 @@ from pathlib import Path
 
 from soel.checks import check_labels
 from soel.errors import ConfigError, DataError, SchemaError, SessionError, naming
-from soel.images import pictures, video
-from soel.images.extractor_choice import open_extractor
-from soel.images.extractors import DEFAULT, REMOTE, onnx_file
-from soel.images.image_arrays import is_idx
+from soel.images import decode, video
+from soel.images.arrays import is_idx
+from soel.images.extractors import DEFAULT, REMOTE, onnx_file, open_extractor
 from soel.images.source import is_media, open_source
 from soel.session.jobs.creation import Request
 from soel.session.stores.event_stores import strip_password
@@ -106,7 +105,7 @@ def _check_media(request: Request) -> None:
 
 def _check_folder(folder: Path) -> None:
     """Something in it must look like data; which kind it is, the creation finds out."""
-    shown = {*pictures.SUFFIXES, *video.SUFFIXES}
+    shown = {*decode.SUFFIXES, *video.SUFFIXES}
     known = {*shown, *SUFFIXES}
     for n_seen, path in enumerate(islice(folder.rglob("*"), MOST_FILES), start=1):
         if path.suffix.lower() in known or is_idx(path) or n_seen == MOST_FILES:

@@ -1,0 +1,157 @@
+"""One picture from a file as 8-bit RGB, as the square that a network sees, and as a small one to look at."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from soel.durable import write_whole
+from soel.errors import ConfigError, DataError
+from soel.images.items import Picture, reason
+
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})
+FORMATS = ("JPEG", "PNG", "TIFF", "BMP", "WEBP")  # no other decoder is ever started
+MAX_PIXELS = 64_000_000
+MAX_BYTES = 512 << 20
+PIXELS_PER_BYTE = 1100  # no compression of pixels that we read packs more, but for black and white and WebP
+_DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")
+IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
+IMAGENET_DEVIATION = np.array([0.229, 0.224, 0.225], np.float32) * 255
+SIZES = (16, 2048)
+QUALITY = 90
+
+
+def check_header(path: Path) -> None:
+    """Refuse what is empty, gigantic, no picture, or says of itself what cannot be. For one thread at a time."""
+    size = path.stat().st_size
+    if not size:
+        raise DataError("the file is empty")
+    if size > MAX_BYTES:
+        raise DataError(f"{size >> 20} MiB are more than {MAX_BYTES >> 20}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", image_library().DecompressionBombWarning)
+        with _open(path) as image:
+            _check_size(image, size)
+
+
+def load_picture(path: Path) -> Picture:
+    """The picture (H, W, 3): upright, grey repeated, transparency on white, 16 bits brought to 8."""
+    return _decode(path, path.stat().st_size)
+
+
+def _decode(source: Any, size: int) -> Picture:
+    with _open(source) as image:
+        _check_size(image, size)
+        try:
+            return np.asarray(_as_rgb(image))
+        except Exception as error:  # decoders of damaged files raise errors of every kind
+            raise DataError(f"it cannot be decoded: {reason(error)}") from error
+
+
+def _open(source: Any) -> Any:
+    pillow = image_library()
+    try:
+        return pillow.open(source, formats=FORMATS)
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
+        raise DataError(f"more than {MAX_PIXELS} pixels") from error
+    except Exception as error:
+        raise DataError("it is not a picture that can be read") from error
+
+
+def _check_size(image: Any, size: int) -> None:
+    pixels = image.width * image.height
+    if pixels > MAX_PIXELS:
+        raise DataError(f"{image.width} x {image.height} are more than {MAX_PIXELS} pixels")
+    if pixels > PIXELS_PER_BYTE * size and image.mode != "1" and image.format != "WEBP":
+        raise DataError(f"its header claims {image.width} x {image.height} pixels, which {size} bytes cannot hold")
+
+
+def _as_rgb(image: Any) -> Any:
+    from PIL import Image, ImageOps
+
+    if image.mode in _DEEP:
+        image = Image.fromarray(_from_16_bits(np.asarray(image)))
+    if image.mode == "F":
+        raise DataError("its pixels are floating-point numbers; save it with 8 or 16 bits")
+    ImageOps.exif_transpose(image, in_place=True)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        ground = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(ground, image)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def _from_16_bits(values: np.ndarray) -> Picture:
+    """The upper 8 bits: the same brightness means the same in every file."""
+    upper: Picture = (np.clip(values, 0, 65535).astype(np.uint16) >> 8).astype(np.uint8)
+    return upper
+
+
+def image_library() -> Any:
+    """Pillow's Image module; says which extra brings it."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ConfigError("Pictures need Pillow, which is not installed: pip install 'soel[images]'.") from error
+    return Image
+
+
+def square(picture: Picture, size: int) -> Picture:
+    """A picture (H, W, 3) as (size, size, 3): shorter side to `size`, bilinear, then the centre.
+
+    Of a wide picture only the part that is kept is computed; of a tall one all rows, since the library rounds
+    otherwise when it starts between two of them.
+    """
+    pillow = image_library()
+    height, width = picture.shape[:2]
+    tall, wide = fit_shorter_side(height, width, size)
+    top, left = (tall - size) // 2, (wide - size) // 2
+    if (tall, wide) == (height, width):
+        return picture[top : top + size, left : left + size]
+    across = width / wide
+    part = (left * across, 0, (left + size) * across, height)
+    whole = pillow.fromarray(np.ascontiguousarray(picture))
+    narrowed = np.asarray(whole.resize((size, tall), pillow.Resampling.BILINEAR, box=part))
+    return narrowed[top : top + size]
+
+
+def fit_shorter_side(height: int, width: int, size: int) -> tuple[int, int]:
+    """Height and width once the shorter side is `size`."""
+    shorter = min(height, width)
+    return height * size // shorter, width * size // shorter
+
+
+def shrink(picture: Picture, size: int) -> Picture:
+    """A picture (H, W, 3) with no side longer than `size`; a smaller one stays as it is."""
+    image = image_library().fromarray(picture)
+    image.thumbnail((size, size))
+    return np.asarray(image)
+
+
+def as_jpeg(picture: Picture, size: int) -> bytes:
+    """A picture (H, W, 3) as JPEG with no side longer than `size`; a smaller one is not blown up."""
+    low, high = SIZES
+    if not low <= size <= high:
+        raise DataError(f"A thumbnail is {low} to {high} pixels wide, got {size}.")
+    image = image_library().fromarray(picture)
+    image.thumbnail((size, size))
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=QUALITY)
+    return buffer.getvalue()
+
+
+def load_thumbnail(folder: Path, item: str, size: int, load: Callable[[], Picture]) -> bytes:
+    """The thumbnail from the folder, or made now and put there. Files are named by a digest, never by the id."""
+    path = folder / str(size) / f"{hashlib.sha256(item.encode()).hexdigest()[:32]}.jpg"
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        content = as_jpeg(load(), size)
+        write_whole(path, content)
+        return content

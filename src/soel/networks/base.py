@@ -1,0 +1,90 @@
+"""What every backbone offers: losses and embeddings for several members at once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from soel.networks.ranks import ALONE, Ranks
+
+Pair = tuple[Tensor, Tensor]
+UserModule = Callable[[int], nn.Module]
+
+
+class Backbone(nn.Module, ABC):
+    """S members of one network, computed together.
+
+    Every tensor starts with the member axis S; members never mix, so a member of a stack computes what
+    it would compute alone. L0 is small when a row looks normal, L1 is its opposite, and L0 is the score.
+    `last_layer` names the parameter whose gradients the gradient-diverse strategy looks at.
+    `is_divisible`: whether the rows of a batch may be spread over processes. Rows may then meet only in sums that
+    go through `ranks` (as those of `layers.BatchNorm` do), and there must be no chance: so that a GPU may also
+    record a step and replay it.
+    `version`: raised whenever the same rows and generators give another network.
+    """
+
+    version: ClassVar[int] = 1
+    n_members: int
+    last_layer: str
+    is_divisible: bool = True
+    ranks: Ranks = ALONE
+
+    @abstractmethod
+    def losses(self, x: Tensor) -> Pair:
+        """L0 and L1, each (S, B), of rows x: (S, B, d)."""
+
+    def losses_apart(self, x: Tensor, sizes: Sequence[int]) -> list[Pair]:
+        """L0 and L1 of each of the batches that x: (S, B, d) consists of; no batch's statistics see another's rows."""
+        return [self.losses(batch) for batch in x.split(list(sizes), dim=1)]
+
+    @abstractmethod
+    def embed(self, x: Tensor) -> Tensor:
+        """Embeddings (S, B, D) of rows x: (S, B, d)."""
+
+    def prepare(self, pool: Tensor) -> None:
+        """Look at the pool (S, N, d) once, before the warm-up and in eval mode."""
+
+
+class Members(Backbone):
+    """A user's own modules, one per member.
+
+    Each module takes rows (B, d) and has `losses(x) -> (L0, L1)`, both (B,), and `embed(x) -> (B, D)`.
+    """
+
+    is_divisible = False  # nobody knows what they do across rows
+
+    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], make: UserModule) -> None:
+        super().__init__()
+        self.n_members = len(rngs)
+        modules = []
+        with torch.random.fork_rng(devices=[]):
+            for rng in rngs:
+                torch.manual_seed(int(rng.integers(2**62)))
+                modules.append(make(n_features))
+        self.members = nn.ModuleList(modules)
+        self.last_layer = f"members.0.{list(dict(modules[0].named_parameters()))[-1]}"  # the others are not asked
+
+    @property
+    def _each(self) -> list[Any]:
+        """The modules, typed for methods of their own."""
+        return list(self.members)
+
+    def losses(self, x: Tensor) -> Pair:
+        """L0 and L1 of each member on its own rows."""
+        pairs = [member.losses(rows) for member, rows in zip(self._each, x, strict=True)]
+        return torch.stack([first for first, _ in pairs]), torch.stack([second for _, second in pairs])
+
+    def embed(self, x: Tensor) -> Tensor:
+        """Embeddings of each member on its own rows."""
+        return torch.stack([member.embed(rows) for member, rows in zip(self._each, x, strict=True)])
+
+    def prepare(self, pool: Tensor) -> None:
+        """Pass the pool on to those modules that want to see it."""
+        for member, rows in zip(self._each, pool, strict=True):
+            if hasattr(member, "prepare"):
+                member.prepare(rows)

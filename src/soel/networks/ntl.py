@@ -1,0 +1,130 @@
+"""Neural transformation learning: learned views of a row must resemble it and differ from one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from soel.networks.base import Backbone, Pair
+from soel.networks.layers import Linear, Perceptron
+
+TEMPERATURE = 0.1
+LARGE_WIDTH = 300  # columns above which layers are larger
+SMALLEST_SQUARE = 1e-24  # a code of length 0 has no direction
+
+
+class NTL(Backbone):
+    """T learned views and the row itself go through one shared encoder; the loss contrasts their directions."""
+
+    def __init__(
+        self,
+        rngs: Sequence[np.random.Generator],
+        n_views: int,
+        view_widths: Sequence[int],
+        encoder_widths: Sequence[int],
+        residual: bool,
+    ) -> None:
+        super().__init__()
+        self.n_members, self.n_views, self.residual = len(rngs), n_views, residual
+        self.views = Perceptron(rngs, n_views, view_widths, batch_norm=True)
+        self.encoder = Perceptron(rngs, 1, encoder_widths, batch_norm=False)
+        self.last_layer = f"encoder.linears.{len(encoder_widths) - 2}.weight"
+
+    def losses(self, x: Tensor) -> Pair:
+        """L0 and L1 of every row, in log space throughout."""
+        return contrast(self._encode(x))
+
+    def losses_apart(self, x: Tensor, sizes: Sequence[int]) -> list[Pair]:
+        """All batches in one pass: each weight is read once, and its gradient written once."""
+        l0, l1 = contrast(self._encode(x, sizes))
+        return list(zip(l0.split(list(sizes), dim=1), l1.split(list(sizes), dim=1), strict=True))
+
+    def embed(self, x: Tensor) -> Tensor:
+        """The un-normalised encoder outputs of the row and all its views, concatenated."""
+        return self._encode(x).flatten(-2)
+
+    def _encode(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        members, n_rows, d = x.shape
+        rows = x.transpose(1, 2).unsqueeze(1)  # (S, 1, d, B)
+        views = self.views(rows, sizes)  # (S, T, d, B)
+        if self.residual:
+            views = views.add_(rows)
+        # The encoder is shared: views and rows stand side by side, so that each layer is one product per member.
+        inputs = torch.cat([rows.transpose(1, 2), views.transpose(1, 2)], dim=2)  # (S, d, T+1, B)
+        codes: Tensor = self.encoder(inputs.reshape(members, 1, d, -1))  # (S, 1, z, (T+1) B)
+        return codes.view(members, -1, self.n_views + 1, n_rows).permute(0, 3, 2, 1)  # (S, B, T+1, z)
+
+
+def contrast(z: Tensor) -> Pair:
+    """L0 and L1, each (S, B), from the codes z: (S, B, T+1, z), of which number 0 is the row itself.
+
+    With own = log c(k, 0) and others = log of the sum over l of c(k, l), -log p_k is softplus(others - own) and
+    -log(1 - p_k) is softplus(own - others): finite however sure the network is.
+    """
+    members, n_rows, n_codes, _ = z.shape
+    z = z.reshape(members * n_rows, n_codes, -1).contiguous()
+    products = torch.bmm(z, z.transpose(1, 2))
+    norm = products.diagonal(dim1=1, dim2=2).clamp_min(SMALLEST_SQUARE).rsqrt()  # normalised here, where it is small
+    similarity = products * (
+        norm.unsqueeze(1) * (norm / TEMPERATURE).unsqueeze(2)
+    )  # (S B, T+1, T+1): c(k, l) in log space
+    same = torch.eye(n_codes - 1, dtype=torch.bool, device=z.device)
+    others = similarity[:, 1:, 1:].masked_fill(same, -torch.inf).logsumexp(dim=-1)  # (S B, T)
+    gap = (others - similarity[:, 1:, 0]).view(members, n_rows, n_codes - 1)
+    scale = math.log(n_codes - 1)
+    return F.softplus(gap).mean(-1) / scale, F.softplus(-gap).mean(-1) / scale
+
+
+class TableNTL(NTL):
+    """The form for tables: residual views, encoder sized by the number of columns."""
+
+    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 9) -> None:
+        d = n_features
+        if d < 32:
+            hidden = code = 2 * d
+        else:
+            hidden, code = (64, 32) if d <= LARGE_WIDTH else (256, 64)
+        super().__init__(rngs, n_views, [d, d, d, d], [d, hidden, hidden, code], residual=True)
+
+
+class FeatureNTL(NTL):
+    """The form for feature vectors of images: plain views, as wide as the features."""
+
+    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15) -> None:
+        super().__init__(rngs, n_views, [n_features] * 4, encoder_widths(n_features), residual=False)
+
+
+def encoder_widths(n_features: int) -> list[int]:
+    """Of the encoder of feature vectors: d - d/4 - 128, with at least 32 in the middle."""
+    return [n_features, max(n_features // 4, 32), 128]
+
+
+class NarrowNTL(NTL):
+    """A view widens again only to enter the encoder: those two layers are taken as one, folded anew for each batch.
+
+    With 2048 features and views 64 wide that leaves a third of the operations. It is the same network as `FeatureNTL`,
+    with `view_width` units in the middle of each view.
+    """
+
+    def __init__(
+        self, n_features: int, rngs: Sequence[np.random.Generator], n_views: int = 15, view_width: int = 64
+    ) -> None:
+        d, width = n_features, min(view_width, n_features)
+        super().__init__(rngs, n_views, [d, width, width, d], encoder_widths(d), residual=False)
+
+    def _encode(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
+        first, last = cast(Linear, self.encoder.linears[0]).weight, cast(Linear, self.views.linears[-1]).weight
+        if x.shape[1] <= last.shape[-1]:  # folding costs as much as this many rows do
+            return super()._encode(x, sizes)
+        rows = x.transpose(1, 2).unsqueeze(1)  # (S, 1, d, B)
+        views = torch.matmul(torch.matmul(first, last), self.views.hidden(rows, sizes))  # (S, T, hidden, B)
+        codes = torch.cat([torch.matmul(first, rows), views], dim=1)  # (S, T+1, hidden, B)
+        for linear in self.encoder.linears[1:]:
+            codes = linear(F.relu(codes, inplace=True))
+        return codes.permute(0, 3, 1, 2)  # (S, B, T+1, z)

@@ -1,0 +1,98 @@
+"""Losses and embeddings of many rows: block by block what they are at once; threads and precision put back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from soel.networks import Model, embed, inference, losses
+from soel.networks.inference import rows_per_block
+from soel.networks.model import ROWS_TIMES_PARAMETERS, precision, threads_for
+from soel.networks.others import Autoencoder
+
+D = 4
+X = np.random.default_rng(0).normal(size=(1000, D)).astype(np.float32)
+
+
+def new_model(n_members: int = 2) -> Model:
+    rngs = [np.random.default_rng(member) for member in range(n_members)]
+    model = Model(Autoencoder(D, rngs), rngs, learning_rate=1e-2)
+    model.backbone.train()
+    model.backbone.losses(torch.from_numpy(X).expand(n_members, *X.shape))  # running statistics of its own
+    return model
+
+
+@pytest.mark.parametrize("cores", ["1", "3"])
+def test_blocks_give_what_one_pass_gives(cores: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = new_model()
+    with torch.no_grad():
+        whole = model.backbone.eval().losses(torch.from_numpy(X).expand(2, *X.shape))
+        embedded = model.backbone.embed(torch.from_numpy(X).expand(2, *X.shape))
+    monkeypatch.setenv("OMP_NUM_THREADS", cores)
+    monkeypatch.setattr(inference, "BLOCK_VALUES", 1)  # blocks of 256 rows
+    model.backbone.train()  # losses are those of eval mode all the same
+    for found, expected in zip(losses(model, X), whole, strict=True):
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(embed(model, X), embedded.numpy(), rtol=1e-5, atol=1e-6)
+    assert not model.backbone.training
+
+
+def test_members_may_have_rows_of_their_own() -> None:
+    model = new_model()
+    pools = np.stack([X[:10], X[10:20]])
+    found = losses(model, pools)[0]
+    np.testing.assert_allclose(found[0], losses(model, X[:10])[0][0], rtol=1e-5)
+    np.testing.assert_allclose(found[1], losses(model, X[10:20])[0][1], rtol=1e-5)
+
+
+def test_nothing_is_kept_for_gradients() -> None:
+    model = new_model()
+    losses(model, X[:10])
+    assert all(parameter.grad is None for parameter in model.backbone.parameters())
+
+
+@pytest.mark.parametrize(
+    ("row_values", "n_rows"),
+    [(0, 8192), (1, 8192), (2, 8192), (3, 4096), (16, 1024), (64, 256), (2048, 256), (10**9, 256)],
+)
+def test_a_block_is_a_power_of_two_that_fits_the_cache(row_values: int, n_rows: int) -> None:
+    assert rows_per_block(row_values) == n_rows  # 2^18 / 16 values, rounded down to a power of two
+
+
+@pytest.fixture
+def _two_threads(monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setattr("soel.networks.model.n_cores", lambda: 5)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("_two_threads")
+@pytest.mark.parametrize(
+    ("n_rows", "n_parameters", "n_threads"),
+    [(0, 0, 1), (100, 1000, 1), (1, int(ROWS_TIMES_PARAMETERS) - 1, 1), (1, int(ROWS_TIMES_PARAMETERS), 5)],
+)
+def test_small_work_gets_one_thread_and_large_work_all_cores(n_rows: int, n_parameters: int, n_threads: int) -> None:
+    with threads_for(n_rows, n_parameters):
+        assert torch.get_num_threads() == n_threads
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_threads_are_put_back_after_an_error() -> None:
+    with pytest.raises(RuntimeError), threads_for(0, 0):
+        raise RuntimeError
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("setting", ["high", "highest"])
+def test_precision_is_set_and_put_back(setting: str) -> None:
+    before = torch.get_float32_matmul_precision()
+    with precision(setting):  # type: ignore[arg-type]
+        assert torch.get_float32_matmul_precision() == setting
+    assert torch.get_float32_matmul_precision() == before
+    with pytest.raises(RuntimeError), precision(setting):  # type: ignore[arg-type]
+        raise RuntimeError
+    assert torch.get_float32_matmul_precision() == before

@@ -1,0 +1,162 @@
+"""Layers of many members and groups against one member and group at a time, in plain numpy and torch's own layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from soel.networks.layers import MOMENTUM, BatchNorm, Linear, NoNorm, Perceptron
+from soel.networks.ranks import ALONE, Ranks, SharedNorm, working_with
+
+MEMBERS, GROUPS, N_IN, N_OUT, ROWS = 2, 3, 5, 4, 7
+
+
+def rngs(n: int = MEMBERS) -> list[np.random.Generator]:
+    return [np.random.default_rng(seed) for seed in range(n)]
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
+
+
+def test_every_member_and_group_has_a_product_of_its_own() -> None:
+    layer, x = Linear(rngs(), GROUPS, N_IN, N_OUT), drawn(MEMBERS, GROUPS, N_IN, ROWS)
+    found = layer(x).detach().numpy()
+    for member in range(MEMBERS):
+        for group in range(GROUPS):
+            expected = layer.weight[member, group].detach().numpy() @ x[member, group].numpy()
+            np.testing.assert_allclose(found[member, group], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("groups", "in_groups"), [(GROUPS, 1), (1, GROUPS), (1, 1)])
+def test_a_group_axis_of_one_is_shared_on_either_side(groups: int, in_groups: int) -> None:
+    layer, x = Linear(rngs(), groups, N_IN, N_OUT), drawn(MEMBERS, in_groups, N_IN, ROWS)
+    found = layer(x)
+    assert found.shape == (MEMBERS, max(groups, in_groups), N_OUT, ROWS)
+    whole = x.expand(MEMBERS, max(groups, in_groups), N_IN, ROWS)
+    expected = torch.einsum("sgoi,sgib->sgob", layer.weight.expand(MEMBERS, max(groups, in_groups), N_OUT, N_IN), whole)
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_are_uniform_within_torch_s_bound_and_a_member_s_own() -> None:
+    layer = Linear(rngs(), 10, 100, 50)
+    bound = 1 / math.sqrt(100)
+    values = layer.weight.detach().flatten()
+    assert float(values.abs().max()) <= bound
+    assert float(values.mean()) == pytest.approx(0, abs=bound / 50)
+    assert float(values.std()) == pytest.approx(bound / math.sqrt(3), rel=0.02)
+    alone = Linear([np.random.default_rng(1)], 10, 100, 50)
+    torch.testing.assert_close(layer.weight[1:], alone.weight)
+
+
+def by_torch(x: Tensor, norm: nn.BatchNorm1d) -> Tensor:
+    return norm(x.reshape(1, -1, x.shape[-1]).squeeze(0).T).T.reshape(x.shape)  # type: ignore[no-any-return]
+
+
+def test_batch_norm_is_torch_s_over_the_rows_of_each_channel() -> None:
+    ours, theirs = BatchNorm(MEMBERS, GROUPS, N_IN), nn.BatchNorm1d(MEMBERS * GROUPS * N_IN, affine=False)
+    assert theirs.momentum == MOMENTUM
+    for seed in range(3):
+        x = 3 * drawn(MEMBERS, GROUPS, N_IN, ROWS, seed=seed) + 1
+        torch.testing.assert_close(ours(x), by_torch(x, theirs), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ours.mean, theirs.running_mean, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(ours.variance, theirs.running_var, rtol=1e-5, atol=1e-6)
+    x = drawn(MEMBERS, GROUPS, N_IN, ROWS, seed=9)
+    torch.testing.assert_close(ours.eval()(x), by_torch(x, theirs.eval()), rtol=1e-4, atol=1e-5)
+
+
+def test_batches_side_by_side_have_statistics_of_their_own() -> None:
+    together, apart = BatchNorm(1, 1, N_IN), BatchNorm(1, 1, N_IN)
+    x = drawn(1, 1, N_IN, 10)
+    found = together(x, sizes=(6, 4))
+    expected = torch.cat([apart(part) for part in x.split([6, 4], dim=-1)], dim=-1)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(together.mean, apart.mean)
+    assert not torch.allclose(found, BatchNorm(1, 1, N_IN)(x), atol=1e-2)
+    torch.testing.assert_close(together.eval()(x, sizes=(6, 4)), together(x))
+
+
+def test_one_row_is_normed_by_what_was_seen_before() -> None:
+    norm = BatchNorm(1, 1, N_IN)
+    norm(2 + 3 * drawn(1, 1, N_IN, 50))
+    mean, variance = norm.mean.clone(), norm.variance.clone()
+    row = drawn(1, 1, N_IN, 1)
+    expected = (row.flatten() - mean) / torch.sqrt(variance + 1e-5)
+    torch.testing.assert_close(norm(row).flatten(), expected)
+    assert torch.equal(norm.mean, mean)
+    assert torch.equal(norm.variance, variance)
+
+
+@pytest.mark.parametrize("batch_norm", [True, False])
+def test_a_perceptron_is_linear_layers_with_relu_between(batch_norm: bool) -> None:
+    network, x = Perceptron(rngs(), GROUPS, [N_IN, 6, 4, 2], batch_norm).eval(), drawn(MEMBERS, 1, N_IN, ROWS)
+    first, second, third = (layer.weight for layer in network.linears)
+    shrink = 1 / math.sqrt(1 + 1e-5) if batch_norm else 1.0  # fresh statistics: mean 0, variance 1
+    h = torch.relu(torch.einsum("sgoi,sib->sgob", first, x[:, 0]) * shrink)
+    h = torch.relu(torch.einsum("sgoi,sgib->sgob", second, h) * shrink)
+    torch.testing.assert_close(network.hidden(x), h, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(network(x), torch.einsum("sgoi,sgib->sgob", third, h), rtol=1e-4, atol=1e-5)
+    norms = [type(norm) for norm in network.norms]
+    assert norms == [BatchNorm if batch_norm else NoNorm] * 2
+
+
+def test_no_norm_changes_nothing() -> None:
+    x = drawn(1, 1, 3, 4)
+    assert NoNorm()(x, (1, 3)) is x
+
+
+class Halves(Ranks):
+    """Two processes of which this one sees the first part; what the second one adds is given beforehand."""
+
+    def __init__(self, elsewhere: Sequence[Tensor]) -> None:
+        self._elsewhere = list(elsewhere)
+
+    def total(self, values: Tensor) -> Tensor:
+        return values + self._elsewhere.pop(0)
+
+
+def test_a_norm_over_processes_is_the_norm_over_all_rows() -> None:
+    x = 2 * drawn(1, 1, N_IN, 10, seed=3) + 5
+    whole = BatchNorm(1, 1, N_IN)
+    expected = whole(x)
+    here, there = x[..., :6], x[..., 6:]
+    moved = there.double()  # about a running mean of 0
+    ranks = Halves([torch.stack([moved.sum(-1, keepdim=True), (moved * moved).sum(-1, keepdim=True)])])
+    ranks.present, ranks.n_rows = torch.ones(1, 6), 10
+    part = BatchNorm(1, 1, N_IN)
+    with working_with(part, ranks):
+        found = part(here)
+    torch.testing.assert_close(found, expected[..., :6], rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(part.mean, whole.mean, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(part.variance, whole.variance, rtol=1e-5, atol=1e-6)
+    assert part.ranks is ALONE
+
+
+def test_ranks_are_let_go_after_an_error() -> None:
+    part = BatchNorm(1, 1, N_IN)
+    with pytest.raises(RuntimeError), working_with(part, Halves([])):
+        raise RuntimeError
+    assert part.ranks is ALONE
+
+
+def test_the_gradient_of_the_shared_norm_is_autograd_s() -> None:
+    ranks = Ranks()
+    ranks.present, ranks.n_rows = torch.ones(1, 6, dtype=torch.float64), 6
+    x = drawn(1, 1, 2, 6).double().requires_grad_()
+    about = torch.zeros(1, 1, 2, 1, dtype=torch.float64)
+    torch.autograd.gradcheck(lambda rows: SharedNorm.apply(rows, about, ranks)[0], (x,))
+
+
+def test_padding_counts_for_nothing() -> None:
+    ranks = Ranks()
+    ranks.present, ranks.n_rows = torch.tensor([[1.0, 1, 1, 0]]), 3
+    x = drawn(1, 1, 2, 4)
+    x[..., 3] = 1e6
+    found = SharedNorm.apply(x, torch.zeros(1, 1, 2, 1), ranks)[0]
+    alone = nn.functional.batch_norm(x[0, 0, :, :3].T, None, None, training=True).T
+    torch.testing.assert_close(found[0, 0, :, :3], alone, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,295 @@
+"""The training loop against one written out by hand: which rows, which weights, which steps, in which order."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from soel.networks import Model, fit, loop, losses, warm_up
+from soel.networks.loop import ranked_weights
+from soel.networks.objectives import Task
+from soel.networks.others import Autoencoder, Classifier, DeepSVDD
+from soel.settings import Schedule
+from soel.types import Floats, ItemWeights, RankedWeights
+
+N, D, K = 23, 4, 5
+X = np.random.default_rng(0).normal(size=(N, D)).astype(np.float32)
+SUMMED = Schedule(epochs=3, learning_rate=1e-2, batch_size=7)
+SPLIT = replace(SUMMED, step="split")
+
+
+def new_model(n_members: int = 1, kind: Any = Classifier, seed: int = 0) -> Model:
+    rngs = [np.random.default_rng([seed, member]) for member in range(n_members)]
+    return Model(kind(D, rngs), rngs, learning_rate=1e-2)
+
+
+def task(on_unlabelled: ItemWeights | RankedWeights | None, rate: float = 0.2) -> Task:
+    known = np.arange(K)
+    anomaly = (known % 2).astype(np.float32)
+    return Task(known, ItemWeights(1 - anomaly, anomaly), np.arange(K, N), on_unlabelled, rate)
+
+
+def normal(n: int) -> ItemWeights:
+    return ItemWeights(np.ones(n, np.float32), np.zeros(n, np.float32))
+
+
+def by_hand(model: Model, work: Task, schedule: Schedule, summed: bool) -> list[float]:
+    """The loop of one member, plainly: returns the mean loss of each epoch."""
+    backbone, rng, size = model.backbone.train(), model.rngs[0], schedule.batch_size
+    assert size is not None
+    optimizer = torch.optim.Adam(backbone.parameters(), lr=schedule.learning_rate)
+    x, history = torch.from_numpy(X), []
+
+    def loss(rows: np.ndarray, on_normal: Tensor, on_anomaly: Tensor) -> Tensor:
+        l0, l1 = backbone.losses(x[rows][None])
+        return (on_normal * l0[0] + on_anomaly * l1[0]).mean()
+
+    def labelled() -> Tensor:
+        weights = work.on_labelled
+        assert weights is not None
+        return loss(work.labelled, torch.from_numpy(weights.normal), torch.from_numpy(weights.anomaly))
+
+    def unlabelled(at: np.ndarray) -> Tensor:
+        rows, weights = work.unlabelled[at], work.on_unlabelled
+        if isinstance(weights, ItemWeights):
+            return loss(rows, torch.from_numpy(weights.normal[at]), torch.from_numpy(weights.anomaly[at]))
+        assert isinstance(weights, RankedWeights)
+        l0, l1 = backbone.losses(x[rows][None])
+        top = (l0 - l1)[0].detach().argsort(descending=True)[: round(work.rate * len(rows))]
+        anomaly = torch.zeros(len(rows))
+        anomaly[top] = weights.weight
+        return ((1 - anomaly) * l0[0] + anomaly * l1[0]).mean()
+
+    for _ in range(schedule.epochs):
+        order, total, n_steps = rng.permutation(len(work.unlabelled)), 0.0, 0
+        for start in range(0, len(order), size):
+            at = order[start : start + size]
+            steps: list[list[Any]] = [[labelled], [lambda at=at: unlabelled(at)]]
+            for parts in [[*steps[0], *steps[1]]] if summed else steps:
+                optimizer.zero_grad()
+                value = sum(part() for part in parts)
+                value.backward()
+                optimizer.step()
+                total += float(value.detach())
+            n_steps += 1
+        history.append(total / n_steps)
+    return history
+
+
+def assert_same_weights(one: Model, other: Model) -> None:
+    for (name, mine), theirs in zip(one.backbone.named_parameters(), other.backbone.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-6, msg=name)
+
+
+@pytest.mark.parametrize("on_unlabelled", [normal(N - K), RankedWeights(0.5)], ids=["fixed", "ranked by batch"])
+@pytest.mark.parametrize("schedule", [SUMMED, SPLIT], ids=["summed", "split"])
+def test_the_loop_is_the_one_written_out(schedule: Schedule, on_unlabelled: ItemWeights | RankedWeights) -> None:
+    schedule = replace(schedule, pseudo_labels="batch")
+    ours, plain = new_model(), new_model()
+    fit(ours, X, [task(on_unlabelled)], schedule)
+    history = by_hand(plain, task(on_unlabelled), schedule, schedule.step == "summed")
+    assert_same_weights(ours, plain)
+    np.testing.assert_allclose(np.array(ours.history)[:, 0], history, rtol=1e-4)
+
+
+def test_split_steps_are_not_a_summed_one() -> None:
+    summed, split = new_model(), new_model()
+    fit(summed, X, [task(normal(N - K))], SUMMED)
+    fit(split, X, [task(normal(N - K))], SPLIT)
+    first, second = (next(model.backbone.parameters()) for model in (summed, split))
+    assert float((first - second).detach().abs().max()) > 1e-3
+
+
+def test_an_objective_may_insist_on_one_step() -> None:
+    summed, insisting = new_model(), new_model()
+    fit(summed, X, [task(normal(N - K))], SUMMED)
+    fit(insisting, X, [task(normal(N - K))], SPLIT, always_summed=True)
+    assert_same_weights(insisting, summed)
+
+
+@pytest.mark.parametrize(("schedule", "n_steps"), [(SUMMED, 3 * 3), (SPLIT, 3 * 3 * 2)])
+def test_the_number_of_steps(schedule: Schedule, n_steps: int) -> None:
+    model = new_model()
+    with patch.object(model.optimizer, "step", wraps=model.optimizer.step) as step:
+        fit(model, X, [task(normal(N - K))], schedule)  # 18 rows in batches of 7: three
+    assert step.call_count == n_steps
+
+
+def batches_of(work: Task, batch_size: int, n_rows: int = 10**6) -> list[loop.Batch]:
+    return list(loop._Batches(new_model(), [work], batch_size, n_rows).epoch())
+
+
+def test_every_unlabelled_row_is_seen_once_an_epoch_with_all_labelled_ones() -> None:
+    batches = batches_of(task(normal(N - K)), 7)
+    assert [batch.unlabelled.shape[1] for batch in batches] == [7, 7, 4]
+    seen = torch.cat([batch.unlabelled for batch in batches], dim=1)[0].tolist()
+    assert sorted(seen) == list(range(K, N))
+    assert seen != sorted(seen)
+    for batch in batches:
+        assert batch.labelled.tolist() == [list(range(K))]
+        assert (batch.unlabelled - batch.unlabelled_at == K).all()
+
+
+def test_an_epoch_of_a_large_pool_is_a_draw_from_it() -> None:
+    batches = batches_of(task(normal(N - K)), 4, n_rows=10)
+    assert [batch.unlabelled.shape[1] for batch in batches] == [4, 4, 2]
+
+
+def test_many_labelled_rows_are_taken_in_parts() -> None:
+    many = Task(np.arange(12), normal(12), np.arange(12, N), normal(N - 12))
+    batches = batches_of(many, 5)
+    assert all(batch.labelled.shape == (1, 5) for batch in batches)
+    assert all(len(set(batch.labelled[0].tolist())) == 5 for batch in batches)
+    assert batches[0].labelled.tolist() != batches[1].labelled.tolist()
+    assert max(int(batch.labelled.max()) for batch in batches) < 12
+
+
+@pytest.mark.parametrize(("n_labelled", "n_steps"), [(4, 1), (10, 2), (11, 3)])
+def test_labels_alone_fill_their_own_steps(n_labelled: int, n_steps: int) -> None:
+    alone = Task(np.arange(n_labelled), normal(n_labelled), np.arange(0), None)
+    assert len(batches_of(alone, 5)) == n_steps
+    model = new_model()
+    before = copy.deepcopy(model.backbone.state_dict())
+    fit(model, X, [alone], replace(SUMMED, batch_size=5))
+    assert all(not torch.equal(before[name], value) for name, value in model.backbone.named_parameters())
+
+
+def test_a_batch_is_a_fifth_of_an_epoch_unless_told() -> None:
+    model = new_model()
+    sizes: list[int] = []
+    whole = model.backbone.losses
+    with patch.object(model.backbone, "losses", side_effect=lambda x: sizes.append(x.shape[1]) or whole(x)):  # type: ignore[func-returns-value]
+        warm_up(model, X, Schedule(epochs=1, learning_rate=1e-2))
+    assert sizes == [5, 5, 5, 5, 3]
+
+
+def test_pseudo_labels_are_refreshed_each_epoch_from_all_rows_in_eval_mode() -> None:
+    model, seen = new_model(kind=Autoencoder), []
+
+    def spy(rule: RankedWeights, l0: Tensor, l1: Tensor, rates: Tensor) -> tuple[Tensor, Tensor]:
+        seen.append((l0.shape[1], l0.clone()))
+        return ranked_weights(rule, l0, l1, rates)
+
+    first = losses(model, X)[0][:, K:]
+    with patch.object(loop, "ranked_weights", spy):
+        fit(model, X, [task(RankedWeights(0.5))], replace(SUMMED, pseudo_labels="epoch"))
+    assert [n for n, _ in seen] == [N - K] * 3
+    np.testing.assert_allclose(seen[0][1].numpy(), first, rtol=1e-5)
+    assert not torch.equal(seen[0][1], seen[1][1])
+
+
+def test_pseudo_labels_of_a_batch_are_ranked_within_it() -> None:
+    sizes: list[int] = []
+
+    def spy(rule: RankedWeights, l0: Tensor, l1: Tensor, rates: Tensor) -> tuple[Tensor, Tensor]:
+        sizes.append(l0.shape[1])
+        return ranked_weights(rule, l0, l1, rates)
+
+    with patch.object(loop, "ranked_weights", spy):
+        fit(new_model(), X, [task(RankedWeights(0.5))], replace(SUMMED, epochs=2, pseudo_labels="batch"))
+    assert sizes == [7, 7, 4] * 2
+
+
+def test_the_warm_up_takes_every_row_as_normal() -> None:
+    ours, plain = new_model(), new_model()
+    schedule = replace(SUMMED, warm_up_epochs=2)
+    warm_up(ours, X, schedule)
+    everyone = Task(np.arange(0), None, np.arange(N), normal(N))
+    fit(plain, X, [everyone], replace(schedule, epochs=2))
+    assert_same_weights(ours, plain)
+    assert ours.history == plain.history
+
+
+def test_a_backbone_is_prepared_once_in_eval_mode_before_the_first_epoch() -> None:
+    model = new_model(kind=DeepSVDD)
+    modes: list[bool] = []
+    whole = model.backbone.prepare
+
+    def spy(pool: Tensor) -> None:
+        assert pool.shape == (1, N, D)
+        modes.append(model.backbone.training)
+        whole(pool)
+
+    with patch.object(model.backbone, "prepare", spy):
+        warm_up(model, X, SUMMED)
+        warm_up(model, X, replace(SUMMED, warm_up_epochs=2), first_epoch=1)
+        fit(model, X, [task(normal(N - K))], SUMMED)
+    assert modes == [False]
+    assert not model.backbone.training
+
+
+def test_progress_and_keep_hear_of_every_epoch() -> None:
+    told: list[tuple[int, int]] = []
+    kept: list[tuple[int, int]] = []
+    model = new_model()
+    fit(
+        model,
+        X,
+        [task(normal(N - K))],
+        SUMMED,
+        progress=lambda *at: told.append(at),
+        keep=lambda epoch: kept.append((epoch, len(model.history))),
+    )
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert kept == [(1, 1), (2, 2), (3, 3)]  # the history is there when it is asked to keep
+
+
+def test_going_on_later_takes_only_the_epochs_that_are_left() -> None:
+    model = new_model()
+    fit(model, X, [task(normal(N - K))], SUMMED, first_epoch=2)
+    assert len(model.history) == 1
+
+
+@pytest.mark.parametrize("kind", [Classifier, Autoencoder])
+def test_members_with_rows_and_tasks_of_their_own_are_as_alone(kind: Any) -> None:
+    pools = np.stack([X, X[::-1] * 2])
+    works = [task(RankedWeights(0.5), rate) for rate in (0.1, 0.4)]
+    schedule = replace(SUMMED, pseudo_labels="batch")
+    stack = new_model(2, kind)
+    fit(stack, pools, works, schedule)
+    for member, (pool, work) in enumerate(zip(pools, works, strict=True)):
+        rngs = [np.random.default_rng([0, member])]
+        alone = Model(kind(D, rngs), rngs, learning_rate=1e-2)
+        fit(alone, pool, [work], schedule)
+        found, expected = losses(stack, pools)[0][member], losses(alone, pool)[0][0]
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(np.array(stack.history)[:, member], np.array(alone.history)[:, 0], rtol=1e-3)
+
+
+def test_weights_of_zero_teach_nothing() -> None:
+    nothing = ItemWeights(np.zeros(N, np.float32), np.zeros(N, np.float32))
+    model = new_model()
+    before = copy.deepcopy(model.backbone.state_dict())
+    fit(model, X, [Task(np.arange(0), None, np.arange(N), nothing)], SUMMED)
+    assert all(torch.equal(before[name], value) for name, value in model.backbone.named_parameters())
+    assert model.history == [[0.0]] * 3
+
+
+def test_rows_weigh_as_they_are_told() -> None:
+    # Only row 3 counts: its loss falls, and the loss is that of row 3 over the size of the batch.
+    only = ItemWeights(np.eye(N, dtype=np.float32)[3], np.zeros(N, np.float32))
+    model = new_model()
+    model.backbone.train()
+    first = float(model.backbone.losses(torch.from_numpy(X)[None])[0][0, 3].detach())
+    fit(model, X, [Task(np.arange(0), None, np.arange(N), only)], replace(SUMMED, batch_size=N, epochs=30))
+    assert model.history[0][0] == pytest.approx(first / N, rel=1e-5)
+    assert losses(model, X)[0][0, 3] < 0.5 * first
+
+
+def floats(values: Sequence[float]) -> Floats:
+    return np.array(values, np.float32)
+
+
+def test_the_mean_is_over_the_rows_of_each_member() -> None:
+    l0, l1 = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[10.0, 20.0], [30.0, 50.0]])
+    weights = torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([[0.0, 1.0], [0.5, 0.0]])
+    found = loop._weigh(l0, l1, weights)
+    np.testing.assert_allclose(found.numpy(), floats([(1 + 20) / 2, (3 + 15 + 5) / 2]))

@@ -1,0 +1,170 @@
+"""MHRot: its views, its losses by hand, and the laws that every backbone keeps."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from soel.assess.metrics import auroc
+from soel.errors import ConfigError
+from soel.learner import Learner
+from soel.networks import losses
+from soel.networks.inference import gradient_embeddings
+from soel.networks.model import join, split
+from soel.networks.vision import MHRot, WideResNet, all_views, picture_shape, view_targets
+from soel.settings import PAPER, Profile, Schedule
+from soel.types import Kind, Pool
+
+SMALL = {"depth": 10, "widen": 1}
+SIDE = 8
+
+
+def build(n_members: int = 2, **options: float) -> MHRot:
+    rngs = [np.random.default_rng([0, member]) for member in range(n_members)]
+    return MHRot(SIDE * SIDE, rngs, **{**SMALL, **options})  # type: ignore[arg-type]
+
+
+def rows(n: int, n_members: int = 2) -> torch.Tensor:
+    x = torch.rand(n, SIDE * SIDE, generator=torch.Generator().manual_seed(0)) * 255
+    return x.expand(n_members, n, SIDE * SIDE)
+
+
+def test_the_36_views_by_hand() -> None:
+    picture = torch.arange(36.0).view(1, 1, 6, 6)
+    views = all_views(picture, 2)[0, :, 0]  # (36, 6, 6)
+    assert views.shape == (36, 6, 6)
+    torch.testing.assert_close(views[0], picture[0, 0])
+    torch.testing.assert_close(views[1], torch.rot90(picture[0, 0], 1))
+    across, down, turn = view_targets(torch.device("cpu"))
+    left = views[int(torch.nonzero((across == 1) & (down == 0) & (turn == 0)))]
+    torch.testing.assert_close(left[:, :4], picture[0, 0, :, 2:])  # what was at 2 is now at 0
+    torch.testing.assert_close(left[:, 4:], picture[0, 0, :, [4, 3]])  # reflected at the edge
+    lower = views[int(torch.nonzero((across == 0) & (down == 2) & (turn == 0)))]
+    torch.testing.assert_close(lower[2:], picture[0, 0, :4])
+    both = {(int(a), int(d), int(t)) for a, d, t in zip(across, down, turn, strict=True)}
+    assert len(both) == 36
+
+
+def test_losses_of_a_network_that_knows_nothing() -> None:
+    backbone = build(1).eval()
+    with torch.no_grad():
+        backbone.heads.zero_()
+    l0, l1 = backbone.losses(rows(3, 1))
+    expected = (2 * math.log(3) + math.log(4)) / 3
+    torch.testing.assert_close(l0, torch.full((1, 3), expected))
+    torch.testing.assert_close(l1, l0)
+
+
+def test_the_penalty_is_paid_once_and_only_while_training() -> None:
+    free, paying = build(1, penalty=0.0, dropout=0.0), build(1, penalty=10.0, dropout=0.0)
+    x = rows(4, 1)
+    features = build(1, dropout=0.0)._features(x)
+    expected = 10 * features.square().mean(dim=(-2, -1))
+    for paid, plain in zip(paying.losses(x), free.losses(x), strict=True):
+        torch.testing.assert_close(paid - plain, expected, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(paying.eval().losses(x), free.eval().losses(x))
+
+
+def test_the_paper_s_size() -> None:
+    backbone = MHRot(32 * 32 * 3, [np.random.default_rng(0)])
+    assert (backbone.side, backbone.channels, backbone.shift) == (32, 3, 8)
+    assert backbone.network.n_features == 256
+    assert 2.7e6 < sum(parameter.numel() for parameter in backbone.parameters()) < 2.8e6
+    assert MHRot(28 * 28, [np.random.default_rng(0)], **SMALL).shift == 8
+
+
+def test_embeddings_are_the_features_of_all_views() -> None:
+    backbone = build().eval()
+    embedding = backbone.embed(rows(20))
+    assert embedding.shape == (2, 20, 36 * backbone.network.n_features)
+    torch.testing.assert_close(embedding[:, 16:], backbone.embed(rows(20)[:, 16:]), rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_follows_the_seed_and_goes_on_from_a_copy() -> None:
+    torch.manual_seed(1)
+    first = build()
+    torch.manual_seed(2)
+    second = build()
+    x = rows(4)
+    torch.testing.assert_close(first.losses(x)[0], second.losses(x)[0])
+    twin = copy.deepcopy(first)
+    step = first.losses(x)[0]
+    torch.testing.assert_close(step, twin.losses(x)[0])
+    assert not torch.equal(step, first.losses(x)[0])
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 255.0), (0.0, 1.0), (-1.0, 1.0)])
+def test_pixels_are_brought_to_the_same_range(low: float, high: float) -> None:
+    unit = rows(4) / 255
+    backbone = build().eval()
+    known = copy.deepcopy(backbone)
+    known.prepare(rows(4))
+    backbone.prepare(low + unit * (high - low))
+    torch.testing.assert_close(
+        backbone.losses(low + unit * (high - low))[0], known.losses(rows(4))[0], rtol=1e-3, atol=1e-4
+    )
+
+
+def test_shapes_of_pictures() -> None:
+    assert picture_shape(28 * 28) == (28, 1)
+    assert picture_shape(3 * 32 * 32) == (32, 3)
+    for wrong in (6, 2048, 10 * 12):
+        with pytest.raises(ConfigError, match="square pictures"):
+            picture_shape(wrong)
+
+
+def small_learner(epochs: int, seed: int = 0) -> Learner:
+    schedule = Schedule(epochs=epochs, learning_rate=3e-3, batch_size=20)
+    profile: Profile = replace(PAPER, backbone="mhrot", backbone_options={**SMALL, "penalty": 0.0}, pictures=schedule)
+    return Learner(profile.settle(Kind.PICTURES, SIDE * SIDE), seed, contamination=0.1)
+
+
+def test_training_finds_pictures_that_stand_on_their_head() -> None:
+    rng = np.random.default_rng(0)
+    ramp = np.linspace(0, 200, SIDE)[:, None] + np.linspace(0, 50, SIDE)
+    pictures = ramp + rng.normal(0, 15, (60, SIDE, SIDE))
+    pictures[:6] = pictures[:6, ::-1, ::-1]
+    pool, truth = pictures.reshape(60, -1).clip(0, 255).astype(np.float32), np.arange(60) < 6
+    labels = np.full(60, -1, np.int8)
+    labels[[0, 1, 20, 30]] = truth[[0, 1, 20, 30]]
+    runner, known = small_learner(4), Pool.of(pool, Kind.PICTURES)
+    trained = runner.learn(runner.prepare(known), known, [], labels)
+    assert auroc(truth, trained.score(pool)) > 0.95
+    twin, model = runner.new_model(SIDE * SIDE), trained.blend.trained.model
+    twin.restore(model.tensors(), model.notes())
+    np.testing.assert_array_equal(losses(twin, pool)[0], losses(model, pool)[0])
+
+
+def test_models_join_and_split() -> None:
+    runner = small_learner(1)
+    models = [small_learner(1, seed).new_model(SIDE * SIDE) for seed in (0, 1)]
+    stack = join(models, lambda n: runner.new_model(SIDE * SIDE, n))
+    x = rows(3)[0].numpy()
+    alone = np.concatenate([losses(model, x)[0] for model in models])
+    np.testing.assert_allclose(losses(stack, x)[0], alone, rtol=1e-4, atol=1e-5)
+    parts = split(stack, 2, lambda n: runner.new_model(SIDE * SIDE, n))
+    np.testing.assert_allclose(losses(parts[1], x)[0], alone[1:], rtol=1e-5)
+
+
+def test_gradients_as_embeddings() -> None:
+    model = small_learner(1).new_model(SIDE * SIDE)
+    pictures, suspected = rows(3)[0], np.array([True, False, True])
+    found = gradient_embeddings(model, pictures.numpy(), suspected)
+    for row, picture in enumerate(pictures):
+        model.backbone.zero_grad()
+        model.backbone.losses(picture[None, None])[int(suspected[row])].sum().backward()
+        heads = model.backbone.get_parameter(model.backbone.last_layer)
+        assert heads.grad is not None
+        np.testing.assert_allclose(found[row], heads.grad.flatten().numpy(), atol=1e-5)
+
+
+def test_the_network_s_short_cuts_and_strides() -> None:
+    network = WideResNet([np.random.default_rng(0)], 3, depth=16, widen=2)
+    assert [block.conv_in.stride for block in network.blocks] == [1, 1, 2, 1, 2, 1]
+    assert [block.shortcut is not None for block in network.blocks] == [True, False] * 3
+    assert network(torch.zeros(1, 2, 3, 16, 16)).shape == (1, 2, 128)

@@ -1,0 +1,76 @@
+"""A user's own module as backbone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from soel import SOEL
+from soel.assess.metrics import auroc
+from soel.compute import Here
+from soel.networks import losses
+from soel.networks.base import Members
+from soel.settings import PAPER
+from soel.testing import check_backbone
+from tests.conftest import make_learner, make_toy
+
+
+class TinyAutoencoder(nn.Module):
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.down, self.up = nn.Linear(n_features, 3), nn.Linear(3, n_features)
+
+    def losses(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        error = (self.up(self.embed(x)) - x).square().mean(dim=1)
+        return error, 1 / (error + 1e-3)
+
+    def embed(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(x)  # type: ignore[no-any-return]
+
+
+def test_own_module_trains_in_the_loop() -> None:
+    toy = make_toy()
+    learner, pool = make_learner(PAPER, toy.x, backbone=TinyAutoencoder, contamination=0.1)
+    fitted, untrained = learner.learn(learner.prepare(pool), pool, [], toy.labels()), learner.new_model(6)
+    trained = fitted.blend.trained.model
+    for before, after in zip(untrained.backbone.parameters(), trained.backbone.parameters(), strict=True):
+        assert not torch.equal(before, after)
+    fresh = auroc(toy.is_anomaly, losses(untrained, toy.x)[0][0])
+    assert auroc(toy.is_anomaly, fitted.score(toy.x)) > max(fresh, 0.9)
+
+
+def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -> None:
+    torch.manual_seed(5)
+    state = torch.random.get_rng_state()
+    x = make_toy().x
+    learners = [make_learner(PAPER, x, seed, backbone=TinyAutoencoder)[0] for seed in (3, 3, 4)]
+    first, second, other = (learner.new_model(6) for learner in learners)
+    assert torch.equal(state, torch.random.get_rng_state())
+    weights = [next(model.backbone.parameters()).detach().numpy() for model in (first, second, other)]
+    np.testing.assert_array_equal(weights[0], weights[1])
+    assert not np.array_equal(weights[0], weights[2])
+
+
+def test_it_keeps_the_laws_of_a_backbone() -> None:
+    check_backbone(partial(Members, make=TinyAutoencoder))
+
+
+def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of the last parameter: the bias of each of the 6 columns."""
+    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), Here.gradients
+
+    def keep(*args: Any) -> np.ndarray:
+        seen.append(look(*args))
+        return seen[-1]
+
+    monkeypatch.setattr(Here, "gradients", keep)
+    detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
+    assert len(set(detector.query(toy.x, 4).tolist())) == 4
+    (gradients,) = seen
+    assert gradients.shape == (60, 6)
+    assert np.linalg.matrix_rank(gradients) > 1, "rows have gradients of their own"
