@@ -131,9 +131,3 @@ def test_options_change_the_fit_and_unknown_ones_are_refused(toy: Sample) -> Non
     assert len(few.reference) == 20
     with pytest.raises(ConfigError, match=r"no option 'rows'. It takes: reference_rows"):
         Neighbours.fit(toy.x, NOTHING, 0, options={"rows": 20})
-
-
-def test_files_of_older_releases_name_detectors_otherwise() -> None:
-    assert DETECTORS.get("surroundings") is DETECTORS.get("neighbours")
-    assert DETECTORS.get("angles") is DETECTORS.get("angular")
-    assert "angles" not in list(DETECTORS)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +14,10 @@ from soel import threads as cores
 from soel.assess.metrics import auroc
 from soel.detect.incontext import detector as pretrained
 from soel.detect.incontext import predictor as reading
-from soel.detect.incontext import trust, weights
+from soel.detect.incontext import weights
 from soel.detect.incontext.context import choose, choose_context, column_order, keys
 from soel.detect.incontext.detector import Pretrained
 from soel.detect.incontext.forest import Forest
-from soel.detect.incontext.predictor import Context
 from soel.detect.incontext.surrogate import Student
 from soel.detect.incontext.views import MOST_COLUMNS, MOST_GROUPS, wide_views
 from soel.errors import ModelFileError
@@ -159,13 +156,6 @@ def test_labelled_rows_beyond_the_sample_keep_the_laws(
     assert set(np.flatnonzero(labels >= 0)) <= set(known)
 
 
-def test_a_model_of_before_labels_could_lie_beyond_opens_as_it_was() -> None:
-    x, labels, _ = labelled_class(10)
-    arrays = Pretrained.fit(x, labels, 0).arrays()
-    old = Pretrained.from_arrays({name: array for name, array in arrays.items() if name != "beyond"})
-    np.testing.assert_array_equal(old.score(x), Pretrained.from_arrays(arrays).score(x))
-
-
 def test_a_label_beyond_the_sample_is_heard() -> None:
     """What stands for the pool is the same; rows around the labelled one are raised or lowered."""
     rng = np.random.default_rng(2)
@@ -205,13 +195,6 @@ def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> N
     assert not wide_views(x[:, :MOST_COLUMNS], 0).size
 
 
-def test_distances_count_by_their_weight(fitted_toy: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
-    x, labels, fitted = fitted_toy
-    alone = Pretrained.fit(x, labels, 0, None, {"neighbours_weight": 0.0})
-    by_distance = fitted.with_labels.score(x[:, fitted.columns.astype(int)])
-    np.testing.assert_allclose(fitted.suspicion(x), alone.suspicion(x) + 0.125 * by_distance, atol=1e-6)
-
-
 def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of which those with a large first value are anomalies, with labels that say so."""
     rng = np.random.default_rng(5)
@@ -223,66 +206,6 @@ def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x, labels, is_anomaly
 
 
-def test_labels_are_trusted_by_how_the_others_foretell_those_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, labels, _ = labelled_class(10)
-    assert 0.5 < Pretrained.fit(x, labels, 0).trust < Pretrained.fit(x, labelled_class(40)[1], 0).trust
-    assert Pretrained.fit(x, labelled_class(40)[1], 0).trust > 0.9
-    assert Pretrained.fit(x, np.full(300, -1, np.int8), 0).trust == 1  # nothing to doubt
-    rows = Context(x, np.zeros((0, 0, 0), np.float32), 0, weights.VERSION)
-    truth = np.where(labels == 1, trust.MIDDLE + 2, trust.MIDDLE - 2)  # a score that foretells every label
-
-    def foretold(helps: float) -> float:
-        def say(rows: Context, known: np.ndarray) -> Any:
-            of = {tuple(row): score for row, score in zip(x.tolist(), truth.tolist(), strict=True)}
-            scores = np.array([of[tuple(row)] for row in rows.values.tolist()])
-            said = scores if (known >= 0).any() == (helps > 0) else 2 * trust.MIDDLE - scores
-            return SimpleNamespace(context_logits=lambda: said, context_logits_beside=lambda usual: said)
-
-        monkeypatch.setattr(trust, "Reading", say)
-        monkeypatch.setattr(trust, "_standardise", lambda scores: scores)
-        return trust.withhold_labels(rows, labels).trust
-
-    gain = 10 * 2.0  # of ten labels: log(1 + e^2) - log(1 + e^-2) is 2
-    belief = 5 * trust.BELIEF - trust.DOUBT  # five of either kind
-    for sign in (1, -1):
-        assert foretold(sign) == pytest.approx(1 / (1 + np.exp(-(belief + sign * trust.SLOPE * gain))))
-
-
-def test_answers_of_one_kind_are_believed_less_than_those_of_both() -> None:
-    x, labels, is_anomaly = labelled_class(10)
-    normal = labels.copy()
-    normal[labels == 1] = -1
-    normal[np.flatnonzero(~is_anomaly & (labels < 0))[:5]] = 0
-    assert (normal >= 0).sum() == (labels >= 0).sum()
-    assert Pretrained.fit(x, normal, 0).trust < 0.6 < Pretrained.fit(x, labels, 0).trust
-
-
-def test_labelled_rows_can_be_scored_as_if_they_were_not() -> None:
-    x, labels, _ = labelled_class(10)
-    fitted = Pretrained.fit(x, labels, 0)
-    known = np.flatnonzero(labels >= 0)
-    blind = fitted.score_unlabelled(x)
-    for fold in range(trust.FOLDS):
-        withheld = known[np.isin(known, fold_rows(fitted, x, known, fold))]
-        others = labels.copy()
-        others[withheld] = -1
-        every = Pretrained.fit(x, others, 0, None, {"neighbours_weight": 0.0}).suspicion(x)
-        apart = ((every - every[labels < 0].mean()) / every[labels < 0].std())[withheld]  # beside those never labelled
-        alone = Pretrained.fit(x, np.full(300, -1, np.int8), 0, None, {"neighbours_weight": 0.0}).suspicion(x)[withheld]
-        by_distance = 0.125 * fitted.without.score(x[withheld][:, fitted.columns.astype(int)])
-        wanted = fitted.trust * apart + (1 - fitted.trust) * alone + by_distance
-        np.testing.assert_allclose(blind[withheld], wanted, atol=1e-4)
-
-
-def fold_rows(fitted: Pretrained, x: np.ndarray, known: np.ndarray, fold: int) -> list[int]:
-    """Positions in the pool of the labelled rows of one fold, which are counted in the order of the context."""
-    place = {tuple(row): at for at, row in enumerate(x[:, fitted.columns.astype(int)].tolist())}
-    in_order = [
-        place[tuple(row)] for row, label in zip(fitted.context.tolist(), fitted.labels, strict=True) if label >= 0
-    ]
-    return in_order[fold :: trust.FOLDS]
-
-
 def test_chances_are_those_of_the_rows_without_a_label() -> None:
     x, labels, _ = labelled_class(20)
     fitted, free = Pretrained.fit(x, labels, 0), labels < 0
@@ -291,16 +214,30 @@ def test_chances_are_those_of_the_rows_without_a_label() -> None:
     np.testing.assert_allclose(np.sort(chances.probabilities), np.sort(fitted.chance(x[free])), atol=1e-5)
 
 
-def test_scores_are_with_and_without_labels_as_far_as_these_are_trusted() -> None:
-    x, labels, _ = labelled_class(10)
-    fitted = Pretrained.fit(x, labels, 0)
-    arrays = fitted.arrays()
-    assert arrays["measured"] == pytest.approx(fitted.trust)
-    half = Pretrained.from_arrays(arrays | {"measured": np.array([0.5])})
-    without = Pretrained.fit(x, np.full(300, -1, np.int8), 0)
-    np.testing.assert_allclose(half.score(x), (fitted.suspicion(x) + without.score(x)) / 2, atol=1e-5)
-    fully = Pretrained.from_arrays(arrays | {"measured": np.array([1.0])})
-    np.testing.assert_array_equal(fully.score(x), fitted.suspicion(x))
+@pytest.mark.parametrize("n_anomalies", [0, 1, 5])
+def test_the_score_by_hand(n_anomalies: int) -> None:
+    """What the network and the distances say with a labelled anomalies weighs a / (a + 0.5), without them the rest."""
+    x, _, is_anomaly = labelled_class(0)
+    labels = np.full(300, -1, np.int8)
+    labels[np.flatnonzero(is_anomaly)[:n_anomalies]] = 1
+    labels[np.flatnonzero(~is_anomaly)[:5]] = 0
+    fitted, none = Pretrained.fit(x, labels, 0), Pretrained.fit(x, np.full(300, -1, np.int8), 0)
+    free, ordered = labels < 0, x[:, fitted.columns.astype(int)]
+
+    def deviations(values: np.ndarray) -> np.ndarray:
+        return np.asarray((values - values[free].mean()) / values[free].std())
+
+    def network(detector: Pretrained) -> np.ndarray:
+        outputs = detector._read.views[0].outputs
+        place = {tuple(row): at for at, row in enumerate(detector.context.tolist())}
+        return np.asarray(outputs.rank_by(detector is fitted)[0][[place[tuple(row)] for row in ordered.tolist()]])
+
+    with_labels = deviations(network(fitted)) + 0.5 * deviations(fitted.with_labels.score(ordered))
+    without_network = network(none)
+    without = (without_network - without_network.mean()) / without_network.std()
+    without = without + 0.25 * deviations(none.without.score(ordered))
+    weight = n_anomalies / (n_anomalies + 0.5)
+    np.testing.assert_allclose(fitted.score(x), weight * with_labels + (1 - weight) * without, atol=1e-4)
 
 
 @pytest.fixture
@@ -381,7 +318,7 @@ def test_damaged_and_unknown_weights_are_refused(monkeypatch: pytest.MonkeyPatch
     file.write_bytes(file.read_bytes()[:-1] + b"\x00")
     with pytest.raises(ModelFileError, match="is damaged"):
         weights.trained_network()
-    with pytest.raises(ModelFileError, match="fit it anew"):
+    with pytest.raises(ModelFileError, match="fit it again"):
         weights.trained_network(999)
 
 

@@ -56,8 +56,6 @@ def test_what_several_views_say_is_their_weighted_mean(wide: Reading) -> None:
     new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
     each = [view.logits(view.read(new)) for view in wide.views]
     np.testing.assert_allclose(wide.logits(new), 0.5 * each[0] + (each[1] + each[2] + each[3]) / 6, atol=1e-5)
-    own = [view.logits(view.outputs) for view in wide.views]
-    np.testing.assert_allclose(wide.context_logits(), 0.5 * own[0] + (own[1] + own[2] + own[3]) / 6, atol=1e-5)
 
 
 def test_each_group_of_columns_is_looked_at_as_it_is(wide: Reading) -> None:
@@ -72,7 +70,9 @@ def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Reading, monkey
     """They were read with their labels, and are not read again."""
     monkeypatch.setattr(reading.View, "read", lambda *_: pytest.fail("it was read again"))
     order = [7, 0, 39, 7]
-    np.testing.assert_allclose(narrow.logits(table()[order]), narrow.context_logits()[order], atol=1e-6)
+    np.testing.assert_allclose(
+        narrow.logits(table()[order]), narrow.views[0].logits(narrow.views[0].outputs)[order], atol=1e-6
+    )
     assert narrow.states(table()[order]).shape[0] == 4
     np.testing.assert_array_equal(narrow.states(table()[[7]]), narrow.states(table()[order])[[0]])
 
@@ -82,7 +82,7 @@ def test_known_and_new_rows_can_come_mixed(narrow: Reading) -> None:
     mixed = np.stack([new[0], table()[5], new[1], table()[6], new[2]])
     found = narrow.logits(mixed)
     np.testing.assert_allclose(found[[0, 2, 4]], narrow.logits(new), atol=1e-4)
-    np.testing.assert_allclose(found[[1, 3]], narrow.context_logits()[[5, 6]], atol=1e-6)
+    np.testing.assert_allclose(found[[1, 3]], narrow.views[0].logits(narrow.views[0].outputs)[[5, 6]], atol=1e-6)
 
 
 def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
@@ -91,7 +91,7 @@ def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
     untold = read(x, labels)
     labels[[0, 10, 11]] = [1, 0, 0]
     told = read(x, labels)
-    assert told.context_logits()[1:5].mean() > untold.context_logits()[1:5].mean() + 0.5
+    assert told.logits(x)[1:5].mean() > untold.logits(x)[1:5].mean() + 0.5
     assert told.log_odds(x)[1:5].mean() > untold.log_odds(x)[1:5].mean() + 0.5
 
 
@@ -137,11 +137,11 @@ def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
     x, labels = table(), free()
     labels[: 40 - reading.FEWEST_FREE] = 0
     labels[0] = 1
-    free_rows = read(x, labels).context_logits()[labels < 0]
+    free_rows = read(x, labels).logits(x)[labels < 0]
     assert free_rows.mean() == pytest.approx(0, abs=1e-4)
     assert free_rows.std() == pytest.approx(1, abs=1e-3)
     labels[40 - reading.FEWEST_FREE] = 0  # one fewer: now all rows do
-    scores = read(x, labels).context_logits()
+    scores = read(x, labels).logits(x)
     assert scores.mean() == pytest.approx(0, abs=1e-4)
     assert scores.std() == pytest.approx(1, abs=1e-3)
 

@@ -11,38 +11,41 @@ import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.incontext.context import choose_by, choose_context, column_order, keys
-from soel.detect.incontext.predictor import Context, Reading
+from soel.detect.incontext.predictor import Context, Reading, unit_over
 from soel.detect.incontext.surrogate import Student
-from soel.detect.incontext.trust import WithheldScores, withhold_labels
 from soel.detect.incontext.views import wide_views
 from soel.detect.incontext.weights import VERSION, find_weights
 from soel.detect.neighbours import Neighbours
-from soel.types import UNLABELLED, Chances, Floats, Labels, Rows, within
+from soel.types import ANOMALY, UNLABELLED, Chances, Floats, Labels, Rows, within
 
 LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
 WITH_LABELS, WITHOUT, STUDENT = "with_labels.", "without.", "student."  # prefixes of arrays
-FULL_TRUST = 0.99  # above it the score without labels is not worth its time
+# Chosen on five collections of tables (benchmarks/choices.md):
+HALF_WEIGHT = 0.5  # labelled anomalies at which the scores with labels and without count alike
+DISTANCES_WITH_LABELS, DISTANCES_WITHOUT = 0.5, 0.25  # what distances count beside the network
 
 
 @dataclass(frozen=True)
 class PretrainedOptions(Options):
-    """context_rows: a larger pool is represented by a sample of so many rows, and its labelled rows beside them.
-    neighbours_weight: of the detector `neighbours` in the sum; chosen on 118 tables (benchmarks/choices.md).
-    """
+    """context_rows: a larger pool is represented by a sample of so many rows, and its labelled rows beside them."""
 
     context_rows: int = 1000
-    neighbours_weight: float = 0.125
 
 
 @dataclass(frozen=True)
 class Pretrained(Detector):
     """A few rows that stand for the pool, with their labels, and what the network makes of them.
 
-    Only these rows are kept: the network reads them when a score is first asked for. Neither the order of rows nor
-    that of columns plays a part. A row of the context is no neighbour of itself when it is scored. Scores are log odds
-    in units of their spread over the context, and a little of what the distances say: with the labels and without, as
-    far as the labels are trusted, since ten answers can mislead.
+    With a labelled anomalies and w = a / (a + 0.5) the score is
+
+        w (network with labels + 0.5 distances with labels) + (1 - w) (network without + 0.25 distances without),
+
+    each of the four in standard deviations over the rows without a label: answers that hold no anomaly say what is not
+    wanted, and nothing of what is, so that they would mislead.
+
+    Only the context is kept: the network reads it when a score is first asked for. Neither the order of rows nor that
+    of columns plays a part. A row of the context is no neighbour of itself when it is scored.
 
     A large pool has a student: it learns the scores of some rows when a score is first asked for, and answers for all
     that it does not find suspicious; the network itself looks at the others. So a row's score is its own, whatever
@@ -50,7 +53,7 @@ class Pretrained(Detector):
     """
 
     name = "pretrained"
-    version = 4
+    version = 5
     leaves_out = True
 
     context: Floats  # (m, d) in the order of `columns`
@@ -60,8 +63,6 @@ class Pretrained(Detector):
     views: Floats  # (v, d, MOST_COLUMNS) of a wide table: principal axes, then groups of columns; (0, 0, 0) of another
     seed: Floats  # (1,)
     weights: Floats  # (1,) their version
-    neighbours_weight: Floats  # (1,)
-    measured: Floats  # (1,) how far the labels are trusted; (0,) until somebody asks
     with_labels: Neighbours
     beside: Floats  # (b, d) rows among which distances are measured, in the order of `columns`; (0, d) of a saved one
     lessons: Floats  # (t, d) rows of a large pool for its student, likewise; (0, d) of another
@@ -90,15 +91,13 @@ class Pretrained(Detector):
             views=wide_views(pool[rows[: len(rows) - n_beyond]], seed),
             seed=np.array([seed % 2**24], np.float32),
             weights=np.array([VERSION], np.float32),
-            neighbours_weight=np.array([chosen.neighbours_weight], np.float32),
-            measured=np.zeros(0, np.float32),
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
             beside=pool[beside],
             lessons=pool[choose_by(key, labels, TAUGHT_ROWS)] if len(pool) > LARGE_POOL else pool[:0],
         )
 
     def score(self, x: Floats) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d): with the labels as far as they are trusted, else without."""
+        """Anomaly scores (n,) of encoded rows (n, d)."""
         return self._score_by_student(self._ordered(x), None)
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
@@ -119,15 +118,15 @@ class Pretrained(Detector):
         return scores, both[len(new) :]
 
     def score_unlabelled(self, x: Floats) -> Floats:
-        """Scores (n,) of rows of the pool (n, d) as if nobody had labelled them; others may have labels.
+        """Scores (n,) of rows of the pool (n, d) as if each one's own label were not known.
 
-        The network reads each without its own label, as it did to measure the trust; distances do without any label.
+        One pass: each row is read as a new one beside a context without it; distances do without any label.
         """
-        x, trust = self._ordered(x), self.trust
-        distances = self._weight * self.without.score(x)
-        without = _logits(self._plain, x, None) + distances
-        by_others = self._withheld.find(x) + distances
-        return np.where(np.isnan(by_others), without, trust * by_others + (1 - trust) * without)
+        x = self._ordered(x)
+        distances = self._distances_without(x)
+        by_labels = _logits(self._read, x, x[:, None]) + DISTANCES_WITH_LABELS * distances
+        without = _logits(self._plain, x, x[:, None]) + DISTANCES_WITHOUT * distances
+        return np.asarray(self.label_weight * by_labels + (1 - self.label_weight) * without)
 
     def chances(self) -> Chances:
         """Of the rows of the context without a label."""
@@ -135,8 +134,9 @@ class Pretrained(Detector):
         return Chances(self._look_closely(free), np.asarray(1 / (1 + np.exp(-self._read.log_odds(free)))))
 
     def suspicion(self, x: Floats) -> Floats:
-        """Scores (n,) that take every label at its word, by the network itself."""
-        return self._suspect(self._ordered(x))
+        """Scores (n,) at the full weight of the labels, if there are any."""
+        is_any = bool((self.labels != UNLABELLED).any())
+        return self._with_labels(self._ordered(x)) if is_any else self._without_labels(self._ordered(x))
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) by distances alone."""
@@ -159,14 +159,14 @@ class Pretrained(Detector):
         return self._plain.points(self._ordered(x))
 
     @property
-    def trust(self) -> float:
-        """How far the labels are trusted: 1 fully, 0 not at all. By what withheld ones say, when first asked for."""
-        return float(self.measured[0]) if len(self.measured) else self._trust
+    def label_weight(self) -> float:
+        """How far labels count in the score: 0 without a labelled anomaly, 2/3 with one, 0.95 with ten."""
+        n_anomalies = float((self.labels == ANOMALY).sum())
+        return n_anomalies / (n_anomalies + HALF_WEIGHT)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Everything it has learnt, by name."""
         own = {name: np.asarray(getattr(self, name), np.float32) for name in _own_fields()}
-        own["measured"] = np.array([self.trust], np.float32)
         parts = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without), (STUDENT, self.student))
         return own | {
             prefix + name: array for prefix, part in parts if part is not None for name, array in part.arrays().items()
@@ -175,8 +175,7 @@ class Pretrained(Detector):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
-        before = {"beyond": np.zeros(1)}  # of version 2, whose labelled rows were all in the sample
-        own = {name: np.asarray((before | dict(arrays))[name], np.float32) for name in _own_fields()}
+        own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
         find_weights(own["weights"].item())  # says now, not with the first row, that they are others
         with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
         layers = within(arrays, STUDENT)
@@ -208,15 +207,23 @@ class Pretrained(Detector):
 
         sources: what they were put together from, if so. distances: their scores by these, where they are known.
         """
-        trust, by_labels = self.trust, self._suspect(x, sources, distances)
-        if trust > FULL_TRUST:
-            return by_labels
-        without = _logits(self._plain, x, sources) + self._weight * self.without.score(x)
-        return np.asarray(trust * by_labels + (1 - trust) * without)
+        weight = self.label_weight
+        if not weight:
+            return self._without_labels(x, sources)
+        by_labels = self._with_labels(x, sources, distances)
+        return np.asarray(weight * by_labels + (1 - weight) * self._without_labels(x, sources))
 
-    def _suspect(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
+    def _with_labels(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         distances = self.with_labels.score(x) if distances is None else distances
-        return np.asarray(_logits(self._read, x, sources) + self._weight * distances)
+        middle, spread = self._unit_with_labels
+        return np.asarray(_logits(self._read, x, sources) + DISTANCES_WITH_LABELS * (distances - middle) / spread)
+
+    def _without_labels(self, x: Floats, sources: Floats | None = None) -> Floats:
+        return np.asarray(_logits(self._plain, x, sources) + DISTANCES_WITHOUT * self._distances_without(x))
+
+    def _distances_without(self, x: Floats) -> Floats:
+        middle, spread = self._unit_without
+        return np.asarray((self.without.score(x) - middle) / spread)
 
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
@@ -236,9 +243,17 @@ class Pretrained(Detector):
             return self.saved_without
         return Neighbours.fit(self.beside, np.full(len(self.beside), UNLABELLED, np.int8), int(self.seed[0]))
 
-    @property
-    def _weight(self) -> float:
-        return float(self.neighbours_weight[0])
+    @cached_property
+    def _unit_with_labels(self) -> tuple[float, float]:
+        return self._unit_of(self.with_labels)
+
+    @cached_property
+    def _unit_without(self) -> tuple[float, float]:
+        return self._unit_of(self.without)
+
+    def _unit_of(self, distances: Neighbours) -> tuple[float, float]:
+        """Mean and spread of scores by distances over the rows without a label, where these are enough."""
+        return unit_over(distances.score(self.context), self.labels == UNLABELLED)
 
     @cached_property
     def _rows(self) -> Context:
@@ -252,15 +267,6 @@ class Pretrained(Detector):
     @cached_property
     def _plain(self) -> Reading:
         return Reading(self._rows, np.full(len(self.labels), UNLABELLED, np.int8))
-
-    @cached_property
-    def _trust(self) -> float:
-        # as it will be read back from a file, so that a saved detector has the same scores
-        return float(np.float32(self._withheld.trust))
-
-    @cached_property
-    def _withheld(self) -> WithheldScores:
-        return withhold_labels(self._rows, self.labels.astype(np.int8))
 
 
 def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:

@@ -80,12 +80,7 @@ class View:
     @cached_property
     def unit(self) -> tuple[float, float]:
         """Mean and spread of the scores over the rows without a label, where these are enough."""
-        return self._unit_over(self.labels[0] == UNLABELLED)
-
-    def _unit_over(self, rows: Booleans) -> tuple[float, float]:
-        scores = self._rank(self.outputs)
-        usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
-        return float(usual.mean()), float(max(usual.std(), 1e-2))
+        return unit_over(self._rank(self.outputs), self.labels[0] == UNLABELLED)
 
     def read(
         self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
@@ -130,11 +125,6 @@ class View:
         """Scores (n,) in units of their spread over the context."""
         middle, spread = self.unit
         return np.asarray((self._rank(outputs) - middle) / spread)
-
-    def logits_beside(self, usual: Booleans) -> Floats:
-        """Scores (m,) of the context's own rows, in units of their spread over some of them (m,)."""
-        middle, spread = self._unit_over(usual)
-        return np.asarray((self._rank(self.outputs) - middle) / spread)
 
     def _rank(self, outputs: Outputs) -> Floats:
         return np.asarray(outputs.rank_by(any_label=bool((self.labels != UNLABELLED).any()))[0])
@@ -186,14 +176,6 @@ class Reading:
         same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
         return same
 
-    def context_logits(self) -> Floats:
-        """The scores (m,) of the context's own rows."""
-        return self._together([view.logits(view.outputs) for view in self.views])
-
-    def context_logits_beside(self, usual: Booleans) -> Floats:
-        """The same in units of their spread over some of the rows (m,)."""
-        return self._together([view.logits_beside(usual) for view in self.views])
-
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""
         return self._of_each(x, lambda _, outputs: outputs.chances[0])
@@ -234,6 +216,12 @@ class Reading:
 
     def _together(self, each: list[Floats]) -> Floats:
         return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
+
+
+def unit_over(scores: Floats, rows: Booleans) -> tuple[float, float]:
+    """Mean and standard deviation of scores (m,) over some rows (m,), over all where these are too few."""
+    usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
+    return float(usual.mean()), float(max(usual.std(), 1e-2))
 
 
 @lru_cache(maxsize=2 * (1 + MOST_GROUPS))

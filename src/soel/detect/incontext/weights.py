@@ -14,7 +14,7 @@ from soel.detect.incontext.network import Network, Shape
 from soel.errors import ModelFileError
 
 HERE = Path(__file__).parent
-VERSION = 3  # raised with every new weights file
+VERSION = 4  # raised with every new weights file
 
 
 def find_weights(version: float = VERSION) -> Path:
@@ -22,8 +22,8 @@ def find_weights(version: float = VERSION) -> Path:
     path = HERE / f"weights-{version:.0f}.safetensors"
     if not path.exists():
         raise ModelFileError(
-            f"The model was made with version {version:.0f} of the pretrained network, and this release has {VERSION}: "
-            "fit it anew, or use the release that it was made with."
+            f"The model was made with version {version:.0f} of the pretrained network, and this release has {VERSION}; "
+            "fit it again."
         )
     return path
 
@@ -33,8 +33,8 @@ def trained_network(version: int = VERSION) -> Network:
     """The network in float32, checked against the card's checksum."""
     path, card = find_weights(version), json.loads((HERE / "card.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != card["sha256"][str(version)]:
-        raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package anew.")
+    if digest != card["sha256"]:
+        raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package again.")
     with safe_open(path, "np") as file:
         shape = Shape(**json.loads(file.metadata()["shape"]))
         return Network(shape, {name: np.asfortranarray(file.get_tensor(name), np.float32) for name in file.keys()})  # noqa: SIM118 - it is no mapping
