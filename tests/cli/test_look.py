@@ -35,6 +35,18 @@ def test_look_says_how_each_column_is_read(table: Path, capsys: pytest.CaptureFi
     assert "is_fraud" in said.split("Not sure:")[1]
 
 
+def test_look_shows_no_password(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n2,3\n")
+    monkeypatch.setattr("soel.tables.look.look_at", lambda *_: look_at(tmp_path / "t.csv"))
+    for how in ([], ["--json"]):
+        assert main(["look", "postgresql://me:my@secret@host/db?password=secret", *how]) == 0
+        said = capsys.readouterr().out
+        assert "secret" not in said
+        assert "postgresql://me:***@host/db" in said
+
+
 def test_look_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["look", str(table), "--json", "--label-column", "is_fraud", "--categorical", "price"]) == 0
     document = json.loads(capsys.readouterr().out)

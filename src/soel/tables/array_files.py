@@ -64,14 +64,15 @@ def _check_member(path: Path, archive: zipfile.ZipFile, name: str, options: Read
     """The shape of an array in an archive, once its size is known to be honest and within the limit."""
     member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
     size = archive.getinfo(member).file_size
+    with archive.open(member) as file:
+        shape, _, dtype = _header(file)
+        _check_size(path.name, shape, dtype, size - file.tell())
+    size = max(size, 8 * prod(shape))  # as float64
     if size > options.max_unpacked:
         raise DataError(
             f"{path.name} has an array {name!r} of {size:,} bytes when it is unpacked. Save it as .npy, or raise the "
             "limit with <<max-unpacked>>."
         )
-    with archive.open(member) as file:
-        shape, _, dtype = _header(file)
-        _check_size(path.name, shape, dtype, size - file.tell())
     return shape
 
 
@@ -87,9 +88,10 @@ def _check_size(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes
             f"{name} cannot be read as an array of numbers: it holds Python objects (allow_pickle=False). Save a plain "
             "2D array with np.save or np.savez."
         )
-    if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize > n_bytes:
+    if not dtype.itemsize or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize > n_bytes:
         raise DataError(
-            f"{name} cannot be read as an array of numbers: it claims the shape {shape} and has {n_bytes:,} bytes. "
+            f"{name} cannot be read as an array of numbers: it claims the shape {shape} of {dtype} and has "
+            f"{n_bytes:,} bytes. "
             "Save it again with np.save or np.savez."
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SchemaError
+from soel.tables.budget import Budget, decoded_bytes, too_large
 from soel.tables.csv_lines import CountedLines
 from soel.tables.csv_outline import Outline, outline_csv
 from soel.tables.faults import FAULTS, reason
@@ -133,15 +134,47 @@ def text_cells(names: Collection[str]) -> Any:
 
 
 def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
-    """A Parquet file; its own types say how columns are meant."""
+    """A Parquet file; its own types say how columns are meant. What it holds is counted before text is written out."""
+    parquet, arrow = _arrow("pyarrow.parquet"), _arrow("pyarrow")
     try:
         # Hive-style folder names must not become columns, so the file is opened as a file.
-        table = _arrow("pyarrow.parquet").ParquetFile(path).read()
+        with parquet.ParquetFile(path) as file:
+            schema, texts = file.schema_arrow, text_leaves(file)
+            check_parquet_size(path.name, file, options.max_unpacked)
+        budget, batches = Budget(path.name, options.max_unpacked), []
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            for batch in file.iter_batches():
+                budget.take(decoded_bytes(batch))
+                batches.append(batch)
+        table = arrow.Table.from_batches([written_out(batch, schema) for batch in batches], schema)
         table.validate(full=True)  # the reader does not look whether text is UTF-8
-        notes = json.loads((table.schema.metadata or {}).get(_NOTES, b"[]"))
+        notes = json.loads((schema.metadata or {}).get(_NOTES, b"[]"))
         return table, Layout("parquet", notes=tuple(map(str, notes)))
+    except DataError:
+        raise
     except FAULTS as error:
         raise not_a_table(path.name, error, "Write it again as Parquet") from error
+
+
+def text_leaves(file: Any) -> list[str]:
+    """The columns of a Parquet file that hold text, which are read as dictionaries: a page can repeat long words."""
+    leaves = (file.schema.column(at) for at in range(len(file.schema)))
+    return [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+
+
+def check_parquet_size(name: str, file: Any, limit: int) -> None:
+    """Refuse a file whose footer says that its rows take more than the limit, each number as a float64."""
+    if 8 * file.metadata.num_rows * file.metadata.num_columns > limit:
+        raise too_large(name, limit)
+
+
+def written_out(batch: Any, schema: Any) -> Any:
+    """A batch of a Parquet file with the types of its schema: text as text."""
+    arrays = [
+        column if column.type == kind else column.cast(kind)
+        for column, kind in zip(batch.columns, schema.types, strict=True)
+    ]
+    return _arrow("pyarrow").RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def with_notes(table: Any, notes: Sequence[str]) -> Any:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from soel.errors import DataError, SchemaError
-from soel.tables.arrow_files import check_distinct
+from soel.tables.arrow_files import check_distinct, text_leaves, written_out
+from soel.tables.budget import decoded_bytes
 from soel.tables.faults import FAULTS, reason
 from soel.tables.nested import flat_names, flatten
 from soel.tables.parts import BLOCK_ROWS, PART_ROWS, Part
 from soel.tables.places import LocalPlace, Place
 
 _BUFFER_BYTES = 1 << 18  # per column: a row group is read page by page, however large it is
+PIECE_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,12 @@ class ParquetParts:
         table = import_module("pyarrow").Table
         groups = list(range(part.start, part.stop))
         try:
-            with _open_file(self.place, part.file) as file:
+            with _open_file(self.place, part.file) as plain:
+                schema, texts = plain.schema_arrow, text_leaves(plain)
+            with _open_file(self.place, part.file, texts) as file:
                 for batch in file.iter_batches(BLOCK_ROWS, row_groups=groups):
-                    yield flatten(table.from_batches([batch])).select(list(self.columns))
+                    for piece in _pieces(batch):
+                        yield flatten(table.from_batches([written_out(piece, schema)])).select(list(self.columns))
         except FAULTS as error:
             raise _unreadable(part.file, error) from error
 
@@ -61,13 +66,22 @@ def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
         raise _unreadable(name, error) from error
 
 
-def _open_file(place: Place, name: str) -> Any:
+def _pieces(batch: Any) -> Iterator[Any]:
+    """A batch in pieces that take at most PIECE_BYTES each once their text is written out, or in single rows."""
+    n_pieces = min(len(batch), -(-decoded_bytes(batch) // PIECE_BYTES)) or 1
+    size = -(-len(batch) // n_pieces)
+    for start in range(0, len(batch), max(size, 1)):
+        yield batch.slice(start, size)
+
+
+def _open_file(place: Place, name: str, texts: Sequence[str] = ()) -> Any:
     """A file; one that lies elsewhere is read a row group at a time, since each request takes long."""
     return import_module("pyarrow.parquet").ParquetFile(
         place.for_arrow(name),
         buffer_size=_BUFFER_BYTES,
         pre_buffer=not isinstance(place, LocalPlace),
         page_checksum_verification=True,
+        read_dictionary=list(texts),
     )
 
 

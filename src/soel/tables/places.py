@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO, Protocol
 
 from soel.errors import DataError
 
+_PASSWORD = re.compile(r"(://[^/@:]*:).*(@)|(?<=password=)[^&]*")
 _EDGE_BYTES = 1 << 20  # a Parquet footer, which holds statistics of every column, lies within the last of them
 
 
@@ -95,6 +97,11 @@ class RemotePlace:
 def is_address(data: str | Path) -> bool:
     """Whether this is an address with a scheme rather than a path."""
     return "://" in str(data)
+
+
+def hide_password(data: str | Path) -> str:
+    """A path or an address as it may be shown."""
+    return _PASSWORD.sub(r"\1***\2", str(data)) if is_address(data) else str(data)
 
 
 def open_address(address: str) -> tuple[Any, str]:

@@ -6,9 +6,16 @@ Each reader gives an Arrow table with the cells as they are. Packages that not e
 from __future__ import annotations
 
 import json
+import mmap
 import re
+import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,85 +23,93 @@ from typing import Any
 from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
 from soel.tables.arrow_files import check_header, not_a_table
+from soel.tables.budget import Budget, decoded_bytes, too_large
 from soel.tables.columns import cell_text
+from soel.tables.contained import UnreadableError, contained, rows_of
 from soel.tables.faults import FAULTS, reason
 from soel.tables.options import ReadOptions
 from soel.tables.outline import N_HEAD, find_head, note_on_blanks
 from soel.tables.schema import Layout
-from soel.tables.text_files import is_packed, unpack
+from soel.tables.text_files import is_packed, unpacking
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
 _NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null
+LONGEST_CELL = 1 << 26  # bytes of one value of a database
+MOST_SECONDS = 60  # that a database may take for a row
 DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 
 
 def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """One JSON object a line."""
-    import pyarrow as pa
-    from pyarrow import json as arrow_json
-
+    advice = "Write one JSON object a line, with the same types in all of them"
     try:
-        content = pa.py_buffer(unpack(path, options.max_unpacked)) if is_packed(path) else _map_file(path)
-        if found := _NO_OBJECT.search(memoryview(content)):
-            raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
-        source = pa.BufferReader(content)
-        table = arrow_json.read_json(source)
-        table.validate(full=True)  # the reader does not look whether text is UTF-8
+        with _unpacked(path, options) as plain:
+            with plain.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                if found := _NO_OBJECT.search(content):
+                    raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
+            table = _read_contained("json lines", plain, options)
         return table.rename_columns([str(name) for name in table.column_names]), Layout("json lines", "utf-8")
-    except FAULTS as error:
-        raise not_a_table(
-            path.name, error, "Write one JSON object a line, with the same types in all of them"
-        ) from error
+    except (UnreadableError, *FAULTS) as error:
+        raise not_a_table(path.name, error, advice) from error
 
 
 def read_json(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A JSON file that is one list of objects."""
-    import pyarrow as pa
-    from pyarrow import json as arrow_json
-
     try:
-        rows = json.loads(path.read_bytes())
-        if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            raise ValueError("it holds no list of objects")
-        lines = "\n".join(json.dumps(row) for row in rows).encode()
-        del rows
-        table = arrow_json.read_json(pa.BufferReader(lines))
-        return table, Layout("json", "utf-8")
-    except (RecursionError, *FAULTS) as error:
+        return _read_contained("json", path, options), Layout("json", "utf-8")
+    except (UnreadableError, *FAULTS) as error:
         raise not_a_table(path.name, error, "Write a list of objects, [{...}, {...}], or one object a line") from error
-
-
-def _map_file(path: Path) -> Any:
-    import pyarrow as pa
-
-    with pa.memory_map(str(path)) as file:
-        return file.read_buffer()
 
 
 def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A Feather or Arrow file."""
-    from pyarrow import feather
-
     try:
-        table = feather.read_table(path, memory_map=False)
-        table.validate(full=True)  # what the file says of its own layout is not to be believed
-        return table, Layout("feather")
-    except FAULTS as error:
+        return _read_contained("feather", path, options), Layout("feather")
+    except (UnreadableError, *FAULTS) as error:
         raise not_a_table(path.name, error, "Write it again as Feather") from error
 
 
+def _read_contained(kind: str, path: Path, options: ReadOptions) -> Any:
+    """What the child process reads, as an Arrow table."""
+    import pyarrow as pa
+
+    with contained(kind, path, path.stat().st_size, options.max_unpacked) as file:
+        batches, budget = [], Budget(path.name, options.max_unpacked)
+        with pa.ipc.open_stream(file) as reader:
+            for batch in reader:
+                budget.take(decoded_bytes(batch))
+                batches.append(batch)
+            return pa.Table.from_batches(batches, reader.schema)
+
+
+@contextmanager
+def _unpacked(path: Path, options: ReadOptions) -> Iterator[Path]:
+    """A file as it is when it is not packed."""
+    if not is_packed(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="soel-unpacked-") as folder, unpacking(path, options.max_unpacked) as file:
+        plain = Path(folder) / "lines"
+        with plain.open("wb") as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+        yield plain
+
+
 def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
-    """A sheet of an Excel file: the one that is named, or its only one. What stands around the table is left out."""
-    calamine = _package("python_calamine", "Excel files", "soel[excel]")
+    """A sheet of a workbook: the one that is named, or its only one. What stands around the table is left out."""
+    _package("python_calamine", "Excel files", "soel[excel]")
     try:
-        book = calamine.CalamineWorkbook.from_path(str(path))
-        names = list(book.sheet_names)
-        sheet = _choose(path.name, names, options.sheet, "sheet", "<<sheet>>")
-        rows = book.get_sheet_by_name(sheet).to_python(skip_empty_area=True)
+        n_bytes = _workbook_bytes(path)
+        if n_bytes > options.max_unpacked:
+            raise too_large(path.name, options.max_unpacked)
+        with contained("rows", path, n_bytes, options.max_unpacked, options.sheet or "") as file:
+            names = json.loads(file.readline())
+            sheet = _choose(path.name, names, options.sheet, "sheet", "<<sheet>>")
+            rows = list(rows_of(file))
     except DataError:
         raise
-    except Exception as error:  # the package has errors of its own for each kind of damage
-        raise not_a_table(path.name, error, "Save it again as .xlsx") from error
+    except (UnreadableError, zipfile.BadZipFile, *FAULTS) as error:
+        raise not_a_table(path.name, error, "Save it again as .xlsx, or as CSV") from error
     n_rows = len(rows)
     rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
     n_blank = n_rows - len(rows)
@@ -106,59 +121,126 @@ def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     return table, Layout("excel", notes=(*head.notes, *note_on_blanks(n_blank)))
 
 
+def _workbook_bytes(path: Path) -> int:
+    """The size of a workbook when it is unpacked; one in the old format of Excel is not packed."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size
+    with zipfile.ZipFile(path) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
 def _texts(row: Sequence[Any]) -> list[str]:
     return ["" if cell is None else cell_text(cell) for cell in row]
 
 
 def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
-    """The rows that a query selects from a SQLite or DuckDB file, or those of its only table; nothing is written."""
+    """The rows that a query selects from a SQLite or DuckDB file, or those of its only table; nothing is written.
+
+    A view is read only where it is named: it can ask for any amount of work.
+    """
     if path.suffix.lower() == ".duckdb":
         return _read_duckdb(path, options)
     uri = f"{path.absolute().as_uri()}?mode=ro"
+    clock = _Clock()
     try:
-        with sqlite3.connect(uri, uri=True) as connection:
-            listed = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
-            tables = [name for (name,) in listed if not name.startswith("sqlite_")]
-            cursor = connection.execute(_query(path.name, tables, options.query))
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(options.max_unpacked, LONGEST_CELL))
+            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.set_progress_handler(clock.has_stopped, 10_000)
+            listed = connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')")
+            found = sorted((name, kind) for name, kind in listed if not name.startswith("sqlite_"))
+            tables, views = ([name for name, kind in found if kind == each] for each in ("table", "view"))
+            cursor = connection.execute(_query(path.name, tables, options.query, views))
             names = [each[0] for each in cursor.description or ()]
-            return _from_rows(names, cursor), Layout("sqlite")
+            return _from_rows(names, clock.restarted_by(cursor), Budget(path.name, options.max_unpacked)), Layout(
+                "sqlite"
+            )
     except DataError:
         raise
     except (sqlite3.Error, *FAULTS) as error:
-        raise DataError(
-            f"{path.name} cannot be read as a SQLite file: {reason(error)}. Check the file and <<query>>."
-        ) from error
+        why = f"no row came for {MOST_SECONDS} seconds" if clock.has_stopped() else reason(error)
+        raise DataError(f"{path.name} cannot be read as a SQLite file: {why}. Check the file and <<query>>.") from error
+
+
+class _Clock:
+    """Ends a query that gives no row for too long."""
+
+    def __init__(self) -> None:
+        self._end = time.monotonic() + MOST_SECONDS
+
+    def has_stopped(self) -> bool:
+        """Whether it took too long."""
+        return time.monotonic() > self._end
+
+    def restarted_by(self, rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+        """The same rows, each of which may take the time anew."""
+        for row in rows:
+            self._end = time.monotonic() + MOST_SECONDS
+            yield row
 
 
 def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     duckdb = _package("duckdb", "DuckDB files", "soel[duckdb]")
+    room = f"{max(options.max_unpacked >> 20, 64)}MiB"
+    config = {"enable_external_access": "false", "memory_limit": room, "lock_configuration": "true"}
+    timer = None
     try:
-        with duckdb.connect(str(path), read_only=True) as connection:
+        with duckdb.connect(str(path), read_only=True, config=config) as connection:
+            timer = threading.Timer(MOST_SECONDS, connection.interrupt)
+            timer.daemon = True
+            timer.start()
             tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-            cursor = connection.execute(_query(path.name, tables, options.query))
+            listed = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+            query = _query(path.name, tables, options.query, [name for (name,) in listed])
+            cursor = connection.execute(query)
             names = [each[0] for each in cursor.description or ()]
-            return _from_rows(names, cursor.fetchall()), Layout("duckdb")
+            timer.cancel()
+            rows = (row for rows in iter(lambda: cursor.fetchmany(1000), []) for row in rows)
+            return _from_rows(names, rows, Budget(path.name, options.max_unpacked)), Layout("duckdb")
     except DataError:
         raise
     except Exception as error:
         raise DataError(
             f"{path.name} cannot be read as a DuckDB file: {reason(error)}. Check it and <<query>>."
         ) from error
+    finally:
+        if timer is not None:
+            timer.cancel()
+
+
+READ_ONLY = {
+    "sqlite": "PRAGMA query_only = ON",
+    "postgresql": "SET TRANSACTION READ ONLY",
+    "mysql": "SET SESSION TRANSACTION READ ONLY",
+    "mariadb": "SET SESSION TRANSACTION READ ONLY",
+    "oracle": "SET TRANSACTION READ ONLY",
+    "mssql": "SET IMPLICIT_TRANSACTIONS ON",  # no such transaction: what is never committed is undone
+}
 
 
 def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
-    """The rows that a query selects from a database behind an SQLAlchemy address."""
+    """The rows that a query selects from a database behind an SQLAlchemy address, in a transaction that only reads."""
     sqlalchemy = import_module("sqlalchemy")
     try:
         engine = sqlalchemy.create_engine(address)
         shown = engine.url.render_as_string(hide_password=True)
     except Exception as error:
         raise ConfigError(f"The address of the database cannot be used: {reason(error)}.") from error
+    if engine.dialect.name not in READ_ONLY:
+        engine.dispose()
+        raise ConfigError(
+            f"{shown}: only databases that can be opened for reading alone are queried: {', '.join(READ_ONLY)}. "
+            "Export the rows as Parquet or CSV."
+        )
     try:
         with engine.connect() as connection:
+            connection.exec_driver_sql(READ_ONLY[engine.dialect.name])
             tables = sqlalchemy.inspect(connection).get_table_names()
-            result = connection.execute(sqlalchemy.text(_query(shown, tables, options.query)))
-            return _from_rows(list(result.keys()), result), Layout("database")
+            query = sqlalchemy.text(_query(shown, tables, options.query))
+            result = connection.execution_options(stream_results=True).execute(query)
+            return _from_rows(list(result.keys()), result, Budget(shown, options.max_unpacked)), Layout("database")
     except DataError:
         raise
     except Exception as error:
@@ -174,11 +256,16 @@ def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     if (path / "dataset_dict.json").exists():
         splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
         return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "<<sheet>>"), options)
-    tables = []
+    tables, budget = [], Budget(path.name, options.max_unpacked)
     for file in sorted(path.glob("*.arrow")):
+        batches: list[Any] = []
         try:
             with pa.memory_map(str(file)) as source:
-                tables.append(pa.ipc.open_stream(source).read_all())
+                reader = pa.ipc.open_stream(source)
+                for batch in reader:
+                    budget.take(decoded_bytes(batch))
+                    batches.append(batch)
+                tables.append(pa.Table.from_batches(batches, reader.schema))
                 tables[-1].validate(full=True)
         except FAULTS as error:
             raise not_a_table(file.name, error, "Save the dataset again") from error
@@ -192,14 +279,16 @@ def is_dataset_folder(path: Path) -> bool:
     return path.is_dir() and any((path / name).exists() for name in ("state.json", "dataset_dict.json"))
 
 
-def _query(name: str, tables: Sequence[str], asked: str | None) -> str:
-    """What to run: the query that was asked for, or all rows of a table."""
-    if asked is not None and asked not in tables:
+def _query(name: str, tables: Sequence[str], asked: str | None, views: Sequence[str] = ()) -> str:
+    """What to run: the query that was asked for, or all rows of a table, or of a view that is named."""
+    if asked is not None and asked not in (*tables, *views):
         words = asked.strip().split()
         if not words or words[0].lower() not in ("select", "with", "values", "table", "from"):
             raise DataError(
                 f"{name} has no table {asked!r}. Choose among: {', '.join(map(repr, tables[:20]))}, or write a SELECT."
             )
+        if ";" in asked.strip().rstrip(";"):
+            raise DataError(f"The query of {name} holds several statements, or ';' in a text. Give one SELECT.")
         return asked
     table = asked or _choose(name, tables, None, "table", "<<query>>")
     return 'SELECT * FROM "{}"'.format(table.replace('"', '""'))
@@ -216,12 +305,14 @@ def _choose(name: str, names: Sequence[str], asked: str | None, what: str, optio
     raise DataError(f"{name} has {len(names)} {what}s ({shown}). Choose one with {option}.")
 
 
-def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], budget: Budget | None = None) -> Any:
     """An Arrow table from rows of Python objects; a column of mixed cells becomes text."""
     import pyarrow as pa
 
     cells: list[list[Any]] = [[] for _ in names]
     for row in rows:
+        if budget is not None:
+            budget.take(sum(8 + (len(cell) if isinstance(cell, str | bytes) else 0) for cell in row))
         for at, column in enumerate(cells):
             column.append(row[at] if at < len(row) else None)
     return pa.table([_column(column) for column in cells], names=list(names))

@@ -16,6 +16,7 @@ from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.array_files import beside_names, read_npy, read_npz
 from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet, with_notes
+from soel.tables.budget import enough_memory
 from soel.tables.cells import as_objects, give_back
 from soel.tables.decide import parse_column
 from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
@@ -68,7 +69,7 @@ def read_table(
     """
     path = Path(path)
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
-    with naming(path.name):
+    with naming(path.name), enough_memory(path.name):
         raw, columns = read_raw(path, aside, options)
         frame = frame_from(raw, options) if schema is None else frame_by(raw, schema)
         cells = _collect_cells(raw, frame) | columns if with_cells else {}
@@ -116,11 +117,12 @@ def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[
 
 def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A file of columns with names as an Arrow table, its cells as they are."""
-    if is_dataset_folder(path):
-        table, layout = read_dataset_folder(path, options)
-    else:
-        table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
-    table = flatten(table)
+    with enough_memory(path.name):
+        if is_dataset_folder(path):
+            table, layout = read_dataset_folder(path, options)
+        else:
+            table, layout = _ARROW_READERS[inner_suffix(path)](path, options)
+        table = flatten(table)
     if layout.format != "csv":
         check_header(path.name, list(table.column_names))
     return table, layout

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from soel.durable import mark
-from soel.errors import ConfigError, DataError, SchemaError, SessionError
+from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError
 from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
 from soel.session import SessionFolder, SessionOptions
@@ -114,6 +114,16 @@ def test_what_a_killed_process_left_half_written_is_cleared(table: Path) -> None
     assert not half.exists()
     assert backup.exists(), "a folder without our mark is somebody's own"
     assert other.exists(), "whatever its name"
+
+
+def test_a_folder_of_the_user_in_its_place_is_left_alone(table: Path) -> None:
+    creation = Creation(table)
+    creation.place.mkdir()
+    (creation.place / "own.txt").write_text("mine")
+    with pytest.raises(NoPermissionError, match="holds other files; move it away"):
+        creation.make_place()
+    creation.clear()
+    assert (creation.place / "own.txt").read_text() == "mine"
 
 
 def test_an_order_travels_whole() -> None:

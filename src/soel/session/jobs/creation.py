@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from soel.durable import mark, private_folder, remove_marked
-from soel.errors import DataError, SessionError, SoelError
+from soel.durable import is_marked, mark, private_folder, remove_marked
+from soel.errors import DataError, NoPermissionError, SessionError, SoelError
 from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
 from soel.session import SessionFolder, SessionOptions
@@ -137,6 +137,8 @@ class Creation:
 
     def make_place(self) -> Path:
         """The same folder, made and marked as ours, so that it can be removed again."""
+        if self.place.is_dir() and not is_marked(self.place) and any(self.place.iterdir()):
+            raise NoPermissionError(f"{self.place} holds other files; move it away: its place is needed for a while.")
         private_folder(self.place)
         mark(self.place)
         return self.place
