@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from soel.durable import write_whole
+from soel.files import write_whole
 
 C = TypeVar("C")
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from tests.session.stores.killing import ENVIRONMENT, kill_each
 from tests.session.stores.postgres_server import running_server
 
-from soel.session import Answer, SessionOptions
-from soel.session.api import sessions
+from soel.session import Answer, SessionOptions, create
 from soel.types import Verdict
 
 N_KILLS, N_ITEMS = 1000, 50
@@ -35,7 +34,7 @@ def measure(n_kills: int = N_KILLS) -> dict[str, float]:
         for name, store in places.items():
             started = time.perf_counter()
             folder = Path(scratch) / name
-            sessions.create_session(folder, data, SessionOptions(id_column="id"), store=store).close()
+            create.create_session(folder, data, SessionOptions(id_column="id"), store=store).close()
             figures |= {f"{name} {key}": value for key, value in kill_tells(folder, n_kills).items()}
             figures[f"{name} seconds"] = time.perf_counter() - started
     return figures
@@ -45,7 +44,7 @@ def kill_tells(folder: Path, n_kills: int) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.kill_tells", str(folder)]
     pipe = subprocess.PIPE
     said = kill_each(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=ENVIRONMENT), n_kills)
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         kept = {f"{event.who} {event.body['note']}" for event in session.events if event.kind == "label"}
         assert session.state.labels, "the session still opens and folds"
     lost = [line for line in said if line not in kept]
@@ -55,7 +54,7 @@ def kill_tells(folder: Path, n_kills: int) -> dict[str, float]:
 def nursery(folder: Path) -> None:
     """Fork one annotator per line read; each tells until it is killed."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    sessions.open_session(folder).close()  # loads everything once, before the first fork
+    create.open_session(folder).close()  # loads everything once, before the first fork
     for line in sys.stdin:
         if os.fork() == 0:
             os.write(1, f"pid {os.getpid()}\n".encode())
@@ -63,7 +62,7 @@ def nursery(folder: Path) -> None:
 
 
 def annotate(folder: Path, who: str) -> None:
-    session = sessions.open_session(folder)
+    session = create.open_session(folder)
     for turn in range(10**9):
         word = Verdict.ANOMALY if turn % 2 else Verdict.NORMAL
         session.tell([Answer(f"i{turn % N_ITEMS}", word, str(turn))], who)

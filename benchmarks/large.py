@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from soel.assess.metrics import auroc
 from soel.scoring.score_stream import score_stream
 from soel.scoring.session_scores import make_scorer
-from soel.session.api import sessions
+from soel.session import create
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.streams import open_stream
 from soel.tables.thinning import draw_rows, write_sample
@@ -185,7 +185,7 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     few = place / "few"
     few.mkdir()
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
         scorer = make_scorer(session, None, stream.n_rows)
         blocks = (block for part in stream.parts for block in stream.blocks(part))

@@ -32,11 +32,10 @@ from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.ray.clusters import ClusterOptions
 from soel.scoring.score_stream import Scorer, score_missing
 from soel.scoring.scored_parts import open_scored_parts
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.pools.cluster_drawing import DrawPart
+from soel.session import Session, SessionOptions, create
+from soel.session.cluster_drawing import DrawPart
+from soel.session.sampling import open_whole
 from soel.settings import DEFAULT
-from soel.tables.session_streams import open_whole
 from soel.tables.thinning import draw_rows
 from soel.types import Estimate, PoolView, Rows
 
@@ -79,7 +78,7 @@ def _session() -> Iterator[Session]:
         columns = {f"c{column}": x[:, column] for column in range(WIDTH)}
         parquet.write_table(arrow.table(columns), place / "rows" / f"{number:02d}.parquet")
     try:
-        session = sessions.create_session(
+        session = create.create_session(
             place / "session", place / "rows", SessionOptions(profile=PROFILE, pool_rows=POOL_ROWS)
         )
         session.ask(2)
@@ -92,7 +91,7 @@ def _session() -> Iterator[Session]:
 def _phases(session: Session, n_workers: int) -> dict[str, float]:
     """Seconds of each phase; but for the start, processes are there already."""
     began = time.perf_counter()
-    clustered = sessions.open_session(session.folder.path, cluster=ClusterOptions(n_workers=n_workers))
+    clustered = create.open_session(session.folder.path, cluster=ClusterOptions(n_workers=n_workers))
     engine: Any = clustered.engine
     compute, place = engine.cluster, session.folder.path.parent
     ref = session.state.warm_up

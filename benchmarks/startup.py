@@ -13,8 +13,7 @@ import httpx
 import numpy as np
 
 from benchmarks.tell_latency import served
-from soel.session import SessionOptions
-from soel.session.api import sessions
+from soel.session import SessionOptions, create
 
 N_ITEMS, N_SMALL, N_COLUMNS, TURNS = 1_000_000, 2000, 5, 3
 LIMITS = {"help": 0.4, "status_of_a_million": 1.0, "prepared_page": 1.0}  # seconds
@@ -40,7 +39,7 @@ def make(folder: Path, n_items: int) -> Path:
     """A session on rows of noise."""
     data = folder.with_suffix(".npy")
     np.save(data, np.random.default_rng(0).standard_normal((n_items, N_COLUMNS), dtype=np.float32))
-    sessions.create_session(folder, data, SessionOptions(pool_rows=n_items)).close()
+    create.create_session(folder, data, SessionOptions(pool_rows=n_items)).close()
     return folder
 
 

@@ -20,11 +20,9 @@ from typing import Any
 import httpx
 import numpy as np
 
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.files import PoolRecord, save_record
-from soel.session.ports import Event
-from soel.session.rounds import Draw, ModelRef, Round
+from soel.session import Session, SessionOptions, create
+from soel.session.events import Event
+from soel.session.rounds import Draw, ModelRef, PoolRecord, Round, save_record
 from soel.web.auth import Auth, User
 
 N_ANNOTATORS, N_TELLS, N_ITEMS, LIMIT_MS = 20, 20, 450, 50.0
@@ -44,7 +42,7 @@ def open_round(scratch: Path, name: str) -> Path:
     data = scratch / "data.csv"
     data.write_text("id,x\n" + "".join(f"i{row},{row * row % 97}\n" for row in range(N_ITEMS)))
     folder = scratch / name
-    with closing(sessions.create_session(folder, data, SessionOptions(id_column="id", budget=N_ITEMS))) as session:
+    with closing(create.create_session(folder, data, SessionOptions(id_column="id", budget=N_ITEMS))) as session:
         record = PoolRecord(np.arange(N_ITEMS, dtype=float), np.arange(2 * N_ITEMS, dtype=np.float32).reshape(-1, 2))
         file, digest = save_record(session.folder.rounds, 1, record)
         draws = tuple(Draw(item, 1.0, 0.0) for item in session.ids)
@@ -54,14 +52,14 @@ def open_round(scratch: Path, name: str) -> Path:
 
 
 def at_the_store(folder: Path) -> dict[str, float]:
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         return all_at_once(session, lambda number: tell_directly(session, number))
 
 
 def at_the_page(folder: Path) -> dict[str, float]:
     auth = Auth(folder)
     keys = [auth.new_key(User(f"annotator {number}", "annotator")) for number in range(N_ANNOTATORS)]
-    with served(folder) as address, closing(sessions.open_session(folder)) as session:
+    with served(folder) as address, closing(create.open_session(folder)) as session:
         return all_at_once(session, lambda number: tell_the_page(address, keys[number], number))
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
+from soel.session import Session, SessionOptions, create
 from tests.cli.conftest import write_table
 from tests.session.fake_engine import FakeEngine
 
@@ -19,14 +18,14 @@ Make = Callable[..., Session]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """New sessions in folders of their own, all over the same table."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     table, opened = write_table(tmp_path / "table.csv"), list[Session]()
 
-    def create(name: str = "session", store: str | None = None, **options: Any) -> Session:
+    def start(name: str = "session", store: str | None = None, **options: Any) -> Session:
         chosen = SessionOptions(id_column="name", label_column="truth", **options)
-        opened.append(sessions.create_session(tmp_path / name, table, chosen, store=store))
+        opened.append(create.create_session(tmp_path / name, table, chosen, store=store))
         return opened[-1]
 
-    yield create
+    yield start
     for session in opened:
         session.close()

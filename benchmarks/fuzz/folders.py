@@ -20,13 +20,12 @@ from tests.web.sample_data import write_pumps
 from benchmarks.fuzz.mutation import edited, edited_json
 from benchmarks.fuzz.target import Build, Step, Target, one_file, put_file
 from soel.cli.sheet import tell_sheet, write_sheet
-from soel.session import Session, SessionOptions
-from soel.session.api import scores, sessions
-from soel.session.api.models import load_model
-from soel.session.digests import CHECKED
-from soel.session.exchange.label_files import FORMATS, export_labels, import_labels
-from soel.session.stores.checks import check_session
-from soel.session.stores.schema import digest_of
+from soel.model_folder import load_model
+from soel.session import Session, SessionOptions, create, scores
+from soel.session.check import check_session
+from soel.session.folder import CHECKED
+from soel.session.labels import FORMATS, export_labels, import_labels
+from soel.session.schema import digest_of
 from soel.settings import DEFAULT
 from soel.types import Verdict
 from soel.web.launch import view_of
@@ -42,7 +41,7 @@ def make_session(folder: Path) -> Path:
     table = folder / "pumps.csv"
     write_pumps(table, N_ITEMS, 4)
     options = SessionOptions(id_column="pump", profile=PROFILE, budget=2 * N_ASKED)
-    with closing(sessions.create_session(folder / "session", table, options)) as session:
+    with closing(create.create_session(folder / "session", table, options)) as session:
         for number in range(2):
             items = session.ask(N_ASKED).items
             session.tell({item: Verdict.ANOMALY if at == 0 else Verdict.NORMAL for at, item in enumerate(items)}, "ann")
@@ -55,7 +54,7 @@ def make_session(folder: Path) -> Path:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[Session]:
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         yield session
 
 
@@ -179,7 +178,7 @@ def _labels(form: str) -> Build:
         place, path = make_session(folder), folder / FORMATS[form]
         with _opened(place) as session:
             export_labels(session, form, path)
-        use = _on(sessions.open_session(place), import_labels)
+        use = _on(create.open_session(place), import_labels)
         if path.suffix != ".json":
             return one_file(path, use)
         made = edited_json(json.loads(path.read_bytes()))
@@ -189,7 +188,7 @@ def _labels(form: str) -> Build:
 
 
 def _sheet(folder: Path) -> Target:
-    session = sessions.open_session(make_session(folder))
+    session = create.open_session(make_session(folder))
     path = folder / "round.csv"
     write_sheet(session, session.ids[:6], path)
     path.write_text(path.read_text().replace(",,,", ",normal,why,", 2))

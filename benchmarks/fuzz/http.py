@@ -19,7 +19,7 @@ from tests.web.conftest import SITE, Page, build_page
 from benchmarks.fuzz.mutation import edited
 from benchmarks.fuzz.target import Build, Target, put_file
 from soel.errors import DataError
-from soel.session.api import sessions
+from soel.session import create
 from soel.web.server import Address, settings
 
 HOST, ORIGIN = "127.0.0.1:8000", "http://127.0.0.1:8000"
@@ -29,7 +29,7 @@ ENDS = ("/api/sign-out", "/leave")  # whoever sends these is out, and nothing el
 
 
 def _page(folder: Path) -> Page:
-    setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))  # noqa: B010
+    setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))  # noqa: B010
     page = build_page(folder)
     page.label_all()
     return page

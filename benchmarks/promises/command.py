@@ -19,7 +19,7 @@ from benchmarks.promises.runs import BUDGETS, Turn, make_runs, order_turns, path
 from benchmarks.promises.summary import Judged, summarise
 from benchmarks.promises.tables import Count
 from benchmarks.promises.tasks import Cell, Source, find_sources
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.settings import find_profile
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.promises.tasks import SHARES, Cell, Source, Task, task_of
 from soel.assess import ESTIMATORS
 from soel.assess.conformal import Reference
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.learner import Learner
 from soel.settings import Profile
 from soel.tables.encoder import Encoder

@@ -13,7 +13,7 @@ from benchmarks.promises.runs import Run
 from soel.assess.spot_check import Quality, SpotCheck, draw_check
 from soel.report.outcome import Outcome
 from soel.session import Answer
-from soel.session.ledger import fold
+from soel.session.fold import fold
 from soel.text import ENGLISH
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Verdict
 from soel.web.check_words import check_advice_words, quality_words, unsure_words

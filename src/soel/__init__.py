@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     from soel.estimator import SOEL
     from soel.explain import Explanation, Reason
     from soel.images.extractors import Extractor
-    from soel.images.picture_pool import MediaOptions
     from soel.networks.base import Backbone
     from soel.networks.objectives import Objective
     from soel.session import Answer, Session, SessionOptions
-    from soel.session.api.labels import merge_session, take_labels
-    from soel.session.api.listing import list_sessions
-    from soel.session.api.sessions import create_session, open_session
-    from soel.session.growth import remove_items
-    from soel.session.pools.growth import add_data
+    from soel.session.create import create_session, open_session
+    from soel.session.growth import add_data, remove_items
+    from soel.session.listing import list_sessions
+    from soel.session.merge import merge_session, take_labels
+    from soel.session.pictures import MediaOptions
     from soel.settings import PROFILES, Profile, Schedule
     from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
 
@@ -42,13 +41,12 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "soel.estimator": ("SOEL",),
-    "soel.session.api.sessions": ("create_session", "open_session"),
-    "soel.session.pools.growth": ("add_data",),
-    "soel.session.growth": ("remove_items",),
-    "soel.session.api.labels": ("merge_session", "take_labels"),
-    "soel.session.api.listing": ("list_sessions",),
+    "soel.session.create": ("create_session", "open_session"),
+    "soel.session.growth": ("add_data", "remove_items"),
+    "soel.session.merge": ("merge_session", "take_labels"),
+    "soel.session.listing": ("list_sessions",),
     "soel.session": ("Answer", "Session", "SessionOptions"),
-    "soel.images.picture_pool": ("MediaOptions",),
+    "soel.session.pictures": ("MediaOptions",),
     "soel.settings": ("PROFILES", "Profile", "Schedule"),
     "soel.ask.base": ("Strategy",),
     "soel.networks.objectives": ("Objective",),

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soel.durable import move
-from soel.durable.disk import sync
 from soel.errors import DataError
+from soel.files import move, sync
 from soel.types import Progress
 
 BLOCK = 1 << 18

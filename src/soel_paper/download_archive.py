@@ -6,8 +6,8 @@ import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from soel.durable import building, remove_leftovers
 from soel.errors import DataError, StorageError
+from soel.files import building, remove_leftovers
 
 MAX_BYTES = 20 << 30  # more than any data set of the catalogue: a larger one is a bomb or a mistake
 _UNIX_LINK = 0o120000

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.images.onnx_extractor import has_gpu
 from soel.types import Progress
 from soel_paper.artefact import Artefact

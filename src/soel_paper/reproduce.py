@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from soel import DataError
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.types import Progress
 from soel_paper import markdown
 from soel_paper.artefact import FIRST_SEED, Artefact

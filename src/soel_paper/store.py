@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from soel import DataError
-from soel.durable import copy_whole, write_whole
+from soel.files import copy_whole, write_whole
 from soel_paper.cells import Cell
 from soel_paper.versions import versions_of
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from soel import PROFILES, Profile
 from soel.assess.metrics import auroc
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.learner import Learner
 from soel.types import UNLABELLED, Floats, Kind, Pool
 from soel_paper.figures import svg

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.session.api import sessions
+from soel.session import create
 from soel.tables.csv_cells import read_rows, write_rows
 from tests.session.fake_engine import FakeEngine
 
@@ -58,7 +58,7 @@ def fill(sheet: Path, words: list[str]) -> None:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
 
     def call(*words: object) -> Said:
         capsys.readouterr()

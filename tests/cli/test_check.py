@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.session.api import sessions
-from soel.session.stores.models import read_model, write_model
+from soel.model_folder import read_model, write_model
+from soel.session import create
 from tests.cli.conftest import Run
 from tests.session.fake_engine import FakeEngine
 
@@ -33,7 +33,7 @@ class FolderEngine(FakeEngine):
 @pytest.fixture
 def fitted(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A session with a round, labels and a fit."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FolderEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FolderEngine(place.config))
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     assert run("fit", folder).code == 0

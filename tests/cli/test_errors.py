@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.session import Session
-from soel.session.api import sessions
+from soel.session import Session, create
 from soel.tables.csv_cells import read_rows, write_rows
 from tests.cli.conftest import Run, fill
 
@@ -27,7 +26,7 @@ INIT_ERRORS = [
 
 
 def stored(folder: Path) -> int:
-    session = sessions.open_session(folder)
+    session = create.open_session(folder)
     n_answers = len(session.state.answers)
     session.close()
     return n_answers

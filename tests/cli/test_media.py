@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.reply import Exit
-from soel.images import picture_pool
+from soel.session import pictures
 from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run
 from tests.images.makers import ColourExtractor, make_clip, make_folder
@@ -15,7 +15,7 @@ from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 @pytest.fixture(autouse=True)
 def _colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 

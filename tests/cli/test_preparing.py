@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.verbs_web import TerminalProgress, _describe_end
-from soel.session.jobs.background import JobStatus
+from soel.session.worker import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from soel.session import SessionOptions
-from soel.session.api import sessions
+from soel.session import SessionOptions, create
 from tests.cli.conftest import Run, write_table
 from tests.disks import small_disk
 from tests.session.fake_engine import FakeEngine
@@ -30,10 +29,10 @@ COMMAND = [sys.executable, "-m", "soel.cli.main", "label", "--no-browser"]
 def closed_session(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Closed]:
     """A session with three labels and an open question, on a disk or in a folder that takes nothing."""
     with monkeypatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         table = write_table(tmp_path / "table.csv")
         options = SessionOptions(id_column="name", label_column="truth", budget=8)
-        with closing(sessions.create_session(tmp_path / "made", table, options)) as session:
+        with closing(create.create_session(tmp_path / "made", table, options)) as session:
             asked = session.ask(4).items
             session.tell(dict.fromkeys(asked[:3], "normal"), "expert")
     place = tmp_path / "closed"
@@ -66,10 +65,10 @@ def test_the_page_comes_up_where_work_is_due_and_cannot_be_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         options = SessionOptions(id_column="name", label_column="truth", budget=8)
         table = write_table(tmp_path / "table.csv")
-        with closing(sessions.create_session(tmp_path / "made", table, options)) as session:
+        with closing(create.create_session(tmp_path / "made", table, options)) as session:
             session.tell(dict.fromkeys(session.ask(3).items, "normal"), "expert")
     with small_disk(tmp_path / "closed") as disk:
         shutil.copytree(tmp_path / "made", disk.path / "session")

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from soel.model import POOL_SCORES, Fitted, state_of
-from soel.session.api import sessions
-from soel.session.api.models import load_model
+from soel.model_folder import load_model
+from soel.session import create
 from soel.tables.csv_cells import read_rows
 from tests.cli.conftest import Run
 
-engine_maker = sessions.engine_maker  # the real one, before a test puts a fake in its place
+engine_maker = create.engine_maker  # the real one, before a test puts a fake in its place
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "label-studio"])
@@ -60,13 +60,13 @@ def test_a_replay_of_models_in_an_older_form_ends_well(run: Run, folder: Path, m
         arrays, notes = state_of(model)
         return {name: array for name, array in arrays.items() if name != POOL_SCORES}, notes
 
-    monkeypatch.setattr(sessions, "engine_maker", engine_maker)  # models of the real form
+    monkeypatch.setattr(create, "engine_maker", engine_maker)  # models of the real form
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     with monkeypatch.context() as patch:
-        patch.setattr("soel.session.api.models.state_of", older)  # as the releases did that kept no scores of the pool
+        patch.setattr("soel.model_folder.state_of", older)  # as the releases did that kept no scores of the pool
         run("fit", folder)
-    fit = sessions.open_session(folder).state.fit
+    fit = create.open_session(folder).state.fit
     assert fit is not None
     kept = load_model(folder / fit.model.folder).model
     assert isinstance(kept, Fitted)

@@ -16,8 +16,7 @@ import pytest
 import soel
 from soel.cli.main import build_parser
 from soel.report.progress import Bar
-from soel.session import SessionFolder, SessionOptions, lay_out
-from soel.session.api import sessions
+from soel.session import SessionFolder, SessionOptions, create, lay_out
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
@@ -58,14 +57,14 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
 
 
 def test_telling_does_not_import_torch() -> None:
-    code = "import sys, soel.session.api.sessions, soel.cli.sheet; print('torch' in sys.modules)"
+    code = "import sys, soel.session.create, soel.cli.sheet; print('torch' in sys.modules)"
     assert python("-c", code).stdout.strip() == "False"
 
 
 def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Path) -> None:
     n_items = 1_000_000
     np.save(tmp_path / "x.npy", np.zeros((4, 1), np.float32))
-    sessions.create_session(tmp_path / "few", tmp_path / "x.npy", SessionOptions(budget=2)).close()
+    create.create_session(tmp_path / "few", tmp_path / "x.npy", SessionOptions(budget=2)).close()
     config = replace(SessionFolder(tmp_path / "few").config, n_items=n_items)
     lay_out(tmp_path / "many", config, [f"item-{row}" for row in range(n_items)], np.zeros((n_items, 1), np.float32))
     shutil.copy(tmp_path / "few" / "events.sqlite", tmp_path / "many" / "events.sqlite")

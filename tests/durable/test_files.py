@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import copy_whole, disk, explain, move, replacing, replacing_path, replacing_text, write_whole
+from soel import files as disk
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, StorageError
+from soel.files import copy_whole, explain, move, replacing, replacing_path, replacing_text, write_whole
 
 Write = Callable[[Path, bytes], None]
 

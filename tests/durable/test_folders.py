@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import (
+from soel import files as disk
+from soel.errors import DiskFullError, NoPermissionError, StorageError
+from soel.files import (
     building,
-    disk,
     finish_exchange,
-    folders,
     is_marked,
     mark,
     private_folder,
@@ -25,7 +25,6 @@ from soel.durable import (
     take_lock,
     write_whole,
 )
-from soel.errors import DiskFullError, NoPermissionError, StorageError
 
 UMASKS = [0o000, 0o022, 0o027]
 
@@ -148,7 +147,7 @@ def test_only_what_carries_our_mark_is_removed(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from soel.durable import building
+from soel.files import building
 with building(Path(sys.argv[1])) as draft:
     (draft / "half").touch()
     print(draft, flush=True)
@@ -200,7 +199,7 @@ def test_a_folder_that_was_swept_before_it_was_locked_is_made_again(
             shutil.rmtree(path.parent)
         return lock
 
-    monkeypatch.setattr(folders, "take_lock", sweep_first)
+    monkeypatch.setattr(disk, "take_lock", sweep_first)
     with building(tmp_path / "folder", private=True) as draft:
         assert draft.parent != swept[0]
         (draft / "file").touch()

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.durable import building, copy_whole, write_whole
 from soel.errors import DiskFullError
+from soel.files import building, copy_whole, write_whole
 from soel.images.extract import GrowingMatrix
-from soel.session.files import PoolRecord, load_record, save_record
-from soel.session.stores.models import read_model, write_model
+from soel.model_folder import read_model, write_model
+from soel.session.rounds import PoolRecord, load_record, save_record
 from soel.tables.row_files import write_table
 from tests.disks import SmallDisk
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import hold_lock, is_locked, take_lock
 from soel.errors import LockedError, StorageError
+from soel.files import hold_lock, is_locked, take_lock
 
 HOLD = """
 import sys
 from pathlib import Path
-from soel.durable import take_lock
+from soel.files import take_lock
 lock = take_lock(Path(sys.argv[1]))
 print("held" if lock else "busy", flush=True)
 sys.stdin.read()

@@ -8,10 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soel.session import Session
-from soel.session.api import sessions
-from soel.session.stores.checks import check_session
-from soel.tables.session_tables import read_items
+from soel.session import Session, create
+from soel.session.check import check_session
+from soel.session.items import read_items
 from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 
 Line = tuple[str, str, str]
@@ -70,7 +69,7 @@ def judge(lines: list[Line], folder: Path, table: Path, is_tidy: bool) -> list[s
 
 def _compare(folder: Path, acknowledged: Known, perhaps: Known) -> Iterator[str]:
     yield from _damage(folder)
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         labels = _labels(session)
         if labels not in (acknowledged.labels, perhaps.labels):
             yield f"lost: {labels} is stored, {acknowledged.labels} was acknowledged"
@@ -126,7 +125,7 @@ def _go_on(folder: Path, table: Path) -> list[str]:
     """Finish the work without a fault; everything must be there at the end."""
     try:
         work(folder, table, lambda word, what, item: None)
-        with closing(sessions.open_session(folder)) as session:
+        with closing(create.open_session(folder)) as session:
             wanted = {draw.item: verdict_of(draw.item).value for each in session.state.rounds for draw in each.asked}
             problems = [] if _labels(session) == wanted else [f"stuck: {_labels(session)} is not {wanted}"]
             problems += [] if session.state.fit is not None else ["stuck: there is no fit"]

@@ -41,9 +41,9 @@ def test_a_sample_of_faults_loses_nothing(scratch: Path) -> None:
 @pytest.fixture
 def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worked:
     """A session without a fault: its folder, its table and what was said of it."""
-    from soel.session.api import sessions
+    from soel.session import create
 
-    monkeypatch.setattr(sessions, "engine_maker", sessions.engine_maker)  # put back afterwards
+    monkeypatch.setattr(create, "engine_maker", create.engine_maker)  # put back afterwards
     use_fake_engine()
     write_table(tmp_path / "table.csv")
     lines: list[Line] = []

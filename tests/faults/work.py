@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import remove_leftovers
-from soel.session import Session, SessionOptions
-from soel.session.api import scores, sessions
-from soel.session.exchange.label_files import export_labels
-from soel.session.growth import remove_items
-from soel.session.pools.growth import add_data
-from soel.session.stores.models import read_model, write_model
+from soel.files import remove_leftovers
+from soel.model_folder import read_model, write_model
+from soel.session import Session, SessionOptions, create, scores
+from soel.session.growth import add_data, remove_items
+from soel.session.labels import export_labels
 from soel.types import Verdict
 from tests.session.fake_engine import FakeEngine
 
@@ -62,7 +60,7 @@ def write_more(path: Path) -> Path:
 
 def use_fake_engine() -> None:
     """Let sessions compute without torch."""
-    setattr(sessions, "engine_maker", lambda place: lambda: FolderEngine(place.config))  # noqa: B010
+    setattr(create, "engine_maker", lambda place: lambda: FolderEngine(place.config))  # noqa: B010
 
 
 def verdict_of(item: str) -> Verdict:
@@ -75,9 +73,9 @@ def work(folder: Path, table: Path, note: Note) -> None:
     if not (folder / "config.json").exists():
         note("try", "create", "")
         remove_leftovers(folder)
-        sessions.create_session(folder, table, SessionOptions(id_column="id", budget=2 * N_ASKED)).close()
+        create.create_session(folder, table, SessionOptions(id_column="id", budget=2 * N_ASKED)).close()
         note("ok", "create", "")
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         _label(session, 1, note)
         if session.guidelines != GUIDELINES:
             note("try", "guidelines", "")

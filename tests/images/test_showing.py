@@ -13,7 +13,7 @@ from PIL import Image
 
 from soel.errors import DataError
 from soel.images.decode import as_jpeg, load_thumbnail
-from soel.images.session_media import nearest
+from soel.session.media import nearest
 from tests.images.makers import noise
 
 

@@ -46,7 +46,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 import numpy as np
-from soel.session.api.models import load_model
+from soel.model_folder import load_model
 folder, rows = Path(sys.argv[1]), np.load(sys.argv[2])
 few = load_model(folder, few_rows=True).fitted
 scores = few.score(rows)

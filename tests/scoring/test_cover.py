@@ -12,11 +12,10 @@ import pytest
 from soel.assess.metrics import cover_radius
 from soel.cli.main import main
 from soel.scoring.cover import find_space, measure_cover
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
+from soel.session import Session, SessionOptions, create
+from soel.session.items import read_encoder
 from soel.settings import PAPER
 from soel.tables.frame import as_frame
-from soel.tables.session_tables import read_encoder
 from tests.conftest import make_learner, make_toy
 from tests.session.fake_engine import FakeEngine
 
@@ -26,7 +25,7 @@ N_ROWS, N_POOL = 400, 50
 def thinned(place: Path, pool_rows: int = N_POOL) -> Session:
     x = np.random.default_rng(4).normal(size=(N_ROWS, 4))
     np.save(place / "t.npy", x)
-    return sessions.create_session(
+    return create.create_session(
         place / "session", place / "t.npy", SessionOptions(profile="distances", pool_rows=pool_rows, budget=10)
     )
 
@@ -38,7 +37,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
     thinned(tmp_path).close()
     assert main(["ask", str(folder), "-n", "5", "--json"]) == 0
     asked = json.loads(capsys.readouterr().out)
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         rows = np.array([session.ids.index(item) for item in asked["items"]])
         pool = np.clip(np.asarray(session.folder.pool), -3, 3)
         whole = np.clip(read_encoder(session.folder).encode(as_frame(np.load(tmp_path / "t.npy"))), -3, 3)
@@ -60,7 +59,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
 
 
 def test_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     with closing(thinned(tmp_path, N_ROWS)) as session:  # the pool is everything
         session.ask(3)
         assert measure_cover(session, read_encoder(session.folder)) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.session.api.scores import score_file
+from soel.session.scores import score_file
 from soel.tables.csv_cells import read_rows, write_rows
 from tests.table_session import Make
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from soel.session import Session, SessionConfig, SessionFolder, lay_out
-from soel.session.stores.events import SqlStore
+from soel.session.store import SqlStore
 from soel.settings import PAPER
 from soel.types import Kind
 from tests.session.fake_engine import FakeEngine

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soel.session import Session
+from soel.session import Session, store
 from soel.session.leases import AHEAD, as_text
-from soel.session.stores import events
 from soel.types import Verdict
 from tests.session.conftest import MakeSession
 
@@ -20,7 +19,7 @@ SetClock = Callable[[datetime], None]
 @pytest.fixture
 def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """Say what time the store writes down from now on."""
-    return lambda moment: monkeypatch.setattr(events, "now", lambda: as_text(moment))
+    return lambda moment: monkeypatch.setattr(store, "now", lambda: as_text(moment))
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(days=400)])

@@ -13,8 +13,8 @@ import pytest
 
 from soel.errors import DamagedError
 from soel.session import SessionFolder, lay_out
-from soel.session import digests as module
-from soel.session.digests import CHECKED, compare, digest_of
+from soel.session import folder as module
+from soel.session.folder import CHECKED, compare, digest_of
 from tests.session.conftest import IDS, make_config, make_points
 
 USE: dict[str, Callable[[SessionFolder], object]] = {
@@ -129,7 +129,7 @@ def test_the_note_is_private_and_not_needed(folder: Path, monkeypatch: pytest.Mo
         raise OSError(28, "No space left on device")
 
     (folder / CHECKED).unlink()
-    monkeypatch.setattr("soel.durable.disk.rename", fail)
+    monkeypatch.setattr("soel.files.rename", fail)
     compare(path, digest)
 
 

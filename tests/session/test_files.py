@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from soel.durable import mark, take_lock
-from soel.durable.folders import MARK
 from soel.errors import SessionError
+from soel.files import MARK, mark, take_lock
 from soel.session import SessionFolder
-from soel.session.files import PoolRecord, load_record, save_record
+from soel.session.rounds import PoolRecord, load_record, save_record
 
 RECORD = PoolRecord(np.array([0.1, -2.5, 1e300]), np.arange(6, dtype=np.float32).reshape(3, 2))
 

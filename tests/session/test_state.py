@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from soel.errors import SessionError
 from soel.session import Answer, Event, Ledger, SessionState, fold
-from soel.session.ports import ANSWER_KINDS
+from soel.session.events import ANSWER_KINDS
 from soel.session.rounds import Draw, ModelRef, Round
 from soel.session.state import Undoable
 from soel.types import Verdict

@@ -13,7 +13,7 @@ import pytest
 
 from soel.errors import SessionError
 from soel.session import Event
-from soel.session.ports import KINDS
+from soel.session.events import KINDS
 from soel.testing import STORE_LAWS, check_store, stores
 from soel.testing.laws import Law
 from tests.testing.broken import cases

@@ -13,10 +13,9 @@ from starlette.testclient import TestClient
 
 from soel.report.kept_reasons import keep_reasons
 from soel.report.outcome import keep_outcome
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.jobs.background import JobStatus
-from soel.session.jobs.background_task import add_upload
+from soel.session import Session, SessionOptions, create
+from soel.session.tasks import add_upload
+from soel.session.worker import JobStatus
 from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of
@@ -46,7 +45,7 @@ def browser() -> Iterator[Browser]:
 def fake() -> Iterator[None]:
     """Sessions that compute without torch, for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         yield
 
 
@@ -137,7 +136,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
         write_pumps(table, N_ITEMS, 8)
     chosen: dict[str, Any] = {"id_column": "pump", "budget": BUDGET} | options
     media = chosen.pop("media", None)
-    session = sessions.create_session(place / "session", table, SessionOptions(**chosen), media=media)
+    session = create.create_session(place / "session", table, SessionOptions(**chosen), media=media)
     work, auth = PromptWork(session), Auth(session.folder.path)
     view_model = ViewModel(session, view_of(session), work)
     app = create_app(view_model, auth, SITE)
@@ -149,7 +148,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
 @pytest.fixture
 def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
     """Pages over sessions of their own."""
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     opened: list[Page] = []
 
     def make(table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
@@ -170,7 +169,7 @@ def page(make_page: MakePage) -> Page:
 def page_with_results(folder: Path) -> Iterator[Page]:
     """A page with results, for as long as a module's tests run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
         page = build_page(folder)
         page.label_all()
         yield page

@@ -9,10 +9,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
-from soel.images import picture_pool
-from soel.images.session_media import open_media
-from soel.session import Answer
-from soel.session.jobs.background import JobStatus
+from soel.session import Answer, pictures
+from soel.session.media import open_media
+from soel.session.worker import JobStatus
 from soel.types import Verdict
 from soel.web.app import create_preparing_app
 from soel.web.auth import User
@@ -88,7 +87,7 @@ def _table(browser: Browser, place: Path) -> None:
 
 
 def _media(browser: Browser, place: Path, kind: str) -> None:
-    setattr(picture_pool, "open_extractor", lambda which: Brightness())  # noqa: B010
+    setattr(pictures, "open_extractor", lambda which: Brightness())  # noqa: B010
     place.mkdir()
     data = place / ("discs" if kind == "image" else "belt.mp4")
     (write_discs if kind == "image" else write_clip)(data)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from soel.durable import disk
+from soel import files
 from soel.errors import DiskFullError, ReadOnlyError, SessionError
 from soel.web.auth import FILE, MOST_KEYS, Auth, User
 
@@ -31,7 +31,7 @@ def test_the_secret_is_private_before_a_byte_is_written(
     tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = list[int]()
-    create = disk.create
+    create = files.create
 
     def watch(path: Path, private: bool = False) -> Any:
         file = create(path, private)
@@ -39,7 +39,7 @@ def test_the_secret_is_private_before_a_byte_is_written(
             seen.append(stat.S_IMODE(path.stat().st_mode))
         return file
 
-    monkeypatch.setattr(disk, "create", watch)
+    monkeypatch.setattr(files, "create", watch)
     before = os.umask(umask)
     try:
         Auth(tmp_path / "session").new_key(OWNER)

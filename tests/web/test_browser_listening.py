@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.session.api import sessions
-from soel.session.jobs.listening_task import Listener
+from soel.session import create
+from soel.session.listener import Listener
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
@@ -17,7 +17,7 @@ from tests.web.live_server import Live, serving
 
 @pytest.fixture
 def listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     with serving(build_page(tmp_path, goal="find")) as live:
         yield live
 

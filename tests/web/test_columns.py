@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, LabelError, SchemaError
-from soel.session import SessionOptions
-from soel.session.jobs import creation_check
-from soel.session.jobs.creation import Creation, Request
+from soel.session import SessionOptions, request
+from soel.session.request import Creation, Request
 from soel.tables import look
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
@@ -123,8 +122,8 @@ def test_a_refused_choice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from soel.session.api.sessions import open_session
-    from soel.session.jobs import creation_task
+    from soel.session import creation_task
+    from soel.session.create import open_session
 
     table = tmp_path / "known.csv"
     rows = [f"{row % 7}.5,{row % 5},{'anomaly' if row < 3 else 'normal' if row < 30 else ''}" for row in range(60)]
@@ -145,7 +144,7 @@ def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monk
 
 
 def test_a_large_table_is_looked_at_by_its_first_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(creation_check, "QUICK", 100)
+    monkeypatch.setattr(request, "QUICK", 100)
     question = look_first(write_doubtful(tmp_path / "doubtful.csv"))
     assert question is not None
     assert {each.name for each in question.reading.doubtful} == {"code", "day"}
@@ -163,7 +162,7 @@ def test_the_first_lines_of_a_large_packed_file_are_looked_at(
     lines = [f'{row % 7:04d};"a\n{row}";{row},5\n' for row in range(5000)]
     pack = gzip.compress if suffix == ".gz" else bz2.compress
     (tmp_path / f"t.csv{suffix}").write_bytes(pack(("code;note;x\n" + "".join(lines)).encode()))
-    monkeypatch.setattr(creation_check, "QUICK", 100)
+    monkeypatch.setattr(request, "QUICK", 100)
     monkeypatch.setattr(look, "START_BYTES", 4000)
     reading = Creation(tmp_path / f"t.csv{suffix}").look()
     assert reading is not None

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import hold_lock
 from soel.errors import DataError, SessionError
-from soel.session.jobs import background
-from soel.session.jobs import uploads as uploads_module
-from soel.session.jobs.uploads import Uploads
+from soel.files import hold_lock
+from soel.session import uploads as uploads_module
+from soel.session import worker
+from soel.session.uploads import Uploads
 from tests.web.conftest import N_ITEMS, MakePage, Page
 from tests.web.sample_data import write_pumps
 
@@ -156,7 +156,7 @@ def test_of_two_pieces_for_the_same_byte_one_is_written(tmp_path: Path, monkeypa
 def test_an_upload_that_is_being_added_does_not_give_way(tmp_path: Path) -> None:
     uploads, second = Uploads(tmp_path), "1" * 16
     uploads.write(UPLOAD, "a.csv", 0, b"1")
-    with hold_lock(tmp_path / background.LOCK):
+    with hold_lock(tmp_path / worker.LOCK):
         uploads.write(second, "b.csv", 0, b"1")
         assert uploads.data(UPLOAD).read_bytes() == b"1"
     uploads.write("2" * 16, "c.csv", 0, b"1")

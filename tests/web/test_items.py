@@ -12,7 +12,7 @@ import pytest
 from soel.errors import UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
-from soel.session.exchange.label_files import read_labels
+from soel.session.labels import read_labels
 from soel.tables.csv_cells import read_rows
 from soel.tables.frame import Frame
 from soel.web.item_list import ItemList, Selection

@@ -13,9 +13,8 @@ import pytest
 
 from soel.cli.main import main
 from soel.errors import ConfigError
-from soel.session import Answer, SessionOptions
-from soel.session.api import sessions
-from soel.session.jobs.creation import Creation, session_folder
+from soel.session import Answer, SessionOptions, create
+from soel.session.request import Creation, session_folder
 from soel.types import Verdict
 from soel.web.auth import Auth
 from soel.web.server import Address, _bind
@@ -28,15 +27,15 @@ NO_TORCH = """
 import sys
 from pathlib import Path
 from starlette.testclient import TestClient
-from soel.session.api import sessions
+from soel.session import create
 from soel.web.app import create_app
 from soel.web.view_model import ViewModel
 from soel.web.auth import Auth, User
 from soel.web.site import Site
 from soel.web.launch import view_of
-from soel.session.jobs.background import Background
+from soel.session.worker import Background
 
-session = sessions.open_session(Path(sys.argv[1]))
+session = create.open_session(Path(sys.argv[1]))
 auth = Auth(session.folder.path)
 view_model = ViewModel(session, view_of(session), Background(session.folder.path))
 app = create_app(view_model, auth, Site(frozenset({"testserver"}), "soel"))
@@ -54,14 +53,14 @@ print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modu
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     write_pumps(tmp_path / "pumps.csv", 40, 4)
     return tmp_path / "pumps.csv"
 
 
 @pytest.fixture
 def prepared(table: Path) -> Path:
-    session = sessions.create_session(session_folder(table), table, SessionOptions(**OPTIONS))
+    session = create.create_session(session_folder(table), table, SessionOptions(**OPTIONS))
     session.ask(3)
     session.close()
     return table
@@ -70,7 +69,7 @@ def prepared(table: Path) -> Path:
 def test_the_session_lies_beside_the_data_and_is_resumed(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pumps.csv.soel"
     assert session_folder(table) == folder
-    sessions.create_session(folder, table, SessionOptions(**OPTIONS)).close()
+    create.create_session(folder, table, SessionOptions(**OPTIONS)).close()
     for again in (table, folder, Path(f"{folder}/")):
         assert session_folder(again) == folder
         assert Creation(again, SessionOptions(**OPTIONS)).is_done
@@ -131,7 +130,7 @@ def test_a_spot_check_is_drawn_before_the_page_opens(
     folder = prepared.with_name("pumps.csv.soel")
     assert main(["label", str(folder), "--spot-check", "4"]) == 2
     assert "Round 1 is still open" in capsys.readouterr().err
-    session = sessions.open_session(folder)
+    session = create.open_session(folder)
     session.tell([Answer(item, Verdict.NORMAL) for item in session.state.open])
     session.fit()
     assert main(["label", str(folder), "--spot-check", "4"]) == 0

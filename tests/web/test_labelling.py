@@ -72,7 +72,7 @@ def test_work_that_failed_says_so_and_can_be_begun_again(make_page: MakePage) ->
 
 
 def test_nothing_is_begun_twice(page: Page) -> None:
-    from soel.session.jobs.background import JobStatus
+    from soel.session.worker import JobStatus
 
     page.work.state = JobStatus("fit", True, 1, 10)
     page.view_model.go_on()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soel.session.jobs.background import STEPS
+from soel.session.worker import STEPS
 from tests.web.conftest import BUDGET, MakePage, Page
 
 

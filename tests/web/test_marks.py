@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Opened
 
-from soel.images import picture_pool
+from soel.session import pictures
 from soel.session.marks import Region
 from tests.images.test_patches import PlaceExtractor
 from tests.web.accessibility import violations
@@ -25,7 +25,7 @@ BOX = {"shape": "box", "points": [[0.1, 0.1], [0.4, 0.3]]}
 
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "image", answers_per_item=2)
     yield built

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from soel.images import picture_pool
-from soel.images.picture_pool import MediaOptions
 from soel.images.source import Reading
-from soel.session.api import sessions
+from soel.session import create, pictures
+from soel.session.pictures import MediaOptions
 from tests.session.fake_engine import FakeEngine
 from tests.web.conftest import Page, build_page
 from tests.web.pictures import Brightness, write_belt, write_discs
@@ -23,8 +22,8 @@ from tests.web.pictures import Brightness, write_belt, write_discs
 def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Page]]:
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-        patch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
+        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        patch.setattr(pictures, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
         yield request.param, page

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from soel.errors import SessionError
-from soel.session.jobs.background import JobStatus
+from soel.session.worker import JobStatus
 from soel.web.app import create_preparing_app
 from soel.web.auth import FILE, Auth, User
 from soel.web.preparation import Preparation, SwitchingApp

@@ -20,10 +20,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from soel.durable import mark
+from soel.files import mark
 from soel.images.extract import extract
 from soel.images.source import open_source
-from soel.session.api import sessions
+from soel.session import create
 from tests.web.accessibility import violations
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, Brightness, write_discs
@@ -79,7 +79,7 @@ def test_the_page_is_there_at_once_and_nothing_is_lost(command: LabelCommand, tm
     command.start()
     visit.wait_for(lambda now: now["stage"] == "ready")
     assert "/static/label.js" in visit.get("/")
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         assert len(session.ids) == N_DISCS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "discs", "discs.soel"]
 
@@ -106,7 +106,7 @@ def test_a_killed_preparation_is_told_and_goes_on_where_it_was(command: LabelCom
     visit.wait_for(lambda now: now["stage"] == "ready")
     assert sorted(path.name for path in tmp_path.iterdir()) == [backup.name, "cache", "discs", "discs.soel"]
     undisturbed = extract(open_source(tmp_path / "discs"), Brightness())
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         np.testing.assert_array_equal(session.folder.pool, undisturbed.matrix)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
+from soel.report import gather
 from soel.report.kept_reasons import keep_reasons, read_reasons
 from soel.session import Answer
-from soel.session.api import sessions
 from soel.types import Verdict
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
@@ -99,7 +99,7 @@ def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> N
 
 
 def test_the_report_says_why(page: Page, tmp_path: Path) -> None:
-    text = sessions.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
+    text = gather.write_report(page.view_model.session, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "with the highest score, and what raises it" in text
     assert "it would rank" in text
     assert "of what is labelled it is most like" in text

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from soel.durable import is_marked, mark, private_folder, write_whole
 from soel.errors import DiskFullError, NoPermissionError, SessionError
-from soel.session.jobs.creation import Creation
+from soel.files import is_marked, mark, private_folder, write_whole
+from soel.session.request import Creation
 from soel.web import storage
 from soel.web.auth import FILE, Auth, User
 from soel.web.launch import open_auth

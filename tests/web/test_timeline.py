@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.images import picture_pool
-from soel.session.api import sessions
-from soel.session.api.sessions import write_report
+from soel.report.gather import write_report
+from soel.session import create
 from tests.images.test_patches import PlaceExtractor
 from tests.session.fake_engine import FakeEngine
 from tests.web.accessibility import violations
@@ -24,8 +23,8 @@ from tests.web.test_media import build_pictures
 
 @pytest.fixture
 def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: Brightness())
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr("soel.session.pictures.open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "video")
     built.label_all()
@@ -102,7 +101,7 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
 
 
 def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda _: PlaceExtractor())
+    monkeypatch.setattr("soel.session.pictures.open_extractor", lambda _: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     for kind in ("image", "video"):
         (tmp_path / kind).mkdir()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from soel.session.agreement import Agreement
+from soel.session.people import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
 from soel.text import ENGLISH, texts_in

@@ -13,17 +13,17 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import IsolationForest
 
 from soel.assess.metrics import auroc, f1_score
-from soel.durable import MARK, is_marked, mark, remove_marked
 from soel.errors import SessionError
+from soel.files import MARK, is_marked, mark, remove_marked
 from soel.oracle import SimulatedExpert
+from soel.report import gather
 from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
+from soel.session import Session, SessionOptions, create
+from soel.session.items import read_encoder
 from soel.tables.csv_cells import write_rows
 from soel.tables.frame import as_frame
-from soel.tables.session_tables import read_encoder
 from soel.text import format_table, percent, percent_range
 from soel.types import Floats
 
@@ -50,7 +50,7 @@ def run_demo_session(out: Path) -> dict[str, Any]:
     table = [[name, *map(float, row)] for name, row in zip(names, cells.pool, strict=True)]
     write_rows(out / POOL, ["id", *cells.columns], table)
     options = SessionOptions(id_column="id", seed=SEED, budget=N_QUERIES)
-    session = sessions.create_session(out / SESSION, out / POOL, options)
+    session = create.create_session(out / SESSION, out / POOL, options)
     with closing(session), progress_bar("training") as progress:
         asked = session.ask(N_QUERIES)
         session.fit(progress)  # nothing told yet: what the detector is worth without an expert
@@ -118,7 +118,7 @@ def _forest(cells: Cells) -> MethodResult:
 
 
 def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
-    facts = sessions.gather_report(session)
+    facts = gather.gather_report(session)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(
         replace(

@@ -38,9 +38,9 @@ def add_engine(verb: argparse.ArgumentParser) -> None:
 
 def open_session(args: argparse.Namespace) -> Session:
     """The session that the arguments name."""
-    from soel.session.api import sessions
+    from soel.session import create
 
-    return sessions.open_session(args.folder, args.store, cluster_options(args))
+    return create.open_session(args.folder, args.store, cluster_options(args))
 
 
 def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:

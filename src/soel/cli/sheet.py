@@ -7,9 +7,9 @@ from pathlib import Path
 
 from soel.errors import LabelError, SessionError, SoelError, naming
 from soel.session import Answer, Session, TellResult, read_verdict
-from soel.session.exchange.label_files import import_labels, is_scored
+from soel.session.items import readable_rows
+from soel.session.labels import import_labels, is_scored
 from soel.tables.csv_cells import read_rows, write_rows
-from soel.tables.session_tables import readable_rows
 
 ITEM, OLD_ITEM = "item", "item_id"  # and as releases before called it, whose sheets may still be out
 COLUMNS = (ITEM, "label", "note", "session")

@@ -10,7 +10,7 @@ from soel.cli.reply import Reply
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.images.picture_pool import MediaOptions
+    from soel.session.pictures import MediaOptions
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -48,8 +48,8 @@ def add_media_options(parser: argparse.ArgumentParser) -> None:
 
 def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOptions:
     """The options as one value."""
-    from soel.images.picture_pool import MediaOptions
     from soel.images.source import Reading
+    from soel.session.pictures import MediaOptions
 
     limit = Reading.max_unpacked if args.max_unpacked is None else args.max_unpacked
     reading = Reading(args.every, args.frame_rate, args.strict, limit)
@@ -59,7 +59,7 @@ def read_media_options(args: argparse.Namespace, bar: Bar | None) -> MediaOption
 
 def describe_media(folder: Path) -> dict[str, str]:
     """What a session on pictures chose and left out, in sentences; nothing for a table."""
-    from soel.images.picture_pool import media_summary
+    from soel.session.pictures import media_summary
 
     return media_summary(folder)
 

@@ -18,9 +18,9 @@ from soel.text import format_table, show
 
 if TYPE_CHECKING:
     from soel.session import Session
-    from soel.session.exchange.twins import TakenLabels
     from soel.session.listing import SessionEntry
-    from soel.session.pool_files import PoolRef
+    from soel.session.merge import TakenLabels
+    from soel.session.pool import PoolRef
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def add_description(verb: argparse.ArgumentParser) -> None:
 
 def run_add(args: argparse.Namespace) -> Reply:
     """Take in more data."""
-    from soel.session.pools.growth import add_data
+    from soel.session.growth import add_data
 
     with closing(open_session(args)) as session:
         with progress_bar("Reading") as bar:
@@ -94,7 +94,7 @@ def run_extend(args: argparse.Namespace) -> Reply:
 
 def run_merge(args: argparse.Namespace) -> Reply:
     """Take in another session's answers."""
-    from soel.session.api.labels import merge_session
+    from soel.session.merge import merge_session
 
     with closing(open_session(args)) as session:
         taken = merge_session(session, args.other)
@@ -123,7 +123,7 @@ def run_describe(args: argparse.Namespace) -> Reply:
 
 def run_sessions(args: argparse.Namespace) -> Reply:
     """List the sessions in a folder."""
-    from soel.session.api.listing import list_sessions
+    from soel.session.listing import list_sessions
 
     found = list_sessions(args.folder)
     document = [

@@ -71,7 +71,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
 def run_score(args: argparse.Namespace) -> Reply:
     """Write scores, ranks and alarms."""
     from soel.report.quality_words import NO_CHECK
-    from soel.session.api.scores import score_file
+    from soel.session.scores import score_file
     from soel.text import show
 
     if args.fail_on_drift and args.data is None:
@@ -80,7 +80,7 @@ def run_score(args: argparse.Namespace) -> Reply:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
         document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why)
         if args.maps is not None:
-            from soel.images.session_maps import write_maps
+            from soel.session.media import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
         is_checked = session.status().quality is not None
@@ -131,8 +131,8 @@ def _show_top(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def run_report(args: argparse.Namespace) -> Reply:
     """Write one HTML page about the session."""
-    from soel.session.api import sessions
+    from soel.report import gather
 
     with closing(open_session(args)) as session:
-        out = sessions.write_report(session, args.out or args.folder / "report.html")
+        out = gather.write_report(session, args.out or args.folder / "report.html")
     return Reply({"out": str(out)}, f"The report is in {out}.\nNext: soel ask {args.folder}")

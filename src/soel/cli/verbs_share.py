@@ -54,9 +54,9 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_export(args: argparse.Namespace) -> Reply:
     """Write all labels, or bring the events in."""
-    from soel.session.api.scores import name_items
-    from soel.session.exchange.label_files import export_labels
-    from soel.session.stores.event_stores import copy_events_into_folder
+    from soel.session.labels import export_labels
+    from soel.session.scores import name_items
+    from soel.session.store import copy_events_into_folder
 
     with closing(open_session(args)) as session:
         if args.events:
@@ -73,7 +73,7 @@ def run_export(args: argparse.Namespace) -> Reply:
 
 def run_import(args: argparse.Namespace) -> Reply:
     """Store the labels of a file."""
-    from soel.session.exchange.label_files import import_labels
+    from soel.session.labels import import_labels
 
     with closing(open_session(args)) as session:
         stored = import_labels(session, args.file, args.who)
@@ -113,7 +113,7 @@ def run_assign(args: argparse.Namespace) -> Reply:
 
 def run_replay(args: argparse.Namespace) -> Reply:
     """Compute everything again and compare."""
-    from soel.session.api.replays import replay_session
+    from soel.session.replays import replay_session
 
     with closing(open_session(args)) as session, progress_bar("Repeating") as bar:
         steps = replay_session(session, bar)
@@ -128,8 +128,7 @@ def run_replay(args: argparse.Namespace) -> Reply:
 
 def run_check(args: argparse.Namespace) -> Reply:
     """Compare every file and event, and say what damage means."""
-    from soel.session.api.repairs import repair
-    from soel.session.stores.checks import check_session
+    from soel.session.check import check_session, repair
 
     found = check_session(args.folder, args.store)
     repaired = repair(args.folder, found) if args.repair else []

@@ -27,7 +27,7 @@ from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from soel.session import Session, Status
-    from soel.session.exchange.twins import TakenLabels
+    from soel.session.merge import TakenLabels
     from soel.session.people import Person
     from soel.tables.options import ReadOptions
 
@@ -73,10 +73,10 @@ DATA_HELP = (
 def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.cli.verbs_look import show_columns
-    from soel.session.api.sessions import create_session
-    from soel.session.exchange.label_column import take_label_column
+    from soel.session.create import create_session
+    from soel.session.items import read_encoder
+    from soel.session.labels import take_label_column
     from soel.tables.schema import document_of, warnings_of
-    from soel.tables.session_tables import read_encoder
 
     columns = _settle_columns(args)
     if args.labels is not None and not args.labels.exists():
@@ -121,7 +121,7 @@ def run_init(args: argparse.Namespace) -> Reply:
 
 def _take_labels(session: Session, source: Path) -> TakenLabels:
     """Answers from elsewhere for a session that has just been made; what goes wrong here leaves it without them."""
-    from soel.session.api.labels import take_labels
+    from soel.session.merge import take_labels
 
     try:
         return take_labels(session, source)

@@ -17,8 +17,8 @@ from soel.errors import ConfigError
 from soel.report.progress import Bar
 
 if TYPE_CHECKING:
-    from soel.session.jobs.background import JobStatus
-    from soel.session.jobs.creation import Creation
+    from soel.session.request import Creation
+    from soel.session.worker import JobStatus
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
     from soel.checks import clean_name
-    from soel.session.jobs.creation import Creation
+    from soel.session.request import Creation
 
     try:
         from soel.web.launch import Listeners, launch
@@ -89,7 +89,7 @@ def _draw_check(creation: Creation, n: int, store: str | None, who: str) -> None
     from contextlib import closing
 
     from soel.report.progress import progress_bar
-    from soel.session.api.sessions import open_session
+    from soel.session.create import open_session
 
     if not creation.is_done:
         raise ConfigError("A spot check checks a result, and there is none yet; leave --spot-check out at first.")

@@ -17,11 +17,12 @@ from soel.checks import check_count, check_labels
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.targets import Codes, read_targets
 from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
-from soel.images.image_rows import ImageRows, find_session_images
+from soel.images.image_rows import ImageRows
 from soel.learner import Learner, Warm
+from soel.model_folder import SavedModel, load_model, save_model
 from soel.report.progress import progress_bar
 from soel.report.table_explainer import TableExplainer
-from soel.session.api.models import SavedModel, load_model, save_model
+from soel.session.pictures import find_session_images
 from soel.settings import Profile, choose_profile
 from soel.tables.options import ReadOptions
 from soel.types import NO_ROWS, UNLABELLED, Kind, Labels, Rows
@@ -171,7 +172,7 @@ class SOEL(FittedDetector):
         session learnt from, without its id and label columns; one on pictures takes their features, and where it looks
         at places the pictures themselves, an array (N, H, W, 3) of bytes.
         """
-        from soel.session.api.sessions import find_model  # here: what learns in memory needs no store
+        from soel.session.create import find_model  # here: what learns in memory needs no store
 
         saved = load_model(find_model(Path(folder)), backbone)
         images = find_session_images(Path(folder))

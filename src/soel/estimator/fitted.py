@@ -17,9 +17,9 @@ from soel.estimator.targets import Codes
 from soel.explain import Explanation
 from soel.images.image_rows import ImageRows
 from soel.learner import Fitted
+from soel.model_folder import SavedModel
 from soel.report.table_explainer import TableExplainer
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
-from soel.session.api.models import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import write_whole
 from soel.errors import ConfigError, DataError
+from soel.files import write_whole
 from soel.images.items import Picture, reason
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import replacing_path
 from soel.errors import ConfigError, ModelFileError
+from soel.files import replacing_path
 from soel.images.extractors import DEFAULT, Extractor, Pictures, file_digest
 from soel.types import Floats
 

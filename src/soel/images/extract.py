@@ -15,9 +15,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from soel.durable import explaining, hold_lock, move, write_whole
-from soel.durable.disk import sync
 from soel.errors import DataError
+from soel.files import explaining, hold_lock, move, sync, write_whole
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
 from soel.images.items import Skipped, Source, fingerprint, reason

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
 from soel.images.tiles import Tiles, open_tiles
-from soel.session import SessionFolder
 from soel.settings import PICTURE_BACKBONES, Profile
 from soel.types import Floats
 
@@ -65,17 +63,6 @@ class ImageRows:
         """Back from plain JSON values; those of older releases, which did not say it, had shallower patches."""
         tiles, depth = tuple(values["tiles"]) if values.get("tiles") else None, values.get("patch_depth", DEPTH)
         return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles, depth)
-
-
-def find_session_images(folder: Path) -> ImageRows | None:
-    """How the model of a session reads pictures, where it looks at places; None where it takes features or rows."""
-    place = SessionFolder(folder)
-    if not place.has_pictures:
-        return None
-    note = place.media_note
-    tiles = tuple(note["tiles"]) if note.get("tiles") else None
-    depth = note.get("patch_depth", DEPTH)
-    return ImageRows((), note["extractor"], True, tiles, depth) if note.get("patches") else None
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:

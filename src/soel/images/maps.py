@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import replacing, write_whole
+from soel.files import replacing, write_whole
 from soel.images.decode import image_library
 from soel.images.grids import Grid
 from soel.images.items import Picture

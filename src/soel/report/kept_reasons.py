@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import write_whole
 from soel.errors import SessionError
 from soel.explain import Explanation
 from soel.explain.summary import find_drivers, find_rule, group_alike
 from soel.explain.words import reason_texts, say_reasons, show_cell
+from soel.files import write_whole
 from soel.report.outcome import FOLDER
 from soel.report.reasons import SessionExplainer
 from soel.report.session_report import Why

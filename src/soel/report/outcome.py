@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.assess.conformal import Reference, UnsureBand
-from soel.durable import write_whole
 from soel.errors import SessionError
+from soel.files import write_whole
 from soel.session import ScoreResult, Session, SessionState
 from soel.session.results import rank_scores
 from soel.types import Estimate, Floats

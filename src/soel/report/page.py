@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from soel.durable import write_whole
 from soel.errors import ConfigError
+from soel.files import write_whole
 from soel.report import sections
 from soel.report.facts import ReportFacts
 from soel.report.histogram import score_histogram

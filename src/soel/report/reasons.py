@@ -17,8 +17,8 @@ from soel.learner import Blend
 from soel.report.table_explainer import TableExplainer
 from soel.session import Session
 from soel.session.draw import label_vector
+from soel.session.items import read_encoder, read_items
 from soel.tables.frame import Frame
-from soel.tables.session_tables import read_encoder, read_items
 from soel.types import Floats, Kind, Label, Rows
 
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many

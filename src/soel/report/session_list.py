@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from soel.durable import write_whole
+from soel.files import write_whole
 from soel.report.markup import Markup, safe, table
 from soel.session.listing import SessionEntry
 

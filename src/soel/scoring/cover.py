@@ -12,9 +12,9 @@ from soel.distances import nearest
 from soel.scoring.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of
+from soel.session.sampling import open_whole
 from soel.tables.ahead import ahead
 from soel.tables.encoder import Encoder
-from soel.tables.session_streams import open_whole
 from soel.tables.streams import Stream
 from soel.types import Floats, Progress
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
-from soel.durable import move, replacing
 from soel.errors import ConfigError, NoPermissionError, SessionError
+from soel.files import move, replacing
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name

@@ -20,11 +20,11 @@ from soel.scoring.score_stream import Scorer
 from soel.scoring.score_table import Answers, Names, build_score_table, labels_by_item, name_rows
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session import Session
+from soel.session.items import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.session.results import ScoreResult, rank_scores
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.schema import notes_of
-from soel.tables.session_tables import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.tables.tally import Tally
 from soel.types import Floats
 

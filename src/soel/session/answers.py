@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from soel.errors import LabelError
-from soel.session.ports import Event
+from soel.session.events import Event
 from soel.types import VERDICT_WORDS, Label, Verdict
 
 DISAGREEMENT: Final = "disagreement"

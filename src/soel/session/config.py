@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.assess.threshold import parse_threshold
-from soel.durable import explain, write_whole
 from soel.errors import ConfigError, DamagedError, SessionError
+from soel.files import explain, write_whole
 from soel.settings import GOALS, Profile
 from soel.types import Kind
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.durable import building, explain, explaining, remove_all_leftovers, replacing, write_whole
-from soel.errors import DamagedError, SessionError
+from soel.errors import DamagedError, SessionError, StorageError
+from soel.files import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
 from soel.session.config import SessionConfig, read_config, write_config
-from soel.session.digests import compare, digests_of
-from soel.session.pool_files import FIRST, ROWS, NewPool, PoolRef
+from soel.session.pool import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
 STREAM = "stream.json"  # of a pool that is a sample: the data that it was drawn from
@@ -331,3 +333,60 @@ def write_items(path: Path, ids: Sequence[str], features: Floats) -> None:
     write_whole(path / IDS, json.dumps(list(ids), ensure_ascii=False).encode())
     with replacing(path / FEATURES) as file:
         np.save(file, np.ascontiguousarray(features, np.float32), allow_pickle=False)
+
+
+CHECKED = ".checked.json"
+YOUNG = 2 * 10**9  # nanoseconds: a file that changed so recently could change again without a trace in its times
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file's content."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError as error:
+        raise DamagedError(f"{path} is missing; restore it from a copy.") from error
+    except OSError as error:
+        raise explain(error, path, "read") from error
+
+
+def digests_of(folder: Path, leave_out: str) -> dict[str, str]:
+    """The digests of the files directly in a folder, but for those whose names start so."""
+    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(leave_out))
+    return {path.name: digest_of(path) for path in files}
+
+
+def compare(path: Path, digest: str) -> None:
+    """Refuse a file that is not what it was; one that was compared before and was not touched since is not read."""
+    noted, now = path.with_name(CHECKED), _marks(path)
+    known = _read(noted)
+    if now is not None and known.get(path.name) == now:
+        return
+    if digest_of(path) != digest:
+        raise DamagedError(
+            f"{path} is not what it was when the session was made: it is damaged, or was changed by hand. "
+            f"`soel check {path.parent}` says what that means; else restore it from a copy."
+        )
+    if now is not None and now == _marks(path):
+        with suppress(StorageError):  # on a disk that is full or read-only, it is read again next time
+            content = json.dumps({**known, path.name: now}).encode()
+            write_whole(noted, content, private=True, lasting=False)
+
+
+def _marks(path: Path) -> list[int] | None:
+    """What changes with a file's content: size, times, inode. None where the last change is too recent to tell."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) < YOUNG:
+        return None
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+
+
+def _read(noted: Path) -> Mapping[str, object]:
+    try:
+        known = json.loads(noted.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -11,16 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
-from soel.durable import hold_lock, write_whole
 from soel.errors import LabelError, SessionError, UnknownItemError
+from soel.files import hold_lock, write_whole
 from soel.session.answers import Answer, as_answers, read_verdict
+from soel.session.events import ANSWER_KINDS, Event, Store
+from soel.session.fold import Ledger
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import Lease, new_lease, turn_of
-from soel.session.ledger import Ledger
 from soel.session.marks import Mark, read_mark
 from soel.session.people import share_out
-from soel.session.pool_files import NewPool, PoolRef
-from soel.session.ports import ANSWER_KINDS, Event, Store
+from soel.session.pool import NewPool, PoolRef
 from soel.session.results import TellResult
 from soel.session.state import SessionState
 

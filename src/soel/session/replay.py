@@ -13,15 +13,13 @@ import numpy as np
 
 from soel.errors import SoelError
 from soel.session.draw import as_draws, find_candidates, label_vector
-from soel.session.files import PoolRecord
-from soel.session.ledger import fold
-from soel.session.ports import Event
-from soel.session.refining import items_held
-from soel.session.rounds import Draw, Round, read_round
+from soel.session.events import Event
+from soel.session.fold import fold
+from soel.session.propose import NOT_SURE, gather_evidence, items_held, propose
+from soel.session.rounds import Draw, PoolRecord, Round, read_round
 from soel.session.session import Session
 from soel.session.spot_check import STRATEGY, propose_check
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.types import Evidence, Progress
 
 

@@ -15,21 +15,18 @@ from soel.ask import is_sequential
 from soel.assess.spot_check import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
-from soel.session.agreement import Agreement, measure_agreement
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
-from soel.session.files import PoolRecord, load_record, save_record
+from soel.session.events import Engine, Event, Learnt, Store
 from soel.session.folder import SessionFolder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
 from soel.session.marks import marked_places
-from soel.session.people import measure_people
-from soel.session.ports import Engine, Event, Learnt, Store
-from soel.session.refining import AHEAD, can_refine, find_record, items_held
+from soel.session.people import Agreement, measure_agreement, measure_people
+from soel.session.propose import AHEAD, NOT_SURE, can_refine, find_record, gather_evidence, items_held, propose
 from soel.session.results import AskResult, FitResult, ScoreResult, Status, rank_scores
-from soel.session.rounds import ModelRef, Round
+from soel.session.rounds import ModelRef, PoolRecord, Round, load_record, save_record
 from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
-from soel.session.steps import NOT_SURE, gather_evidence, propose
 from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
 from soel.session.why import Landscape, Why
 from soel.settings import Profile

@@ -13,7 +13,7 @@ from soel.assess.conformal import FitFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
 from soel.session.leases import Lease
 from soel.session.marks import Mark
-from soel.session.pool_files import FIRST, PoolRef, pool_at
+from soel.session.pool import FIRST, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
 from soel.types import ANOMALY, Estimate, Label
 

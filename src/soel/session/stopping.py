@@ -11,8 +11,7 @@ import numpy as np
 from soel.ask.space import Space
 from soel.assess.metrics import auroc
 from soel.errors import SessionError
-from soel.session.files import PoolRecord
-from soel.session.rounds import Round
+from soel.session.rounds import PoolRecord, Round
 from soel.session.state import SessionState
 from soel.types import Floats
 

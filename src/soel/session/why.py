@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soel.ask.space import Space
-from soel.session.files import PoolRecord
-from soel.session.rounds import Round
+from soel.session.rounds import PoolRecord, Round
 from soel.session.state import SessionState
 from soel.types import Floats
 

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from soel.durable import replacing_text
 from soel.errors import DataError
+from soel.files import replacing_text
 from soel.tables.text_files import guess_encoding
 
 SEPARATORS = ",;\t"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from soel.durable import replacing
 from soel.errors import ConfigError, DataError
+from soel.files import replacing
 from soel.tables.csv_cells import write_rows
 
 SUFFIXES = (".csv", ".parquet", ".json", ".xlsx")

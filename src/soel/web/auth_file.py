@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from soel.durable import hold_lock, write_whole
 from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
+from soel.files import hold_lock, write_whole
 
 Role = Literal["owner", "annotator"]
 ROLES = ("owner", "annotator")

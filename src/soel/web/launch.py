@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp
 
 from soel.checks import check_distinct
-from soel.durable import is_marked
 from soel.errors import StorageError
-from soel.images.session_maps import SessionMaps
-from soel.images.session_media import open_media
-from soel.session import Session
-from soel.session.api import sessions
-from soel.session.jobs.background import Background
-from soel.session.jobs.creation import Creation
-from soel.session.jobs.listening import Listening
-from soel.tables.session_tables import read_items
+from soel.files import is_marked
+from soel.session import Session, create
+from soel.session.items import read_items
+from soel.session.media import SessionMaps, open_media
+from soel.session.request import Creation
+from soel.session.worker import Background, Listening
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth
 from soel.web.column_question import ask_about
@@ -103,7 +100,7 @@ def _view_now(session: Session) -> ItemView:
 
 
 def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
-    session = sessions.open_session(creation.folder, store)
+    session = create.open_session(creation.folder, store)
     leaving.callback(session.close)
     view_model = ViewModel(session, view_of(session), Background(creation.folder, store))
     app = create_app(view_model, auth, site)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
-from soel.images.session_maps import SessionMaps
-from soel.images.session_media import SessionMedia
+from soel.session.media import SessionMaps, SessionMedia
 from soel.tables.columns import Values
 from soel.text import ENGLISH, Texts
 from soel.web.ports import Card, Frame, Kind, Picture

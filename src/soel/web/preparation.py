@@ -11,7 +11,7 @@ from typing import Protocol
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import SessionError, SoelError
-from soel.session.jobs.background import JobStatus
+from soel.session.worker import JobStatus
 from soel.tables.schema import Schema
 from soel.web.column_question import ColumnQuestion
 

@@ -14,8 +14,8 @@ from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.score_table import build_score_table, labels_by_item
 from soel.session import SessionState
-from soel.session.api.scores import name_items
 from soel.session.draw import label_vector
+from soel.session.scores import name_items
 from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
 from soel.web.downloads import write_to_bytes
 from soel.web.view_model import ViewModel

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from soel.session.jobs.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
+from soel.session.items import read_encoder
+from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.schema import Schema
-from soel.tables.session_tables import read_encoder
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.error_words import error_words

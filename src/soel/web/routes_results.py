@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Response
 
 from soel.assess.threshold import NEVER
 from soel.errors import UnknownItemError
-from soel.session.api.scores import name_items
-from soel.session.exchange.label_files import export_labels
+from soel.session.labels import export_labels
+from soel.session.scores import name_items
 from soel.types import Verdict
 from soel.web.check_words import check_advice_words, promise_words, quality_words, unsure_words
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep

@@ -9,8 +9,7 @@ from fastapi import APIRouter
 
 from soel.checks import check_distinct
 from soel.errors import SessionError
-from soel.session.agreement import measure_agreement
-from soel.session.people import measure_people
+from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep

@@ -8,7 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 
 from soel.scoring.intervals import name_intervals, write_interval_file
-from soel.session.api.scores import name_items
+from soel.session.scores import name_items
 from soel.types import Interval
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep
 from soel.web.downloads import TYPES, as_download, write_to_bytes

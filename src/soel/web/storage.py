@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from soel.durable import write_whole
 from soel.errors import StorageError
+from soel.files import write_whole
 
 PROBE, BYTES = ".page.probe", 4096
 SECONDS = 3.0  # between two tries

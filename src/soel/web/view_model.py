@@ -12,13 +12,12 @@ from typing import Any, Literal, Protocol
 from soel.errors import SessionError, SoelError, UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
-from soel.session.api.labels import take_labels
-from soel.session.exchange.twins import TakenLabels
 from soel.session.growth import remove_items
-from soel.session.jobs.background import JobStatus
-from soel.session.jobs.uploads import Uploads
 from soel.session.leases import turn_of
+from soel.session.merge import TakenLabels, take_labels
 from soel.session.spot_check import STRATEGY as CHECK
+from soel.session.uploads import Uploads
+from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from soel.session.agreement import Agreement
+from soel.session.people import Agreement
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why
 from soel.text import ENGLISH, Texts

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.images import picture_pool
-from soel.session.api import sessions
+from soel.session import create, pictures
 from tests.images.makers import ColourExtractor
 from tests.session.fake_engine import FakeEngine
 
@@ -15,6 +14,6 @@ from tests.session.fake_engine import FakeEngine
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Colours as features, the fake engine, and a cache of one's own."""
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))

@@ -12,14 +12,12 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError
-from soel.images import picture_pool
-from soel.images.picture_pool import MediaOptions
-from soel.images.session_media import open_media
 from soel.images.source import Reading
-from soel.session import SessionOptions
-from soel.session.api import scores, sessions
-from soel.session.pools.growth import add_data
-from soel.tables.session_tables import readable_rows
+from soel.session import SessionOptions, create, pictures, scores
+from soel.session.growth import add_data
+from soel.session.items import readable_rows
+from soel.session.media import open_media
+from soel.session.pictures import MediaOptions
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -34,7 +32,7 @@ def paint(path: Path, *colours: tuple[int, int, int]) -> Path:
 
 def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, more = make_folder(tmp_path / "pictures", 9), paint(tmp_path / "more", (200, 10, 10), (10, 200, 10))
-    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=3))) as session:
+    with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=3))) as session:
         before = np.array(session.folder.pool)
         session.tell({session.ids[0]: "normal"}, "ann")
         session.fit()
@@ -58,7 +56,7 @@ def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / "t.csv").write_text("a,b\n1,2\n")
         with pytest.raises(DataError, match="holds no pictures"):
             add_data(session, tmp_path / "t.csv")
-        monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
+        monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
         with pytest.raises(DataError, match="another one than the session began with"):
             add_data(session, paint(tmp_path / "third", (9, 9, 9)))
 
@@ -68,7 +66,7 @@ def test_clips_of_one_name_that_come_later_are_others(tmp_path: Path) -> None:
     make_clip(tmp_path / "april" / "a.mp4", 12)
     media = MediaOptions(reading=Reading(every=4))
     data = tmp_path / "march"
-    with closing(sessions.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=media)) as session:
+    with closing(create.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=media)) as session:
         assert add_data(session, tmp_path / "april").n_added == 3, "equal frames of another clip are other items"
         assert len(set(session.ids)) == 8
         shown = open_media(session.folder)
@@ -88,7 +86,7 @@ def test_a_list_of_files_keeps_its_ids_and_can_be_corrected(tmp_path: Path) -> N
 
     options, media = SessionOptions(id_column="key", budget=2), MediaOptions(path_column="file")
     first = write("a.csv", {"k0": 0, "k1": 1})
-    with closing(sessions.create_session(tmp_path / "s", first, options, media=media)) as session:
+    with closing(create.create_session(tmp_path / "s", first, options, media=media)) as session:
         assert add_data(session, write("b.csv", {"k2": 2})).n_added == 1
         fixed = write("c.csv", {"k0": 3})
         with pytest.raises(DataError, match="are in the session already, such as 'k0'"):

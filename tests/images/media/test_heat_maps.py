@@ -13,13 +13,11 @@ from PIL import Image
 
 from soel.cli.main import main
 from soel.errors import SessionError
-from soel.images import picture_pool
 from soel.images.grids import Grid
 from soel.images.maps import Box, draw_overlay, find_boxes
-from soel.images.picture_pool import MediaOptions
-from soel.images.session_maps import write_maps
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
+from soel.session import Session, SessionOptions, create, pictures
+from soel.session.media import write_maps
+from soel.session.pictures import MediaOptions
 from tests.images.media.test_patches import make_pictures
 from tests.images.test_patches import PlaceExtractor
 
@@ -85,10 +83,10 @@ def test_a_light_and_a_dark_line_side_by_side_show_the_limit_on_any_picture(shad
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures")
-    made = sessions.create_session(tmp_path / "s", data, SessionOptions(budget=4))
+    made = create.create_session(tmp_path / "s", data, SessionOptions(budget=4))
     asked = made.ask(4)
     made.tell({item: "anomaly" if made.ids.index(item) < 3 else "normal" for item in asked.items})
     made.fit()
@@ -127,9 +125,9 @@ def test_the_command_writes_maps(session: Session, tmp_path: Path, capsys: pytes
 
 
 def test_a_session_on_whole_pictures_has_no_maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures", 8)
-    made = sessions.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=MediaOptions(patches="no"))
+    made = create.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=MediaOptions(patches="no"))
     with closing(made), pytest.raises(SessionError, match="patches='yes'"):
         write_maps(made, None, tmp_path / "maps")

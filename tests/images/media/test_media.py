@@ -19,15 +19,14 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError, LabelError, SchemaError, SessionError
-from soel.images import extractors, picture_pool
+from soel.images import extractors
 from soel.images.extractors import RESNET152, file_digest, open_extractor
-from soel.images.picture_pool import MediaOptions, media_summary
-from soel.images.session_media import open_media
 from soel.images.source import Reading
-from soel.session import Session, SessionOptions
-from soel.session.api import scores, sessions
-from soel.session.exchange.label_files import export_labels
-from soel.tables.session_tables import read_items, readable_rows
+from soel.session import Session, SessionOptions, create, pictures, scores
+from soel.session.items import read_items, readable_rows
+from soel.session.labels import export_labels
+from soel.session.media import open_media
+from soel.session.pictures import MediaOptions, media_summary
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
 
 pytestmark = pytest.mark.usefixtures("colours")
@@ -41,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def session(tmp_path: Path, folder: Path) -> Iterator[Session]:
     with closing(
-        sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=3), media=MediaOptions(normal="plain"))
+        create.create_session(tmp_path / "s", folder, SessionOptions(budget=3), media=MediaOptions(normal="plain"))
     ) as opened:
         yield opened
 
@@ -69,7 +68,7 @@ def test_a_moved_folder_scores_under_the_same_ids(session: Session, folder: Path
 def test_other_weights_than_the_session_s_are_refused(
     session: Session, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor(fingerprint="others"))
     with pytest.raises(DataError, match="another one"):
         scores.score_file(session, folder, tmp_path / "a.csv")
 
@@ -79,11 +78,11 @@ def test_files_left_out_are_remembered(tmp_path: Path, folder: Path) -> None:
     cut = folder / "plain" / "picture1.png"
     cut.write_bytes(cut.read_bytes()[:400])
     with pytest.raises(DataError, match="cannot be read: empty"):
-        sessions.create_session(
+        create.create_session(
             tmp_path / "s", folder, SessionOptions(budget=2), media=MediaOptions(reading=Reading(strict=True))
         )
     assert not (tmp_path / "s").exists()
-    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=2))) as session:
+    with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=2))) as session:
         assert session.config.n_items == 8
     told = media_summary(tmp_path / "s")["left_out"]
     assert "empty.png" in told
@@ -104,7 +103,7 @@ def test_new_pictures_that_cannot_be_read_are_named(session: Session, folder: Pa
     (new / "empty.png").write_bytes(b"")
     cut = new / "plain" / "picture1.png"
     cut.write_bytes(cut.read_bytes()[:400])
-    found = picture_pool.read_new_pictures(session.folder.path, new)
+    found = pictures.read_new_pictures(session.folder.path, new)
     assert [item.name for item in found.items] == ["odd/picture0.png", "plain/picture2.png"]
     assert [file.name for file in found.skipped] == ["empty.png", "plain/picture1.png"]
     assert "the file is empty" in found.skipped[0].reason
@@ -162,7 +161,7 @@ def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
     (tmp_path / "labels.json").write_text(json.dumps({"a": "0" * 20, "b": "0" * 10 + "1" * 10}))
     media = MediaOptions(reading=Reading(every=4), labels=tmp_path / "labels.json")
     with closing(
-        sessions.create_session(tmp_path / "s", tmp_path / "clips", SessionOptions(budget=2), media=media)
+        create.create_session(tmp_path / "s", tmp_path / "clips", SessionOptions(budget=2), media=media)
     ) as session:
         known = read_items(session.folder).excluded["label"].tolist()
         assert [int(code) for code in known] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
@@ -191,7 +190,7 @@ def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
             writer.writerow([f"k{number}", path.relative_to(tmp_path), int(number < 2)])
         writer.writerow(["k99", "pictures/none.png", 0])
     media = MediaOptions(path_column="file")
-    made = sessions.create_session(
+    made = create.create_session(
         tmp_path / "s", table, SessionOptions(id_column="key", label_column="label", budget=2), media=media
     )
     with closing(made) as session:
@@ -201,25 +200,25 @@ def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
         assert shown is not None
         assert Image.open(io.BytesIO(shown.thumbnail("k3", 64))).size == (30, 20)
     with pytest.raises(SchemaError, match="no column picture"):
-        sessions.create_session(tmp_path / "t", table, media=MediaOptions(path_column="picture"))
+        create.create_session(tmp_path / "t", table, media=MediaOptions(path_column="picture"))
 
 
 def test_labels_from_a_table_and_wrong_ones(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "known.csv").write_text("name,label\nodd/picture0.png,anomaly\nplain/picture1.png,normal\n")
     media = MediaOptions(labels=tmp_path / "known.csv")
-    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=2), media=media)) as session:
+    with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=2), media=media)) as session:
         cells = read_items(session.folder).excluded["label"].tolist()
     assert sorted(str(cell) for cell in cells if cell not in (None, "")) == ["0", "1"]
     with pytest.raises(LabelError, match="plain"):
-        sessions.create_session(tmp_path / "t", folder, media=replace(media, labels=None, normal="nothing"))
+        create.create_session(tmp_path / "t", folder, media=replace(media, labels=None, normal="nothing"))
     (tmp_path / "known.csv").write_text("name,label\nother.png,normal\n")
     with pytest.raises(LabelError, match="names none"):
-        sessions.create_session(tmp_path / "t", folder, media=media)
+        create.create_session(tmp_path / "t", folder, media=media)
 
 
 def test_a_table_is_no_session_on_pictures(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
-    with closing(sessions.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=2))) as session:
+    with closing(create.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=2))) as session:
         assert open_media(session.folder) is None
         assert media_summary(tmp_path / "s") == {}
 
@@ -260,5 +259,5 @@ def test_a_network_is_fetched_once_and_only_with_its_checksum(
 
 def test_a_session_from_before_there_was_a_limit_keeps_the_former_one() -> None:
     note = {"reading": {"every": 2, "frame_rate": None, "strict": False}}
-    assert picture_pool.reading_of(note) == Reading(every=2, max_unpacked=32 << 30)
-    assert picture_pool.reading_of({"reading": {"max_unpacked": 5}}) == Reading(max_unpacked=5)
+    assert pictures.reading_of(note) == Reading(every=2, max_unpacked=32 << 30)
+    assert pictures.reading_of({"reading": {"max_unpacked": 5}}) == Reading(max_unpacked=5)

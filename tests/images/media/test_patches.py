@@ -13,25 +13,24 @@ from PIL import Image
 
 from soel import SOEL
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
-from soel.images import image_rows, picture_pool
+from soel.images import image_rows
 from soel.images.grids import Grid
 from soel.images.patches import DEPTH
-from soel.images.picture_pool import MediaOptions, media_summary
-from soel.images.session_maps import SessionMaps, write_maps
-from soel.session import Session, SessionOptions
-from soel.session.api import scores, sessions
-from soel.session.growth import remove_items
+from soel.report import gather
+from soel.session import Session, SessionOptions, create, pictures, scores
+from soel.session.check import check_session
+from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
-from soel.session.pools.growth import add_data
+from soel.session.media import SessionMaps, write_maps
+from soel.session.pictures import MediaOptions, media_summary
 from soel.session.replay import replay
-from soel.session.stores.checks import check_session
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import DeepExtractor, PlaceExtractor
 
 
 @pytest.fixture(autouse=True)
 def _places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: PlaceExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: PlaceExtractor())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
 
 
@@ -50,7 +49,7 @@ def make_pictures(folder: Path, n: int = 40, side: int = 80, first: int = 0) -> 
 def make_session(tmp_path: Path, patches: str = "auto", side: int = 80) -> Session:
     data = make_pictures(tmp_path / "pictures", side=side)
     options = SessionOptions(budget=4)
-    return sessions.create_session(tmp_path / "s", data, options, media=MediaOptions(patches=patches))
+    return create.create_session(tmp_path / "s", data, options, media=MediaOptions(patches=patches))
 
 
 def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_patches_that_changed_are_refused(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[-9] ^= 1
     path.write_bytes(content)
-    with closing(sessions.open_session(tmp_path / "s")) as again, pytest.raises(DamagedError, match=r"patches\.npy"):
+    with closing(create.open_session(tmp_path / "s")) as again, pytest.raises(DamagedError, match=r"patches\.npy"):
         again.ask(2)
 
 
@@ -88,18 +87,18 @@ def test_size_or_word_decides(tmp_path: Path, side: int, said: str, looks: bool)
 
 
 def test_an_extractor_without_places_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: ColourExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
     with closing(make_session(tmp_path)) as session:
         assert session.folder.patches is None
     with pytest.raises(ConfigError, match="colours has no middle layers"):
-        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="yes"))
+        create.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="yes"))
     with pytest.raises(ConfigError, match="auto, yes, no"):
-        sessions.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="some"))
+        create.create_session(tmp_path / "t", tmp_path / "pictures", media=MediaOptions(patches="some"))
 
 
 def test_a_profile_that_does_not_look_at_places_takes_none(tmp_path: Path) -> None:
     data = make_pictures(tmp_path / "pictures", 6)
-    with closing(sessions.create_session(tmp_path / "s", data, SessionOptions(profile="paper", budget=2))) as session:
+    with closing(create.create_session(tmp_path / "s", data, SessionOptions(profile="paper", budget=2))) as session:
         assert session.folder.patches is None
 
 
@@ -118,7 +117,7 @@ def test_long_pictures_whose_places_count_are_seen_whole(
     for path in folder.iterdir():
         Image.open(path).resize((width, 80)).save(path)
     media, options = MediaOptions(patches=patches), SessionOptions(budget=2)
-    with closing(sessions.create_session(tmp_path / "s", folder, options, media=media)) as session:
+    with closing(create.create_session(tmp_path / "s", folder, options, media=media)) as session:
         assert session.folder.media_note["tiles"] == tiles
         said = media_summary(tmp_path / "s")["chosen"]
         assert says in said
@@ -145,7 +144,7 @@ def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
         means = np.asarray(patches[40:, :, 0], np.float32).mean(axis=1)
         np.testing.assert_allclose(means, session.folder.pool[40:, 0], rtol=2e-2)
         session.ask(2)
-    with closing(sessions.open_session(tmp_path / "s")) as again:
+    with closing(create.open_session(tmp_path / "s")) as again:
         np.testing.assert_array_equal(again.folder.patches, patches)
 
 
@@ -182,14 +181,14 @@ def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path)
         assert not set(session.ask(2).items) & {*asked, *gone}
         assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
         assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
-        sessions.write_report(session, tmp_path / "report.html")
+        gather.write_report(session, tmp_path / "report.html")
 
 
 def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its patches have fewer values; what is added or scored later has as many, whatever the extractor can do."""
-    make_note = picture_pool._note
+    make_note = pictures._note
 
     def make_older_note(*given: Any) -> bytes:
         note = json.loads(make_note(*given))
@@ -197,13 +196,13 @@ def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
         return json.dumps(note).encode()
 
     with monkeypatch.context() as earlier:
-        earlier.setattr(picture_pool, "_note", make_older_note)
+        earlier.setattr(pictures, "_note", make_older_note)
         with closing(make_session(tmp_path)) as session:
             session.tell(dict.fromkeys(session.ask(2).items, "normal"))
             session.fit()
-    monkeypatch.setattr(picture_pool, "open_extractor", lambda which: DeepExtractor())
+    monkeypatch.setattr(pictures, "open_extractor", lambda which: DeepExtractor())
     monkeypatch.setattr(image_rows, "open_extractor", lambda which: DeepExtractor())
-    with closing(sessions.open_session(tmp_path / "s")) as again:
+    with closing(create.open_session(tmp_path / "s")) as again:
         new = make_pictures(tmp_path / "new", 5, first=900)
         assert scores.score_file(again, new, tmp_path / "new.csv")["n_items"] == 5
         add_data(again, new)
@@ -211,7 +210,7 @@ def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
         assert again.folder.patches.shape == (45, 4, DEPTH)
     detector = SOEL.load(tmp_path / "s")
     assert detector.anomaly_score(np.zeros((2, 80, 80, 3), np.uint8)).shape == (2,)
-    with closing(sessions.create_session(tmp_path / "t", new, SessionOptions(budget=2))) as fresh:
+    with closing(create.create_session(tmp_path / "t", new, SessionOptions(budget=2))) as fresh:
         assert fresh.folder.patches is not None
         assert fresh.folder.patches.shape == (5, 4, DeepExtractor.patch_depth)
         assert fresh.folder.media_note["patch_depth"] == DeepExtractor.patch_depth
@@ -259,7 +258,7 @@ def test_tiles_see_a_defect_at_the_rim_of_wide_pictures_in_the_pool_and_in_new_o
             picture[:30, :30] += 90
         Image.fromarray(picture.astype(np.uint8)).save(folder / f"{number:02d}.png")
     media = MediaOptions(patches="yes", resolution=PlaceExtractor().size)
-    with closing(sessions.create_session(tmp_path / "s", folder, SessionOptions(budget=4), media=media)) as session:
+    with closing(create.create_session(tmp_path / "s", folder, SessionOptions(budget=4), media=media)) as session:
         side = round(session.folder.grid.down)
         assert session.folder.grid == Grid(side, 3 * side, whole=True)
         session.ask(2)

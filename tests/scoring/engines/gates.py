@@ -15,7 +15,7 @@ from pathlib import Path
 from soel.scoring.cluster_scoring import ScorePart
 from soel.scoring.ray.clusters import FeatureFile
 from soel.scoring.ray.parts import Done
-from soel.session.pools.cluster_drawing import DrawPart
+from soel.session.cluster_drawing import DrawPart
 from soel.types import Floats
 
 PATIENCE = 240.0  # seconds, far more than anything here takes, also on a busy machine

@@ -27,9 +27,8 @@ from soel.scoring.ray import clusters
 from soel.scoring.ray.clusters import ClusterOptions
 from soel.scoring.ray.compute import RayCompute
 from soel.scoring.ray.workers import Workers
-from soel.session import Session, SessionOptions, as_answers
-from soel.session.api import scores, sessions
-from soel.session.pools import cluster_drawing
+from soel.session import Session, SessionOptions, as_answers, cluster_drawing, scores
+from soel.session.create import create_session, open_session
 from soel.settings import DISTANCES, Schedule
 from soel.tables.csv_cells import read_rows
 from soel.types import Pool, Progress
@@ -137,9 +136,7 @@ def write_table(folder: Path) -> Path:
 
 
 def create(folder: Path, data: Path, cluster: ClusterOptions | None = None) -> Session:
-    return sessions.create_session(
-        folder, data, SessionOptions(profile=PROFILE, pool_rows=POOL_ROWS, seed=3), cluster=cluster
-    )
+    return create_session(folder, data, SessionOptions(profile=PROFILE, pool_rows=POOL_ROWS, seed=3), cluster=cluster)
 
 
 def tell(session: Session, items: Sequence[str]) -> None:
@@ -215,7 +212,7 @@ def test_what_was_begun_beside_the_session_is_gone(harmed: Story) -> None:
 
 def test_a_full_disk_is_named(harmed: Story, nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_scoring, "ScorePart", ScorePartOnFullDisk)
-    session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
+    session = open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     with pytest.raises(SessionError, match=r"cannot be written to .*scores\.parquet\.parts: File too large.* kept"):
         scores.score_file(session, None, tmp_path / "scores.parquet")
     session.close()
@@ -225,7 +222,7 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
     shard = harmed.folder / "shards" / "part-000001.parquet"
     content = shard.read_bytes()
     shard.write_bytes(content[: len(content) // 2])
-    session = sessions.open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
+    session = open_session(harmed.folder, cluster=ClusterOptions(nodes.address, n_workers=1))
     engine: Any = session.engine
     compute, model = engine.loop.compute, engine.load(session.folder.path / session.fitted()[0].folder)
     with pytest.raises(DataError, match=f"{shard} cannot be read: .*Remove it"):
@@ -239,7 +236,7 @@ def test_an_unreadable_shard_is_named(harmed: Story, nodes: Nodes) -> None:
 
 def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     """The last one: nothing is left of the cluster after it."""
-    before = sessions.open_session(harmed.folder).events
+    before = open_session(harmed.folder).events
     command = [sys.executable, "-m", "soel.cli.main", "ask", str(harmed.folder), "--engine", "ray", "--workers", "1"]
     former = set(processes("ray::Worker", nodes.raylets))  # one that was dismissed may not have ended yet
     run = subprocess.Popen([*command, "--address", nodes.address], stderr=subprocess.PIPE, text=True)
@@ -248,4 +245,4 @@ def test_a_lost_head_says_how_to_go_on(harmed: Story, nodes: Nodes) -> None:
     _, said = run.communicate(timeout=60)
     assert run.returncode == 2, said
     assert re.search(rf"soel: The head .* does not answer any more.*--engine ray --address {nodes.address}", said)
-    assert sessions.open_session(harmed.folder).events == before
+    assert open_session(harmed.folder).events == before

@@ -12,8 +12,7 @@ from pyarrow import parquet
 
 from soel.detect.incontext.detector import LARGE_POOL, Pretrained
 from soel.scoring.ray.clusters import ClusterOptions
-from soel.session import SessionOptions, as_answers
-from soel.session.api import scores, sessions
+from soel.session import SessionOptions, as_answers, create, scores
 from soel.tables.csv_cells import read_rows
 from tests.scoring.engines.conftest import Nodes
 
@@ -39,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def tell_story(folder: Path, data: Path, cluster: ClusterOptions | None) -> tuple[tuple[str, ...], np.ndarray]:
     """What is asked, and the scores of all rows."""
-    session = sessions.create_session(folder, data, SessionOptions(pool_rows=POOL_ROWS, seed=3), cluster=cluster)
+    session = create.create_session(folder, data, SessionOptions(pool_rows=POOL_ROWS, seed=3), cluster=cluster)
     asked = tuple(session.ask(N_ASKED).items)
     answers = {item: "anomaly" if int(item) < N_ANOMALIES else "normal" for item in asked}
     session.tell(as_answers(answers), "expert")

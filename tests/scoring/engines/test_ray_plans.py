@@ -154,9 +154,7 @@ def test_an_address_without_a_cluster_is_named(address: str) -> None:
 
 
 def test_ray_is_imported_by_those_who_ask_for_it_only() -> None:
-    code = (
-        "import sys, soel.cli.main, soel.session.api.sessions, soel.session.api.engine; sys.exit('ray' in sys.modules)"
-    )
+    code = "import sys, soel.cli.main, soel.session.create, soel.session.create; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from soel.errors import LabelError, SchemaError, SessionError
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.api.labels import merge_session, take_labels
-from soel.session.api.listing import list_sessions
-from soel.session.exchange.label_files import export_labels
-from soel.session.pools.growth import add_data
-from soel.tables.session_tables import read_items
+from soel.session import Session, SessionOptions, create
+from soel.session.growth import add_data
+from soel.session.items import read_items
+from soel.session.labels import export_labels
+from soel.session.listing import list_sessions
+from soel.session.merge import merge_session, take_labels
 from tests.table_session import Make
 
 
@@ -65,9 +64,9 @@ def test_row_numbers_are_matched_by_content(tmp_path: Path) -> None:
     first = write_values(tmp_path / "a.csv", values, False)
     shuffled = write_values(tmp_path / "b.csv", values[::-1], False)
     options = SessionOptions(budget=6, pool_rows=380)
-    old = sessions.create_session(tmp_path / "old", first, options)
-    new = sessions.create_session(tmp_path / "new", shuffled, options)
-    named = sessions.create_session(
+    old = create.create_session(tmp_path / "old", first, options)
+    new = create.create_session(tmp_path / "new", shuffled, options)
+    named = create.create_session(
         tmp_path / "named", write_values(tmp_path / "c.csv", values, True), SessionOptions(id_column="id", budget=6)
     )
     items = answer(old)
@@ -82,7 +81,7 @@ def test_row_numbers_are_matched_by_content(tmp_path: Path) -> None:
     assert take_labels(named, tmp_path / "old").n_stored == 4
     assert named.state.labels.keys() == {f"r{item}" for item in items}
     (tmp_path / "d.csv").write_text("x,z\n" + "".join(f"0.{row},1.{row * 7 % 20}\n" for row in range(20)))
-    other = sessions.create_session(tmp_path / "other", tmp_path / "d.csv", SessionOptions(budget=4))
+    other = create.create_session(tmp_path / "other", tmp_path / "d.csv", SessionOptions(budget=4))
     with pytest.raises(SchemaError, match="the two tables differ in columns: 'y', 'z'"):
         take_labels(other, tmp_path / "old")
     for each in (old, new, named, other):

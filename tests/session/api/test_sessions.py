@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError, ReadOnlyError
-from soel.session import Session, SessionFolder
-from soel.session.api import sessions
-from soel.session.exchange.label_files import export_labels
-from soel.tables.session_tables import read_encoder, read_items, readable_rows
+from soel.session import Session, SessionFolder, create
+from soel.session.items import read_encoder, read_items, readable_rows
+from soel.session.labels import export_labels
 from tests.disks import SmallDisk
 from tests.table_session import Make
 
@@ -62,7 +61,7 @@ def labelled(make: Make, disk: SmallDisk) -> Path:
 
 
 def look(folder: Path, out: Path) -> Session:
-    with closing(sessions.open_session(folder)) as session:
+    with closing(create.open_session(folder)) as session:
         assert session.status().n_labels == 3
         export_labels(session, "csv", out)
         assert len(readable_rows(session.folder, list(session.ids)[:2])[1]) == 2
@@ -73,7 +72,7 @@ def test_a_read_only_disk_can_be_looked_at_and_exported(labelled: Path, disk: Sm
     disk.make_read_only()
     look(labelled, tmp_path / "labels.csv")
     assert (tmp_path / "labels.csv").read_text().count("normal") == 3
-    with closing(sessions.open_session(labelled)) as session:
+    with closing(create.open_session(labelled)) as session:
         with pytest.raises(ReadOnlyError, match=r"labels\.csv cannot be written: the disk is read-only"):
             export_labels(session, "csv", labelled / "labels.csv")
         with pytest.raises(ReadOnlyError, match=r"events\.sqlite cannot be used: the disk is read-only"):

@@ -10,7 +10,7 @@ import pytest
 
 from soel.errors import LabelError
 from soel.session import Session
-from soel.session.exchange.label_files import export_labels, import_labels
+from soel.session.labels import export_labels, import_labels
 from soel.session.marks import Mark, Region
 from soel.tables.csv_cells import read_rows
 from tests.table_session import Make

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from soel.cli.sheet import tell_sheet
-from soel.session import Session
-from soel.session.api import scores
-from soel.session.exchange.label_files import _read_rows, import_labels
+from soel.session import Session, scores
+from soel.session.labels import _read_rows, import_labels
 from soel.tables.row_files import write_table
 from tests.cli.conftest import write_table as write_pool
 from tests.table_session import Make

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError, StorageError
-from soel.session import Session
-from soel.session.jobs import background, background_task
-from soel.session.jobs.background import Background, JobStatus, progress
+from soel.session import Session, tasks, worker
+from soel.session.worker import Background, JobStatus, progress
 from tests.disks import small_disk
 from tests.session.jobs.waiting import wait_for
 from tests.table_session import Make
@@ -28,19 +27,19 @@ def quiet(session: Session) -> bool:
 @pytest.fixture
 def sleeper(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that never ends, quick to start."""
-    launch = background._launch
+    launch = worker._launch
 
     def sleep(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
         command[6:] = ["tests.session.jobs.sleeper"]
         return launch(command, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(background, "_launch", sleep)
+    monkeypatch.setattr(worker, "_launch", sleep)
 
 
 def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(profile="paper", budget=6)
-    log = session.folder.path / background.LOG
-    monkeypatch.setenv("PYTHONPATH", str(Path(background.__file__).parents[2]))
+    log = session.folder.path / worker.LOG
+    monkeypatch.setenv("PYTHONPATH", str(Path(worker.__file__).parents[2]))
     work = Background(session.folder.path)
     assert work.progress() is None
     work.start("ask")
@@ -51,7 +50,7 @@ def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: p
     assert work.progress() is None, log.read_text()
     assert len(session.state.open) == 6, "the whole budget is one round"
     session.tell(dict.fromkeys(session.state.open, "normal"))
-    process = background.start(session.folder.path, "fit")
+    process = worker.start(session.folder.path, "fit")
     wait_for(lambda: session.state.estimate is not None)  # stored when the training begins
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: quiet(session))
@@ -67,14 +66,14 @@ def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: p
 def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
     session = make()
     folder = session.folder.path
-    process = background.start(folder, "fit")
+    process = worker.start(folder, "fit")
     assert progress(folder) == JobStatus("fit", True)
     with pytest.raises(SessionError, match="at work on this session already"):
-        background.start(folder, "ask")
+        worker.start(folder, "ask")
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: quiet(session))
-    assert progress(folder) == JobStatus("fit", False, error=background.DIED)
-    again = background.start(folder, "fit")
+    assert progress(folder) == JobStatus("fit", False, error=worker.DIED)
+    again = worker.start(folder, "fit")
     assert progress(folder) == JobStatus("fit", True)
     os.kill(again, signal.SIGKILL)
     wait_for(lambda: quiet(session))
@@ -82,8 +81,8 @@ def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
 
 def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
     session = make()
-    background.write_progress(session.folder, JobStatus("fit", True, 3, 10))
-    assert progress(session.folder.path) == JobStatus("fit", False, 3, 10, background.DIED)
+    worker.write_progress(session.folder, JobStatus("fit", True, 3, 10))
+    assert progress(session.folder.path) == JobStatus("fit", False, 3, 10, worker.DIED)
     session.folder.progress.write_text("{")
     assert progress(session.folder.path) is None
 
@@ -91,7 +90,7 @@ def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
 def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
     session = make()
     place = session.folder
-    assert background_task.run([str(place.path), "ask", "3", "", ""]) == 0
+    assert tasks.run([str(place.path), "ask", "3", "", ""]) == 0
     assert len(session.state.open) == 3
     assert json.loads(place.progress.read_text()) == {
         "what": "ask",
@@ -100,7 +99,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
         "total": 0,
         "error": "",
     }
-    report = background_task.Reporter(place, "fit")
+    report = tasks.Reporter(place, "fit")
     report(1, 10)
     report(2, 10)  # too soon after the first
     assert json.loads(place.progress.read_text())["done"] == 1
@@ -111,7 +110,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
 def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(budget=3)
     session.tell({"=n1": "normal", "=n2": "normal", "=n3": "normal"})
-    assert background_task.run([str(session.folder.path), "ask", "", "", ""]) == 1
+    assert tasks.run([str(session.folder.path), "ask", "", "", ""]) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert "budget of 3 labels is used up" in found.error
@@ -120,7 +119,7 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(Session, "fit", fail)
-    assert background_task.run([str(session.folder.path), "fit", "", "", ""]) == 1
+    assert tasks.run([str(session.folder.path), "fit", "", "", ""]) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert found.error == "This is a bug: RuntimeError: out of luck."
@@ -128,20 +127,20 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
 
 def test_unknown_steps_and_folders_are_refused(make: Make, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Use one of: ask, check, unsure, fit"):
-        background.start(make().folder.path, "dance")
+        worker.start(make().folder.path, "dance")
     with pytest.raises(SessionError, match="not a session folder"):
-        background.start(tmp_path, "fit")
+        worker.start(tmp_path, "fit")
 
 
 def test_a_check_and_what_is_not_sure_are_drawn_within_the_budget(make: Make) -> None:
     session = make(budget=9)
     session.tell(dict.fromkeys(session.ask(4).items, "normal"))
     session.fit()
-    report = background_task.Reporter(session.folder, "check")
-    background_task.take_step(session, "check", 3, report)
+    report = tasks.Reporter(session.folder, "check")
+    tasks.take_step(session, "check", 3, report)
     assert (len(session.state.open), session.state.rounds[-1].strategy) == (3, "spot-check")
     session.tell(dict.fromkeys(session.state.open, "normal"))
-    background_task.take_step(session, "unsure", 5, report)
+    tasks.take_step(session, "unsure", 5, report)
     assert len(session.state.open) == 2, "no more than the budget leaves"
     assert session.state.rounds[-1].options["not_sure"]
 
@@ -156,4 +155,4 @@ def test_a_disk_that_takes_nothing_is_named_to_who_starts_a_step(make: Make, tmp
         else:
             disk.make_read_only()
         with pytest.raises(StorageError, match=f"cannot be written: the disk is {state}"):
-            background.start(disk.path / "session", "ask")
+            worker.start(disk.path / "session", "ask")

@@ -14,14 +14,13 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from soel.durable import mark
 from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError
-from soel.images.picture_pool import MediaOptions
+from soel.files import mark
 from soel.images.source import Reading
-from soel.session import SessionFolder, SessionOptions
-from soel.session.jobs import background, creation_check, creation_task
-from soel.session.jobs.background import JobStatus
-from soel.session.jobs.creation import Creation, Request, session_folder
+from soel.session import SessionFolder, SessionOptions, creation_task, request, worker
+from soel.session.pictures import MediaOptions
+from soel.session.request import Creation, Request, session_folder
+from soel.session.worker import JobStatus
 
 
 @pytest.fixture
@@ -34,14 +33,14 @@ def table(tmp_path: Path) -> Path:
 @pytest.fixture
 def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Processes that sleep in place of those that work."""
-    launch, started = background._launch, []
+    launch, started = worker._launch, []
 
     def sleep(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
         command[6:] = ["tests.session.jobs.sleeper"]
         started.append(launch(command, *rest))  # type: ignore[arg-type]
         return started[-1]
 
-    monkeypatch.setattr(background, "_launch", sleep)
+    monkeypatch.setattr(worker, "_launch", sleep)
     return started
 
 
@@ -95,7 +94,7 @@ def test_one_process_makes_it_and_only_who_began_it_ends_it(
     while second.progress().running:
         assert time.monotonic() < until
         time.sleep(0.01)
-    assert second.progress().error == background.DIED
+    assert second.progress().error == worker.DIED
     second.start()
     assert len(sleeping) == 2, "it can be begun again"
     os.kill(sleeping[1].pid, signal.SIGKILL)
@@ -148,7 +147,7 @@ def test_a_column_of_a_large_parquet_file_is_looked_up_in_its_footer(
 ) -> None:
     parquet.write_table(pyarrow.table({"name": ["a", "b"], "width": [1.0, 2.0]}), tmp_path / "t.parquet")
     (tmp_path / "no.parquet").write_bytes(b"PAR1 and nothing else")
-    monkeypatch.setattr(creation_check, "SMALL", 1)
+    monkeypatch.setattr(request, "SMALL", 1)
     Creation(tmp_path / "t.parquet", SessionOptions(id_column="name")).check()
     with pytest.raises(SchemaError, match="no column 'nome'"):
         Creation(tmp_path / "t.parquet", SessionOptions(id_column="nome")).check()

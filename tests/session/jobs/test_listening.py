@@ -11,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from soel.durable import take_lock
-from soel.session import Session
-from soel.session.jobs import background, listening, listening_task
-from soel.session.jobs.listening import Listening
-from soel.session.jobs.listening_task import Listener
+from soel.files import take_lock
+from soel.session import Session, worker
+from soel.session.listener import Listener
+from soel.session.worker import Listening
 from tests.session.fake_engine import FakeLearner
 from tests.session.jobs.waiting import wait_for
 from tests.table_session import Make
 
-SOURCES = str(Path(background.__file__).parents[2])
+SOURCES = str(Path(worker.__file__).parents[2])
 
 
 def n_refines(session: Session) -> int:
@@ -48,7 +47,7 @@ def test_new_questions_are_explained_when_nobody_waits_for_a_better_one(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, explained = make(goal="find", budget=6), list[tuple[str, ...]]()
-    monkeypatch.setattr(listening_task, "keep_reasons", lambda heard: explained.append(heard.state.open))
+    monkeypatch.setattr("soel.session.listener.keep_reasons", lambda heard: explained.append(heard.state.open))
     session.ask(6)
     listener = Listener(session)
     listener.look()
@@ -65,7 +64,7 @@ def test_it_waits_while_other_work_runs(make: Make) -> None:
     session = make(goal="find", budget=6)
     session.ask(6)
     answer(session)
-    listener, work = Listener(session), take_lock(session.folder.path / background.LOCK)
+    listener, work = Listener(session), take_lock(session.folder.path / worker.LOCK)
     assert work is not None
     assert not listener.look()
     work.release()
@@ -112,7 +111,7 @@ def test_a_real_process_hears_answers_and_killing_it_loses_nothing(make: Make, m
 def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(goal="find", budget=6)
     script = (
-        "import sys, time; from pathlib import Path; from soel.session.jobs.listening import Listening;"
+        "import sys, time; from pathlib import Path; from soel.session.worker import Listening;"
         "print(Listening(Path(sys.argv[1])).start(), flush=True); time.sleep(600)"
     )
     monkeypatch.setenv("PYTHONPATH", SOURCES)
@@ -127,7 +126,7 @@ def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_stop_without_a_start_does_nothing(tmp_path: Path) -> None:
-    listening.Listening(tmp_path).stop()
+    worker.Listening(tmp_path).stop()
 
 
 def _pid(heard: Listening) -> int:

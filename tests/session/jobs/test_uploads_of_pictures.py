@@ -12,12 +12,10 @@ import pytest
 from PIL import Image
 
 from soel.errors import DataError
-from soel.images.session_media import open_media
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.jobs import background_task
-from soel.session.jobs.uploads import Uploads
-from soel.session.stores.checks import check_session
+from soel.session import Session, SessionOptions, create, tasks
+from soel.session.check import check_session
+from soel.session.media import open_media
+from soel.session.uploads import Uploads
 from tests.images.media.conftest import colours
 
 __all__ = ["colours"]
@@ -37,7 +35,7 @@ def session(tmp_path: Path) -> Session:
     (tmp_path / "pictures").mkdir()
     for seed in range(6):
         (tmp_path / "pictures" / f"{seed}.png").write_bytes(picture(seed))
-    return sessions.create_session(tmp_path / "s", tmp_path / "pictures", SessionOptions(budget=2))
+    return create.create_session(tmp_path / "s", tmp_path / "pictures", SessionOptions(budget=2))
 
 
 def damaged(session: Session) -> list[str]:
@@ -49,7 +47,7 @@ def test_a_worker_that_dies_after_the_event_loses_no_picture(session: Session) -
     uploads.write(FIRST, "new.png", 0, picture(9))
     child = os.fork()
     if child == 0:
-        with closing(sessions.open_session(session.folder.path)) as own:
+        with closing(create.open_session(session.folder.path)) as own:
             append = own._store.append
 
             def die(events: object) -> None:
@@ -57,7 +55,7 @@ def test_a_worker_that_dies_after_the_event_loses_no_picture(session: Session) -
                 os._exit(0)
 
             own._store.append = die  # type: ignore[method-assign,assignment]
-            background_task.add_upload(own, FIRST, False, "owner")
+            tasks.add_upload(own, FIRST, False, "owner")
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert len(session.ids) == 7
@@ -72,7 +70,7 @@ def test_pictures_that_were_refused_give_way(session: Session, tmp_path: Path) -
     uploads = Uploads(session.folder.path)
     uploads.write(FIRST, "again.png", 0, picture(0))
     with pytest.raises(DataError, match="already"):
-        background_task.add_upload(session, FIRST, False, "owner")
+        tasks.add_upload(session, FIRST, False, "owner")
     uploads.write(SECOND, "b.png", 0, picture(10))
     assert [path.name for path in (session.folder.path / "uploads").iterdir()] == [SECOND]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soel.session import Session
-from soel.session.pools.growth import add_data
+from soel.session.growth import add_data
 from tests.cli.conftest import HEADER as NAMES
 from tests.table_session import Make
 from tests.table_session import make as make

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from soel.errors import DamagedError
-from soel.session import Session
-from soel.session.api import sessions
-from soel.session.api.repairs import repair
-from soel.session.api.replays import replay_session
-from soel.session.growth import remove_items, take_rows
-from soel.session.pools.growth import add_data
-from soel.session.stores.checks import Finding, check_session
+from soel.session import Session, create
+from soel.session.check import Finding, check_session, repair
+from soel.session.growth import add_data, remove_items, take_rows
+from soel.session.replays import replay_session
 from tests.session.pools.conftest import more_rows
 
 
@@ -25,7 +22,7 @@ def _files(folder: Path) -> tuple[Finding, ...]:
 
 
 def test_two_who_change_the_pool_at_once_both_come_through(grown: Session, tmp_path: Path) -> None:
-    other = sessions.open_session(grown.folder.path)
+    other = create.open_session(grown.folder.path)
     known = grown.state
     add_data(other, more_rows(tmp_path / "april.csv", 3, first=200))
     late = take_rows(grown.folder_with(known.pools), np.ones(known.pool.n_items or 0, bool), known.pool)
@@ -46,7 +43,7 @@ def test_a_round_drawn_from_a_pool_that_changed_meanwhile_is_drawn_again(
         drawn = real(*given)
         if not calls:
             calls.append(1)
-            add_data(sessions.open_session(grown.folder.path), more_rows(tmp_path / "april.csv", 3, first=200))
+            add_data(create.open_session(grown.folder.path), more_rows(tmp_path / "april.csv", 3, first=200))
         return drawn
 
     monkeypatch.setattr(grown, "_draw", draw)
@@ -63,7 +60,7 @@ def test_check_looks_at_every_pool_and_repairs_what_follows_from_its_tables(grow
     assert {f"pools/0002/{name}" for name in ("ids.json", "features.npy", "rows.npy", "source.csv")} <= set(found)
     (folder / "pools/0002/features.npy").write_bytes(b"no array")
     with pytest.raises(DamagedError, match=r"features\.npy is not what it was"):
-        _ = sessions.open_session(folder).folder.pool
+        _ = create.open_session(folder).folder.pool
     damaged = _files(folder)
     assert [finding.name for finding in damaged if finding.is_whole is False] == ["pools/0002/features.npy"]
     assert repair(folder, damaged) == ["pools/0002/features.npy"]
@@ -79,7 +76,7 @@ def test_a_crash_before_the_event_leaves_the_session_as_it_was(
     monkeypatch.setattr(grown._store, "append", crash)
     with pytest.raises(KeyboardInterrupt):
         add_data(grown, more_rows(tmp_path / "april.csv", 3, first=200))
-    again = sessions.open_session(grown.folder.path)
+    again = create.open_session(grown.folder.path)
     assert (again.status().pool, again.status().n_items) == (2, grown.config.n_items + 6)
     add_data(again, tmp_path / "april.csv")
     assert again.state.pool.folder == "pools/0003-2", "what was left behind is never overwritten"

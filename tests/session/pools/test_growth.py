@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.session import Session, SessionOptions
-from soel.session.api import sessions
-from soel.session.api.replays import replay_session
-from soel.session.api.scores import score_file
-from soel.session.growth import remove_items
-from soel.session.pools.growth import add_data
+from soel.session import Session, SessionOptions, create
+from soel.session.growth import add_data, remove_items
+from soel.session.items import read_items, readable_rows
+from soel.session.replays import replay_session
+from soel.session.scores import score_file
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.session_tables import read_items, readable_rows
 from tests.session.pools.conftest import HEADER, more_rows
 
 
@@ -127,7 +125,7 @@ def test_rows_without_ids_count_on_and_are_the_same_only_if_that_is_said(tmp_pat
     rows = [f"{a},{b}\n" for a, b in np.random.default_rng(0).normal(size=(30, 2)).round(2)]
     first.write_text("x,y\n" + "".join(rows))
     second.write_text("x,y\n" + rows[0] + "7.5,8.5\n")
-    session = sessions.create_session(tmp_path / "s", first, SessionOptions(budget=5))
+    session = create.create_session(tmp_path / "s", first, SessionOptions(budget=5))
     with pytest.raises(DataError, match=r"All of a\.csv is in the session already"):
         add_data(session, first)
     assert add_data(session, second, replace=True).n_added == 1

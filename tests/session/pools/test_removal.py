@@ -8,8 +8,7 @@ import pytest
 
 from soel.errors import SessionError, UnknownItemError
 from soel.session import Session
-from soel.session.growth import remove_items
-from soel.session.pools.growth import add_data
+from soel.session.growth import add_data, remove_items
 from tests.session.pools.conftest import HEADER
 from tests.table_session import Make
 

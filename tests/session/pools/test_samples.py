@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from soel.errors import SessionError
-from soel.session import SessionOptions
-from soel.session.api import sessions
-from soel.session.api.replays import replay_session
-from soel.session.api.scores import score_file
-from soel.session.growth import remove_items
-from soel.session.pools.growth import add_data
-from soel.tables.session_streams import find_row_numbers
-from soel.tables.session_tables import read_items
+from soel.session import SessionOptions, create
+from soel.session.growth import add_data, remove_items
+from soel.session.items import read_items
+from soel.session.replays import replay_session
+from soel.session.sampling import find_row_numbers
+from soel.session.scores import score_file
 from soel.tables.thinning import draw_rows
 from tests.session.pools.conftest import label
 
@@ -31,7 +29,7 @@ def _write_rows(folder: Path, parts: dict[str, range], with_ids: bool = True, ad
 
 def test_a_table_without_ids_grows_to_its_limit(tmp_path: Path) -> None:
     _write_rows(tmp_path, {"a": range(80), "b": range(80, 400)}, with_ids=False)
-    session = sessions.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=4, pool_rows=100))
+    session = create.create_session(tmp_path / "s", tmp_path / "a.csv", SessionOptions(budget=4, pool_rows=100))
     with pytest.raises(SessionError, match=r"more than its pool_rows=100, and a fair sample .* needs an id column"):
         add_data(session, tmp_path / "b.csv")
     session.close()
@@ -41,7 +39,7 @@ def test_a_table_that_grows_beyond_its_limit_becomes_the_sample_of_all_rows(tmp_
     parts = {"a": range(60), "b": range(60, 90), "c": range(90, 700), "d": range(700, 900), "all": range(900)}
     _write_rows(tmp_path, parts)
     options = SessionOptions(id_column="id", budget=4, pool_rows=100, seed=3)
-    session = sessions.create_session(tmp_path / "s", tmp_path / "a.csv", options)
+    session = create.create_session(tmp_path / "s", tmp_path / "a.csv", options)
     first = session.ids[0]
     session.tell({first: "normal"}, "ann")
     assert [add_data(session, tmp_path / f"{name}.csv").n_displaced for name in "b"] == [0]
@@ -49,7 +47,7 @@ def test_a_table_that_grows_beyond_its_limit_becomes_the_sample_of_all_rows(tmp_
     change = add_data(session, tmp_path / "c.csv")
     assert (change.n_added > 0, session.status().n_rows) == (True, 700)
     add_data(session, tmp_path / "d.csv")
-    at_once = sessions.create_session(tmp_path / "once", tmp_path / "all.csv", options)
+    at_once = create.create_session(tmp_path / "once", tmp_path / "all.csv", options)
     assert set(session.ids) - {first} == set(at_once.ids) - {first}
     assert first in session.ids, "what was answered stays"
     drawn = read_items(session.folder)
@@ -70,7 +68,7 @@ def test_a_table_that_grows_beyond_its_limit_becomes_the_sample_of_all_rows(tmp_
 def test_a_corrected_file_replaces_its_rows_in_a_sample(tmp_path: Path, with_ids: bool) -> None:
     _write_rows(tmp_path, {"a": range(400), "b": range(400, 700)}, with_ids)
     options = SessionOptions(id_column="id" if with_ids else None, budget=4, pool_rows=120, seed=3)
-    session = sessions.create_session(tmp_path / "s", tmp_path / "a.csv", options)
+    session = create.create_session(tmp_path / "s", tmp_path / "a.csv", options)
     add_data(session, tmp_path / "b.csv")
     session.tell({session.ids[0]: "normal"}, "ann")
     ids, before = session.ids, read_items(session.folder).frame.columns["x"].copy()
@@ -95,7 +93,7 @@ def test_a_corrected_file_with_other_rows_is_refused(tmp_path: Path) -> None:
     parts = {"a": range(400), "fewer": range(399), "others": range(1, 401)}
     _write_rows(tmp_path, parts)
     options = SessionOptions(id_column="id", budget=4, pool_rows=120)
-    session = sessions.create_session(tmp_path / "s", tmp_path / "a.csv", options)
+    session = create.create_session(tmp_path / "s", tmp_path / "a.csv", options)
     for name in ("fewer", "others"):
         with pytest.raises(
             SessionError, match=f"{name}.csv has .* corrects none of the session's data .a.csv with 400"
@@ -112,9 +110,9 @@ def test_a_grown_sample_is_the_one_that_all_rows_would_have_given(tmp_path: Path
     for name, part in {"a": lines[:400], "b": lines[400:700], "c": lines[700:], "all": lines}.items():
         (tmp_path / f"{name}.csv").write_text(head + "".join(part))
     options = SessionOptions(id_column="id" if with_ids else None, budget=4, pool_rows=120, seed=3)
-    session = sessions.create_session(tmp_path / "grown", tmp_path / "a.csv", options)
+    session = create.create_session(tmp_path / "grown", tmp_path / "a.csv", options)
     pools = [add_data(session, tmp_path / f"{name}.csv") for name in "bc"]
-    at_once = sessions.create_session(tmp_path / "once", tmp_path / "all.csv", options)
+    at_once = create.create_session(tmp_path / "once", tmp_path / "all.csv", options)
     assert set(session.ids) == set(at_once.ids)
     assert set(session.ids) == {f"r{row}" if with_ids else str(row) for row in draw_rows(900, 120, 3)}
     assert all(pool.n_displaced == pool.n_added > 0 for pool in pools)
@@ -132,12 +130,12 @@ def test_items_that_were_answered_or_are_asked_stay_in_a_sample(
 ) -> None:
     from tests.session.fake_engine import FakeEngine
 
-    monkeypatch.setattr(sessions, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
     values = np.random.default_rng(1).normal(size=(3000, 3)).round(6)
     lines = [f"r{row},{a},{b},{c}\n" for row, (a, b, c) in enumerate(values.tolist())]
     (tmp_path / "a.csv").write_text("id,x,y,z\n" + "".join(lines[:200]))
     (tmp_path / "b.csv").write_text("id,x,y,z\n" + "".join(lines[200:]))
-    session = sessions.create_session(
+    session = create.create_session(
         tmp_path / "s", tmp_path / "a.csv", SessionOptions(id_column="id", budget=8, pool_rows=100)
     )
     told = label(session, 4)
@@ -163,7 +161,7 @@ def test_an_answer_that_comes_in_while_a_sample_grows_makes_it_grow_again(
     for name, rows in {"a": range(150), "b": range(150, 900)}.items():
         text = "".join(f"r{row},{values[row, 0]},{values[row, 1]}\n" for row in rows)
         (tmp_path / f"{name}.csv").write_text("id,x,y\n" + text)
-    session = sessions.create_session(
+    session = create.create_session(
         tmp_path / "s", tmp_path / "a.csv", SessionOptions(id_column="id", budget=4, pool_rows=100)
     )
     gives_way = next(item for item in session.ids if int(item[1:]) not in draw_rows(900, 100, 0))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import soel
 from soel.session import Event
-from soel.session.stores.events import SqlStore
+from soel.session.store import SqlStore
 
 WRITER = Path(__file__).with_name("writer.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}

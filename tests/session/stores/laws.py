@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from soel.session import Event
-from soel.session.stores.events import SqlStore
+from soel.session.store import SqlStore
 from soel.testing.stores import OpenStore
 
 

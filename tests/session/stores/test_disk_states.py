@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError, DiskFullError, LockedError, ReadOnlyError
-from soel.session.ports import Event
-from soel.session.stores import sqlite
-from soel.session.stores.events import SqlStore
+from soel.session import sqlite
+from soel.session.events import Event
+from soel.session.store import SqlStore
 from tests.disks import SmallDisk
 
 

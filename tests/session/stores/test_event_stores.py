@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError
-from soel.session.api import sessions
-from soel.session.stores import event_stores
+from soel.session import create, store
 from tests.table_session import Make
 
 
@@ -29,7 +28,7 @@ def test_sessions_share_a_server(make: Make, address: str) -> None:
     one, two = make("one", store=address), make("two", store=address)
     one.tell({"=n1": "anomaly"})
     assert two.state.answers == {}
-    again = sessions.open_session(one.folder.path)
+    again = create.open_session(one.folder.path)
     assert again.state.labels == {"=n1": 1}
     again.close()
 
@@ -47,12 +46,12 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
     session = make("there", store=address)
     session.tell({"=n1": "anomaly"}, "ann")
     with pytest.raises(SessionError, match="is missing"):
-        sessions.open_session(session.folder.path, event_stores.IN_FOLDER)
-    assert event_stores.copy_events_into_folder(session) == session.folder.events
+        create.open_session(session.folder.path, store.IN_FOLDER)
+    assert store.copy_events_into_folder(session) == session.folder.events
     session.tell({"=n2": "normal"}, "ann")
-    event_stores.copy_events_into_folder(session)
+    store.copy_events_into_folder(session)
     shutil.copytree(session.folder.path, tmp_path / "copy")
-    copy = sessions.open_session(tmp_path / "copy", event_stores.IN_FOLDER)
+    copy = create.open_session(tmp_path / "copy", store.IN_FOLDER)
     assert list(copy.events) == list(session.events)
     assert copy.state == session.state
     copy.close()
@@ -60,24 +59,24 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
 
 def test_a_session_in_its_folder_has_nothing_to_bring_in(make: Make) -> None:
     with pytest.raises(SessionError, match="in the folder already"):
-        event_stores.copy_events_into_folder(make())
+        store.copy_events_into_folder(make())
 
 
 def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Make, tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
-    for store in ("mysql://host/labels", "somewhere", "postgresql://host"):
+    for address in ("mysql://host/labels", "somewhere", "postgresql://host"):
         with pytest.raises(ConfigError, match="postgresql://user@host/database"):
-            make("never", store=store)
+            make("never", store=address)
     with pytest.raises(SessionError, match="check its address"):
         make("never", store="postgresql://ann@127.0.0.1:9/labels")
     assert sorted(tmp_path.iterdir()) == before
     session = make("here")
     with pytest.raises(ConfigError, match="is no store"):
-        sessions.open_session(session.folder.path, "sqlite:///x")
+        create.open_session(session.folder.path, "sqlite:///x")
 
 
 def test_a_child_gets_the_password_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PGPASSWORD", raising=False)
-    assert event_stores.child_environment("postgresql://ann:hunter2@host/labels")["PGPASSWORD"] == "hunter2"
+    assert store.child_environment("postgresql://ann:hunter2@host/labels")["PGPASSWORD"] == "hunter2"
     for address in (None, "folder", "postgresql://ann@host/labels"):
-        assert "PGPASSWORD" not in event_stores.child_environment(address)
+        assert "PGPASSWORD" not in store.child_environment(address)

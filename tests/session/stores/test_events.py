@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError, SessionError, StorageError
-from soel.session.stores import schema
-from soel.session.stores.events import SqlStore
+from soel.session import schema
+from soel.session.store import SqlStore
 from soel.testing import STORE_LAWS
 from soel.testing.laws import Law
 from soel.testing.stores import OpenStore

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from soel.errors import DamagedError, SoelError
-from soel.session.stores.events import SqlStore
-from soel.session.stores.last_event import read_last
+from soel.session.sqlite import read_last
+from soel.session.store import SqlStore
 from tests.session.stores.laws import label, numbers
 
 N_EVENTS = 30

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError
-from soel.session import SessionFolder
-from soel.session.api.listing import list_sessions
-from soel.session.api.sessions import open_session
+from soel.session import SessionFolder, postgres, store
 from soel.session.config import _seal
-from soel.session.stores import event_stores, known_servers
-from soel.session.stores.events import SqlStore
+from soel.session.create import open_session
+from soel.session.listing import list_sessions
+from soel.session.store import SqlStore
 from tests.table_session import Make
 
 PASSWORD = "hunter2"
@@ -87,7 +86,7 @@ def test_a_folder_from_elsewhere_makes_no_connection(make: Make) -> None:
         (entry,) = list_sessions(folder.parent)
         assert "on a server" in entry.error
         assert server.heard == []
-        known_servers.remember(address)
+        postgres.remember(address)
         with pytest.raises(SessionError, match="authentication method requirement"):
             open_session(folder)
         list_sessions(folder.parent)
@@ -98,9 +97,9 @@ def test_a_folder_from_elsewhere_makes_no_connection(make: Make) -> None:
 
 def test_an_address_that_was_typed_is_known(make: Make, address: str) -> None:
     session = make("there", store=address)
-    event_stores.open_store(SessionFolder(session.folder.path)).close()
-    (Path(known_servers._file())).unlink()
+    store.open_store(SessionFolder(session.folder.path)).close()
+    (Path(postgres._file())).unlink()
     with pytest.raises(ConfigError, match="has not used before"):
-        event_stores.open_store(SessionFolder(session.folder.path))
-    event_stores.open_store(SessionFolder(session.folder.path), address).close()
-    event_stores.open_store(SessionFolder(session.folder.path)).close()
+        store.open_store(SessionFolder(session.folder.path))
+    store.open_store(SessionFolder(session.folder.path), address).close()
+    store.open_store(SessionFolder(session.folder.path)).close()

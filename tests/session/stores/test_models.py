@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from soel import SOEL, ModelFileError
-from soel.session.stores.models import read_model, write_model
+from soel.model_folder import read_model, write_model
 
 TENSORS = {"a": np.arange(6, dtype=np.float32).reshape(2, 3)}
 
@@ -124,7 +124,7 @@ def test_a_manifest_that_claims_a_huge_network_costs_no_memory(tmp_path: Path) -
         SOEL.load(tmp_path / "model")
 
 
-@pytest.mark.parametrize("part", ["columns", "reading"])
+@pytest.mark.parametrize("part", ["columns", "schema"])
 def test_a_manifest_whose_columns_cannot_be_read_is_named(tmp_path: Path, part: str) -> None:
     table = pd.DataFrame({"a": np.arange(30.0) % 7, "b": ["x", "y", "z"] * 10})
     SOEL("paper", random_state=0).fit(table).save(tmp_path / "model")

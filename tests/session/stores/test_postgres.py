@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from soel.errors import ConfigError, SessionError
-from soel.session.stores import postgres
-from soel.session.stores.events import SqlStore
+from soel.session import postgres
+from soel.session.store import SqlStore
 from tests.session.stores.laws import label, numbers
 from tests.session.stores.postgres_server import Server
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.session import Event
-from soel.session.stores.events import SqlStore
+from soel.session.store import SqlStore
 from tests.session.stores.killing import kill_writers, start
 from tests.session.stores.laws import numbers
 

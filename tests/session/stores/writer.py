@@ -6,8 +6,8 @@ import os
 import signal
 import sys
 
-from soel.session.ports import Event
-from soel.session.stores.events import SqlStore
+from soel.session.events import Event
+from soel.session.store import SqlStore
 
 
 def write(where: str, session: str, name: str, most: int) -> None:

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from soel.durable import write_whole
 from soel.errors import DataError, SessionError
+from soel.files import write_whole
 
 
 @dataclass(frozen=True)

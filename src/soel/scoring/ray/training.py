@@ -17,8 +17,8 @@ from ray import train
 from ray.train.torch import TorchConfig, TorchTrainer
 from torch import Tensor
 
-from soel.durable import MARK
 from soel.errors import DataError, SessionError, SoelError
+from soel.files import MARK
 from soel.networks import Model, fit, warm_up
 from soel.networks.batch import Shard
 from soel.networks.objectives import Task

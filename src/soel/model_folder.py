@@ -1,0 +1,189 @@
+"""Saving and loading whole detectors: engine settings, encoder and weights in one folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from soel.assess.threshold import parse_threshold
+from soel.errors import ModelFileError
+from soel.files import building, finish_exchange, write_whole
+from soel.learner import Fitted, Learner, Warm
+from soel.model import restore, state_of
+from soel.networks import without_torch
+from soel.settings import Profile
+from soel.tables.encoder import Encoder
+
+if TYPE_CHECKING:
+    from soel.networks.base import UserModule
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model with what is needed to use it on a user's own table. `extra`: plain JSON of the face that saved it."""
+
+    learner: Learner
+    model: Warm | Fitted
+    encoder: Encoder
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def fitted(self) -> Fitted:
+        """The model, if it has learnt."""
+        if isinstance(self.model, Warm):
+            raise ModelFileError("This model was only warmed up: it has no threshold yet. Fit first.")
+        return self.model
+
+
+def save_model(folder: Path, saved: SavedModel) -> str:
+    """Write the model's folder, whole or not at all; returns its fingerprint."""
+    arrays, notes = state_of(saved.model)
+    learner = saved.learner
+    content = {
+        "detector": notes,
+        "n_features": saved.encoder.n_features,
+        "encoder": saved.encoder.to_json(),
+        "profile": learner.profile.to_json(),
+        "own_backbone": learner.backbone is not None,
+        "seed": learner.seed,
+        "threshold_rule": str(learner.threshold),
+        "contamination": learner.contamination,
+        "extra": dict(saved.extra),
+    }
+    return write_model(folder, arrays, content)
+
+
+def load_model(folder: Path, backbone: UserModule | None = None, few_rows: bool = False) -> SavedModel:
+    """Read a model's folder. One that was trained with a user's own backbone needs it again.
+
+    few_rows: whether only a few rows will be scored; then torch is not loaded where that can be done without it, and
+    scores agree to about 1e-5.
+    """
+    arrays, content = read_model(Path(folder))
+    if content.get("own_backbone") and backbone is None:
+        raise ModelFileError(
+            f"{folder} was trained with your own backbone: pass the same one as backbone=... to load it."
+        )
+    try:
+        return _rebuild(arrays, content, backbone, few_rows)
+    except ModelFileError as error:
+        raise ModelFileError(f"The manifest of {folder} cannot be used. {error}") from error
+    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
+
+
+def _rebuild(
+    arrays: Mapping[str, np.ndarray], content: Mapping[str, Any], backbone: UserModule | None, few_rows: bool
+) -> SavedModel:
+    width = int(content["n_features"])
+    _check_size(arrays, width)
+    rule = parse_threshold(content["threshold_rule"])
+    profile = Profile.from_json(content["profile"])
+    learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
+    few = without_torch(profile.backbone) if few_rows and backbone is None else None
+    model = restore(arrays, content["detector"], lambda: learner.new_model(width), few)
+    return SavedModel(learner, model, Encoder.from_json(content["encoder"]), content["extra"])
+
+
+def _check_size(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
+    """A manifest that lies about its width must not make us build a huge network."""
+    widest = max((size for array in arrays.values() for size in array.shape), default=0)
+    if not 0 < n_features <= widest:
+        raise ValueError(f"{n_features} features are claimed, the largest tensor axis is {widest}")
+
+
+FORMAT = 1
+WEIGHTS, MANIFEST = "weights.safetensors", "manifest.json"
+LIBRARIES = ("soel", "torch", "numpy", "scikit-learn")
+
+
+def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mapping[str, Any]) -> str:
+    """Write a model folder, whole or not at all, and return its fingerprint.
+
+    An existing model folder is replaced; any other existing folder is left alone with an error.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / MANIFEST).exists() and any(folder.iterdir()):
+        raise ModelFileError(f"{folder} exists and is not a model folder; choose another place.")
+    weights = save({name: np.ascontiguousarray(value) for name, value in tensors.items()})
+    manifest = _manifest(weights, content)
+    with building(folder, private=True) as draft:  # a model holds rows of the data
+        write_whole(draft / WEIGHTS, weights)
+        write_whole(draft / MANIFEST, json.dumps(manifest, indent=1).encode())
+    return str(manifest["fingerprint"])
+
+
+def read_model(folder: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Tensors and content of a model folder, after checking that it is whole."""
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    weights = folder / WEIGHTS
+    if not weights.is_file():
+        raise ModelFileError(f"{folder} has no {WEIGHTS}: it is incomplete. Save the model again.")
+    if _digest(weights) != manifest["weights_sha256"]:
+        raise ModelFileError(f"{weights} is damaged or was changed: its checksum is not the manifest's.")
+    try:
+        tensors = load_file(weights)
+    except SafetensorError as error:
+        raise ModelFileError(f"{weights} is not a safetensors file ({error}); nothing was loaded.") from error
+    return tensors, dict(manifest["content"])
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a model folder, checked for form and version."""
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        finish_exchange(Path(folder))
+    if not path.is_file():
+        raise ModelFileError(f"{folder} is not a soel model: it has no {MANIFEST}. Pass a folder written by save().")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ModelFileError(
+            f"{path} is not readable as JSON ({error}); the model is incomplete or foreign."
+        ) from error
+    wanted = {"format", "fingerprint", "weights_sha256", "content"}
+    if not isinstance(manifest, dict) or not wanted <= set(manifest) or not isinstance(manifest["content"], dict):
+        raise ModelFileError(f"{path} is not a soel manifest: it lacks some of {', '.join(sorted(wanted))}.")
+    if manifest["format"] != FORMAT:
+        raise ModelFileError(
+            f"{path} has format {manifest['format']!r}, this version reads {FORMAT}. Load it with a newer soel."
+        )
+    text = json.dumps(manifest["content"], sort_keys=True)
+    if manifest["fingerprint"] != _fingerprint(str(manifest["weights_sha256"]), text):
+        raise ModelFileError(
+            f"{path} is not what it was when the model was saved: it is damaged, or was changed by hand. "
+            "Restore it from a copy, or fit again."
+        )
+    return manifest
+
+
+def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(weights).hexdigest()
+    text = json.dumps(content, sort_keys=True)
+    return {
+        "format": FORMAT,
+        "fingerprint": _fingerprint(digest, text),
+        "weights_sha256": digest,
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "content": json.loads(text),
+    }
+
+
+def _fingerprint(weights: str, content: str) -> str:
+    """Of the weights, by their digest, and of everything else: the threshold, the encoder, the settings."""
+    return hashlib.sha256((weights + content).encode()).hexdigest()[:16]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,1 +1,0 @@
-"""The composition root: puts the parts together."""

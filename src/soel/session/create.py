@@ -1,0 +1,188 @@
+"""Session folders put together: create, open, show rows, write the report."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from soel.assess.threshold import parse_threshold
+from soel.errors import SessionError
+from soel.files import building, copy_whole, write_whole
+from soel.learner import HERE, Fitted, Learner, Warm
+from soel.model_folder import SavedModel, load_model, save_model
+from soel.scoring.ray.clusters import ClusterOptions, compute_on
+from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
+from soel.session.cluster_drawing import sampling_on
+from soel.session.folder import KEPT, write_patches
+from soel.session.items import read_encoder
+from soel.session.pictures import MediaOptions
+from soel.session.sampling import PoolSource, Sampling, read_pool
+from soel.session.store import new_store, open_store, strip_password
+from soel.settings import Profile, find_profile
+from soel.tables.encoder import Encoder
+from soel.tables.look import inspect_frame
+from soel.tables.options import ReadOptions, as_options
+from soel.tables.thinning import write_sample
+from soel.types import Floats, Kind
+
+
+def create_session(
+    folder: Path,
+    data: str | Path,
+    options: SessionOptions | None = None,
+    *,
+    store: str | None = None,
+    media: MediaOptions | None = None,
+    cluster: ClusterOptions | None = None,
+    columns: ReadOptions | Mapping[str, Any] | None = None,
+) -> Session:
+    """Start a session. It is written beside the folder first, so that it appears whole or not at all.
+
+    data: a path, or an fsspec address of a table. store: the address of a PostgreSQL database for the events (default:
+    a file in the folder). media: how pictures are read, for data that are pictures. cluster: whose machines read data
+    that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
+    is not wanted.
+    """
+    from soel.learner import has_gpu  # here: to open a session needs no learner, and must not wait for scipy
+
+    options = options or SessionOptions()
+    folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)
+    _check_free(folder)
+    if wanted.vectors.patch_detector is None:
+        media = replace(media or MediaOptions(), patches="no")
+    write = write_sample if cluster is None else sampling_on(cluster, folder)
+    sampling = Sampling(options.pool_rows, options.seed, write)
+    with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
+        table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
+        encoder, features = pool.encode_items(wanted.scaling_for(kind))
+        if pool.features is None:
+            labels = table.excluded.get(pool.label_column or "")
+            encoder = replace(encoder, schema=inspect_frame(table.frame, labels))
+        if kind is Kind.TABLE:
+            encoder = encoder.with_baseline(table.frame)
+        chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
+        budget = options.budget_for(len(table.ids))
+        found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind), "budget": budget}
+        config = SessionConfig(
+            **vars(options) | found | {"profile": chosen.name},
+            session=str(uuid.uuid4()),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            source=table.source,
+            fingerprint=table.fingerprint,
+            n_items=len(table.ids),
+            settings=json.loads(json.dumps(chosen.to_json())),
+            store=strip_password(store),
+        )
+        _build(folder, pool, config, encoder, features, store)
+    return open_session(folder, store, cluster)
+
+
+def open_session(folder: Path, store: str | None = None, cluster: ClusterOptions | None = None) -> Session:
+    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated.
+
+    cluster: where it computes, None for this machine.
+    """
+    place = SessionFolder(Path(folder))
+    _ = place.config  # says first that a folder is no session
+    if cluster is None:
+        return Session(place, open_store(place, store), engine_maker(place))
+    session = Session(place, open_store(place, store), engine_maker_on(cluster, lambda: session.folder))
+    return session
+
+
+def find_model(folder: Path) -> Path:
+    """The model's folder of the last fit, if this is a session's folder; any other folder as it is."""
+    if not (folder / "config.json").is_file():
+        return folder
+    with closing(open_session(folder)) as session:
+        fit = session.state.fit
+    if fit is None:
+        raise SessionError(f"The session in {folder} has no fitted model yet; run `soel fit {folder}` first.")
+    return folder / fit.model.folder
+
+
+def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
+    """What makes the session's engine, when it is needed: only then is torch imported."""
+
+    def make() -> Engine:
+        from soel.session.create import make_engine
+
+        return make_engine(place.config, read_encoder(place))
+
+    return make
+
+
+def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFolder]) -> Callable[[], Engine]:
+    """What makes the engine of a session that computes on a cluster. find_place: its folder with the pool of now."""
+
+    def make() -> Engine:
+        from soel.session.create import make_engine
+
+        place = find_place()
+        engine = make_engine(place.config, read_encoder(place))
+        compute = compute_on(cluster, place, engine.loop.profile)
+        return replace(engine, loop=replace(engine.loop, compute=compute))
+
+    return make
+
+
+def _check_free(folder: Path) -> None:
+    if (folder / "config.json").exists():
+        raise SessionError(f"{folder} is a session already; choose another folder, or go on with that one.")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SessionError(f"{folder} exists and is not empty; choose another folder.")
+
+
+def _build(
+    folder: Path, pool: PoolSource, config: SessionConfig, encoder: Encoder, features: Floats, store: str | None
+) -> None:
+    with building(folder, private=True) as partial:
+        copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
+        write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
+        new_store(partial, config, store).close()
+        for name, content in pool.beside.items():
+            write_whole(partial / name, content)
+        if pool.patches is not None:
+            write_patches(partial, pool.patches)
+        if pool.whole is not None:
+            (partial / KEPT).mkdir()
+            copy_whole(pool.whole, partial / KEPT / pool.whole.name)
+        lay_out(partial, config, pool.table.ids.tolist(), features)
+
+
+@dataclass(frozen=True)
+class SessionEngine:
+    """A learner with the session's encoder, so that a saved model is of use outside the session too."""
+
+    loop: Learner
+    encoder: Encoder
+
+    @property
+    def cluster(self) -> Any:
+        """The heavy steps (a `RayCompute`), where they are taken on a cluster; else None."""
+        return None if self.loop.compute is HERE else self.loop.compute
+
+    def save(self, model: Warm | Fitted, folder: Path) -> str:
+        """Write the model's folder; returns its fingerprint."""
+        return save_model(folder, SavedModel(self.loop, model, self.encoder))
+
+    def load(self, folder: Path, few_rows: bool = False) -> Warm | Fitted:
+        """Read a model's folder."""
+        return load_model(folder, few_rows=few_rows).model
+
+
+def make_engine(config: SessionConfig, encoder: Encoder) -> SessionEngine:
+    """The engine for a session's settings."""
+    learner = Learner(
+        Profile.from_json(config.settings),
+        config.seed,
+        parse_threshold(config.threshold),
+        contamination=config.contamination,
+    )
+    return SessionEngine(learner, encoder)

@@ -1,1 +1,0 @@
-"""Labels in and out of a session."""

@@ -1,1 +1,0 @@
-"""Work in processes of its own: making a session, drawing a round, training."""

@@ -1,0 +1,292 @@
+"""A new session, made in a process of its own: pictures take minutes, and a page can show how far it is.
+
+What is known of it lies in a hidden folder beside the session's, which is gone when the session is there. Killing the
+process loses nothing: features are in their cache, the session appears whole or not at all, the next start goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from soel.checks import check_labels
+from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError, SoelError, naming
+from soel.files import is_marked, mark, private_folder, remove_marked
+from soel.images import decode, video
+from soel.images.arrays import is_idx
+from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR
+from soel.images.extractors import REMOTE, onnx_file, open_extractor
+from soel.images.source import Reading, is_media, open_source
+from soel.session import SessionFolder, SessionOptions
+from soel.session.pictures import MediaOptions
+from soel.session.store import strip_password
+from soel.session.worker import JobStatus, begin, progress
+from soel.settings import find_profile
+from soel.tables.look import look_at, look_at_start
+from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.schema import Schema
+from soel.tables.streams import SUFFIXES as STREAMED
+from soel.tables.streams import open_stream
+from soel.tables.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
+from soel.tables.text_files import is_packed
+
+CONFIG, SUFFIX = "config.json", ".soel"
+ENDED = JobStatus("create", False, error="The preparation ended without a session. Start it again.")
+
+
+def session_folder(data: Path) -> Path:
+    """Where the session of a path lies: the path itself, or beside the data (DATA.soel)."""
+    data = _whole(data)
+    return data if (data / CONFIG).is_file() else data.with_name(data.name + SUFFIX)
+
+
+def _whole(path: Path) -> Path:
+    """The path from the root; a slash at its end is no part of a name, and a link stays where it is."""
+    return Path(os.path.normpath(Path(path).absolute()))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A session that is asked for, as one line of text that a command can carry.
+
+    labels_by: whose answers the labels of the label column are; None where they are only kept out of the features.
+    """
+
+    folder: Path
+    data: Path
+    options: SessionOptions = field(default_factory=SessionOptions)
+    media: MediaOptions = field(default_factory=MediaOptions)
+    columns: ReadOptions = DEFAULT
+    labels_by: str | None = None
+
+    def to_text(self) -> str:
+        """As JSON; who is shown the progress is no part of it."""
+        media = asdict(replace(self.media, progress=None, scanned=None))
+        content = {"folder": self.folder, "data": self.data, "options": self.options.as_json(), "media": media}
+        content |= {"columns": self.columns.to_dict(), "labels_by": self.labels_by}
+        return json.dumps(content, default=str)  # paths
+
+    @classmethod
+    def from_text(cls, text: str) -> Request:
+        """The request again."""
+        content = json.loads(text)
+        media = content["media"]
+        labels = None if media["labels"] is None else Path(media["labels"])
+        chosen = MediaOptions(**media | {"reading": Reading(**media["reading"]), "labels": labels})
+        columns = ReadOptions.from_dict(content["columns"])
+        options, who = SessionOptions(**content["options"]), content["labels_by"]
+        return cls(Path(content["folder"]), Path(content["data"]), options, chosen, columns, who)
+
+
+class Creation:
+    """A session that is to be made."""
+
+    def __init__(
+        self,
+        data: Path,
+        options: SessionOptions | None = None,
+        store: str | None = None,
+        media: MediaOptions | None = None,
+        columns: ReadOptions = DEFAULT,
+        labels_by: str | None = None,
+    ) -> None:
+        self.data, self.folder = _whole(data), session_folder(data)
+        self._request = Request(
+            self.folder, self.data, options or SessionOptions(), media or MediaOptions(), columns, labels_by
+        )
+        self._store, self._process = store, 0
+        if not self.is_done and not self.data.exists():
+            raise DataError(f"{data} does not exist. Give a table, a folder of pictures or a clip.")
+
+    def check(self) -> None:
+        """Refuse at once what is known to fail; nothing is said of a session that is there."""
+        if not self.is_done:
+            from soel.session.request import check_request
+
+            check_request(self._request, self._store)
+
+    @property
+    def columns(self) -> ReadOptions:
+        """What was said about the columns of a table."""
+        return self._request.columns
+
+    def look(self) -> Schema | None:
+        """How the table would be read; None for what is no table, or too large for a quick look."""
+        from soel.session.request import look_at_request
+
+        return None if self.is_done else look_at_request(self._request)
+
+    def choose(
+        self,
+        columns: ReadOptions,
+        id_column: str | None,
+        label_column: str | None,
+        labels_by: str | None = None,
+    ) -> Schema | None:
+        """Say how columns are read, which of them name or label the items, and whose labels these are.
+
+        Refuses what cannot be.
+        """
+        before = self._request
+        named = id_column or before.options.id_column, label_column or before.options.label_column
+        options = replace(before.options, id_column=named[0], label_column=named[1])
+        self._request = replace(before, options=options, columns=columns, labels_by=labels_by or before.labels_by)
+        try:
+            self.check()
+            return self.look()
+        except SoelError:
+            self._request = before
+            raise
+
+    @property
+    def place(self) -> Path:
+        """The folder for what is known of the creation, there as long as it is needed."""
+        return self.folder.with_name(f".{self.folder.name}-preparing")
+
+    def make_place(self) -> Path:
+        """The same folder, made and marked as ours, so that it can be removed again."""
+        if self.place.is_dir() and not is_marked(self.place) and any(self.place.iterdir()):
+            raise NoPermissionError(f"{self.place} holds other files; move it away: its place is needed for a while.")
+        private_folder(self.place)
+        mark(self.place)
+        return self.place
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the session is there."""
+        return (self.folder / CONFIG).is_file()
+
+    def start(self) -> None:
+        """Begin, or join what another process has begun already."""
+        self.make_place()
+        words = ["soel.session.creation_task", str(self.place), self._request.to_text()]
+        try:
+            self._process = begin(SessionFolder(self.place), "create", words, self._store)
+        except SessionError:
+            self._process = 0
+
+    def progress(self) -> JobStatus:
+        """What is being done, or why it ended early. Ask `is_done` first."""
+        return progress(self.place) or ENDED
+
+    def stop(self) -> None:
+        """End the process, if it is ours and still at work; what it has computed is kept for the next start."""
+        if self.is_done:
+            return
+        if not self.progress().running:
+            self.clear()  # it failed, and has said why
+        elif self._process:
+            with suppress(ProcessLookupError):
+                os.kill(self._process, signal.SIGTERM)
+        self._process = 0
+
+    def clear(self) -> None:
+        """Remove what was known of it."""
+        remove_marked(self.place)
+
+
+QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
+PACKED_TIMES = 8  # what a packed file may grow by
+SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
+MOST_FILES = 20_000  # of a folder, before it is taken at its word
+
+
+def check_request(request: Request, store: str | None = None) -> None:
+    """Raise what the creation would raise, as far as a quick look can tell."""
+    find_profile(request.options.profile)
+    strip_password(store)
+    if request.folder.is_dir() and any(request.folder.iterdir()):
+        raise SessionError(f"{request.folder} is no session and not empty; move it away, the session needs its name.")
+    if request.media.path_column is not None:
+        _check_columns(request)
+    elif is_media(request.data):
+        _check_media(request)
+    elif request.data.suffix.lower() in SUFFIXES and request.data.stat().st_size > SMALL:
+        _check_columns(request)
+    else:
+        _check_rows(request)
+
+
+def _check_rows(request: Request) -> None:
+    label_column = request.options.label_column
+    exclude = [label_column] if label_column else []
+    table = read_table(request.data, request.options.id_column, exclude, request.columns)
+    request.options.budget_for(len(table.ids))
+    if request.labels_by is not None:
+        _check_known_labels(request, table)
+
+
+def _check_known_labels(request: Request, table: Table) -> None:
+    """What is to be taken in as answers must be labels: said now, not after the session is there."""
+    column = request.options.label_column
+    if column is None:
+        raise ConfigError(f"There is no column of labels for {request.labels_by!r}; choose one, or leave the name out.")
+    with naming(f"Column {column!r}"):
+        check_labels(table.excluded[column], len(table.ids))
+
+
+def look_at_request(request: Request) -> Schema | None:
+    """How the table of a request would be read; None for what is no table, or too large for a quick look.
+
+    Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it; of a large
+    packed one, the first lines.
+    """
+    data, options = request.data, request.options
+    is_table = data.is_file() and has_table_suffix(data) and request.media.path_column is None and not is_media(data)
+    if not is_table:
+        return None
+    if is_packed(data) and data.stat().st_size > QUICK // PACKED_TIMES:
+        return look_at_start(data, options.id_column, options.label_column, request.columns)
+    if data.stat().st_size > QUICK:
+        return _look_at_head(request) if data.suffix.lower() in STREAMED else None
+    return look_at(data, options.id_column, options.label_column, request.columns)
+
+
+def _look_at_head(request: Request) -> Schema:
+    label_column = request.options.label_column
+    exclude = [label_column] if label_column else []
+    return open_stream(request.data, request.options.id_column, exclude, request.columns).schema
+
+
+def _check_columns(request: Request) -> None:
+    asked = (request.options.id_column, request.options.label_column, request.media.path_column)
+    names = column_names(request.data)
+    missing = [name for name in asked if name and name not in names]
+    if names and missing:
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise SchemaError(
+            f"{request.data.name} has no column {', '.join(map(repr, missing))}. Choose among its columns: {shown}."
+        )
+
+
+def _check_media(request: Request) -> None:
+    _check_extractor(request.media.extractor)
+    if request.data.is_dir():
+        _check_folder(request.data)
+    elif request.data.stat().st_size <= SMALL:
+        request.options.budget_for(len(open_source(request.data, request.media.reading).items))
+
+
+def _check_folder(folder: Path) -> None:
+    """Something in it must look like data; which kind it is, the creation finds out."""
+    shown = {*decode.SUFFIXES, *video.SUFFIXES}
+    known = {*shown, *SUFFIXES}
+    for n_seen, path in enumerate(islice(folder.rglob("*"), MOST_FILES), start=1):
+        if path.suffix.lower() in known or is_idx(path) or n_seen == MOST_FILES:
+            return
+    raise DataError(f"{folder} holds neither pictures nor clips ({', '.join(sorted(shown))}). Give a folder that does.")
+
+
+def _check_extractor(which: str) -> None:
+    """A known name is not opened: that takes a while. Another one has to be a file."""
+    path, _ = onnx_file(which)
+    if path is not None:
+        if not path.is_file():
+            raise DataError(f"There is no network {path}. Give the path of an ONNX file.")
+    elif which not in (USUAL_EXTRACTOR, *REMOTE):
+        open_extractor(which)  # says which names there are

@@ -1,0 +1,192 @@
+"""What is special about SQLite: pragmas, how a transaction begins, its errors, reading where nothing can be written.
+
+No other file knows.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+import weakref
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.exc import SQLAlchemyError
+
+from soel.errors import DamagedError, LockedError, SoelError, StorageError
+from soel.files import explain as explain_os_error
+
+BUSY_MS = 30_000
+LOG = "-wal"
+MOST_LOGGED = 100  # pages in the log before they are moved into the database, where damage cannot hide
+_CODES = {
+    "SQLITE_FULL": errno.ENOSPC,
+    "SQLITE_IOERR_SHMSIZE": errno.ENOSPC,
+    "SQLITE_IOERR_SHMOPEN": errno.ENOSPC,
+    "SQLITE_READONLY": errno.EROFS,
+    "SQLITE_PERM": errno.EACCES,
+    "SQLITE_IOERR": errno.EIO,
+}
+
+
+def tune(engine: Engine) -> None:
+    """Write-ahead log, full sync, and writers that queue instead of failing."""
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions are begun below, not by the driver
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        _write_ahead(cursor)
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {MOST_LOGGED}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def checkpoint(engine: Engine) -> None:
+    """Move what the log holds into the database, as far as nobody else is reading it and there is room."""
+    with suppress(SQLAlchemyError, sqlite3.Error), engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def keep_log(path: Path) -> None:
+    """Keep a copy of a damaged log, which SQLite removes when the database is closed."""
+    log = path.with_name(path.name + LOG)
+    with suppress(OSError):
+        if log.stat().st_size:
+            shutil.copyfile(log, log.with_name(log.name + ".damaged"))
+
+
+def explain(error: object, path: Path) -> SoelError | None:
+    """What SQLite says about a file as one of our errors, each with its own remedy; None for another's error."""
+    if not isinstance(error, sqlite3.Error):
+        return None
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LockedError(f"{path} is in use by another process for too long; wait for it, then try again.")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return DamagedError(
+            f"{path} is damaged ({error}). Stop all who use it, keep what is there, and restore it from a copy."
+        )
+    if name.startswith("SQLITE_CANTOPEN"):
+        return _not_opened(path)
+    for prefix, number in _CODES.items():
+        if name.startswith(prefix):
+            return explain_os_error(OSError(number, os.strerror(number)), path, "used")
+    return None
+
+
+def _not_opened(path: Path) -> StorageError:
+    """Why a database cannot be opened: SQLite does not say."""
+    number = errno.EIO
+    if not path.parent.is_dir():
+        number = errno.ENOENT
+    elif not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        read_only = hasattr(os, "statvfs") and os.statvfs(path.parent).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+    elif shutil.disk_usage(path.parent).free < 1 << 16:
+        number = errno.ENOSPC
+    return explain_os_error(OSError(number, os.strerror(number)), path, "used")
+
+
+class Snapshot:
+    """A copy of a database that cannot be written to where it lies, for reading; with its log, so that nothing is lost.
+
+    It lies where there is room: among the temporary files, or in memory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._source, self._seen = path, self._marks(path)
+        self._folder = self._copy()
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)  # also where a process just ends
+        self.path = self._folder / path.name
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the database is as it was."""
+        return self._marks(self._source) == self._seen
+
+    def remove(self) -> None:
+        """Let go of the copy."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _copy(self) -> Path:
+        places = [Path(tempfile.gettempdir()), Path("/dev/shm")]
+        for place in places:
+            if not place.is_dir():
+                continue
+            try:
+                folder = Path(tempfile.mkdtemp(prefix="soel-events-", dir=place))
+            except OSError:
+                continue
+            try:
+                for file in self._files(self._source):
+                    shutil.copyfile(file, folder / file.name)
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                return folder
+        raise StorageError(f"{self._source} can only be read from a copy, and there is no room for one in {places[0]}.")
+
+    @staticmethod
+    def _files(path: Path) -> list[Path]:
+        return [file for file in (path, path.with_name(path.name + LOG)) if file.exists()]
+
+    def _marks(self, path: Path) -> list[tuple[int, int]]:
+        return [(file.stat().st_size, file.stat().st_mtime_ns) for file in self._files(path)]
+
+
+def _write_ahead(cursor: Any) -> None:
+    """Switch the log's mode; while another process does the same, SQLite refuses without waiting."""
+    for _ in range(100):
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            return
+        except Exception as error:
+            if "locked" not in str(error):
+                raise
+            time.sleep(0.01)
+    cursor.execute("PRAGMA journal_mode = WAL")
+
+
+SUFFIX = "-last"
+_LINE = re.compile(rb"(\d{12}) ([0-9a-f]{16}) (\d{10})\n")
+
+
+def write_last(database: Path, number: int, digest: str) -> None:
+    """Replace what is noted; where nothing can be written, an older number stays true."""
+    said = f"{number:012d} {digest}".encode()
+    with suppress(OSError):
+        file = os.open(_beside(database), os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.write(file, b"%s %010d\n" % (said, zlib.crc32(said)))
+        finally:
+            os.close(file)
+
+
+def read_last(database: Path) -> tuple[int, str] | None:
+    """The number and digest that were noted; None where nothing is, or the note is damaged itself."""
+    try:
+        found = _LINE.fullmatch(_beside(database).read_bytes())
+    except OSError:
+        return None
+    if found is None or zlib.crc32(b"%s %s" % (found[1], found[2])) != int(found[3]):
+        return None
+    return int(found[1]), found[2].decode()
+
+
+def _beside(database: Path) -> Path:
+    return database.with_name(database.name + SUFFIX)

@@ -1,1 +1,0 @@
-"""Where things are kept: events and model folders."""
