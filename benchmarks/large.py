@@ -31,8 +31,8 @@ from soel.scoring.score_stream import score_stream
 from soel.scoring.session_scores import make_scorer
 from soel.session import create
 from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.sampling import draw_rows, write_sample
 from soel.tables.streams import open_stream
-from soel.tables.thinning import draw_rows, write_sample
 
 N_ROWS, N_COLUMNS, SHARE = int(os.environ.get("SOEL_LARGE_ROWS", "1000000")), 30, 0.02
 FILE_ROWS, GROUP_ROWS, SAMPLE_ROWS, N_LABELS = 500_000, 125_000, 200_000, 20

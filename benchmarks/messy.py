@@ -18,8 +18,8 @@ from benchmarks.messy_items import Messy
 from soel import SOEL
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
+from soel.tables.open import read_table
 from soel.tables.schema import describe_kind
-from soel.tables.tables import read_table
 
 REAL = ("cardio", "thyroid", "pima")
 FLOORS = {"read_as_meant": 1.0, "hundred_less_worst_loss": 98.0, "files": 25.0}

@@ -36,7 +36,7 @@ from soel.session import Session, SessionOptions, create
 from soel.session.cluster_drawing import DrawPart
 from soel.session.sampling import open_whole
 from soel.settings import DEFAULT
-from soel.tables.thinning import draw_rows
+from soel.tables.sampling import draw_rows
 from soel.types import Estimate, PoolView, Rows
 
 WIDTH, N_FILES, FILE_ROWS, POOL_ROWS, N_DRAWS, BATCH, EPOCHS = 30, 8, 32_768, 131_072, 20, 2048, 6

@@ -22,8 +22,8 @@ from pyarrow import feather, parquet
 
 from benchmarks.fuzz.mutation import ENCODINGS, odd_json, odd_text
 from benchmarks.fuzz.target import Build, Target, one_file
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
-from soel.tables.tables import read_table
 
 MOST_UNPACKED = 1 << 26
 

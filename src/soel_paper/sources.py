@@ -143,13 +143,13 @@ def _features(source: Source, name: str, progress: Progress | None = None) -> Co
 
 def own_name(path: Path) -> str:
     """A user's file as the name of a data set; its content is part of it, so a changed file is another one."""
-    from soel.tables.tables import read_table  # a machine that only computes cells needs no readers of tables
+    from soel.tables.open import read_table  # a machine that only computes cells needs no readers of tables
 
     return f"{path.stem}@{read_table(path).fingerprint[:12]}"
 
 
 def _own_rows(path: Path, label_column: str) -> LabelledRows:
-    from soel.tables.tables import read_table
+    from soel.tables.open import read_table
 
     table = read_table(path, exclude=(label_column,))
     labels = check_labels(table.excluded[label_column], table.frame.n_rows)

@@ -41,7 +41,7 @@ def test_any_rows_in_any_order_give_their_own_frames(clips: Path) -> None:
     assert [grey(picture) for picture in source.read(rows)] == [29, 3, 4, 17, 5, 0, 8]
 
 
-def test_thinning_keeps_ids_and_times(clips: Path) -> None:
+def test_sampling_keeps_ids_and_times(clips: Path) -> None:
     everything = {item.id: item.time for item in open_source(clips).items}
     thinned = open_source(clips, Reading(every=5))
     assert [item.frame for item in thinned.items] == [0, 5, 10, 15, 20, 25, 0, 5, 10]

@@ -27,11 +27,11 @@ from soel.scoring.score_stream import Scorer, score_stream
 from soel.scoring.score_table import COLUMNS
 from soel.scoring.stream_reasons import RowExplainer
 from soel.session.results import rank_scores
-from soel.tables import row_files
+from soel.tables import write
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
+from soel.tables.open import read_table
 from soel.tables.streams import Stream, open_stream
-from soel.tables.tables import read_table
 from soel.types import Floats
 
 N_ROWS, N_FILES = 600, 6
@@ -182,7 +182,7 @@ def test_the_rows_own_columns(stream: Stream, folder: Path, tmp_path: Path) -> N
 def test_more_rows_than_a_sheet_holds(
     stream: Stream, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_files, "EXCEL_ROWS", N_ROWS - 1)
+    monkeypatch.setattr(write, "EXCEL_ROWS", N_ROWS - 1)
     with pytest.raises(ConfigError, match="room for 599 rows, and there are 600"):
         score_stream(stream, scorer_for(folder, Counting()), tmp_path / "s.xlsx")
 

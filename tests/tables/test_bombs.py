@@ -20,14 +20,14 @@ import pyarrow.parquet
 import pytest
 
 from soel.errors import DataError
-from soel.tables import table_files
+from soel.tables import formats
+from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
-from soel.tables.tables import copy_as_parquet, read_table
 
 READ = """
 import resource, sys
 from soel.errors import DataError
-from soel.tables.tables import read_table
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
@@ -195,7 +195,7 @@ def test_a_view_that_never_ends_is_read_where_it_is_named_and_given_up(
 ) -> None:
     in_database("CREATE TABLE t(a)", "INSERT INTO t VALUES (1)", statement)(tmp_path / "t.db")
     assert read_table(tmp_path / "t.db").frame.n_rows == 1, "the only table is chosen, not the view"
-    monkeypatch.setattr(table_files, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(formats, "MOST_SECONDS", 0.2)
     with pytest.raises(DataError, match=r"no row came for|more than 1,000,000 bytes"):
         read_table(tmp_path / "t.db", options=ReadOptions(query="v", max_unpacked=1_000_000))
 
@@ -227,6 +227,6 @@ def test_a_table_beyond_memory_is_said_in_one_line(tmp_path: Path, monkeypatch: 
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("soel.tables.tables.frame_from", fail)
+    monkeypatch.setattr("soel.tables.open.frame_from", fail)
     with pytest.raises(DataError, match=r"t\.csv takes more memory than there is"):
         read_table(tmp_path / "t.csv")

@@ -16,7 +16,7 @@ from soel.tables.cells import Cells
 from soel.tables.columns import Column
 from soel.tables.decide import decide, parse_column
 from soel.tables.look import look_at
-from soel.tables.tables import read_table
+from soel.tables.open import read_table
 
 
 def read(cells: list[str], name: str = "a") -> tuple[Column, Any]:

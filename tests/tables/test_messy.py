@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.messy_files import make_files
 
-from soel.tables.tables import read_table
+from soel.tables.open import read_table
 
 
 def test_every_messy_file_is_read_as_it_is_meant(tmp_path: Path) -> None:

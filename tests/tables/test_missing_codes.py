@@ -21,10 +21,10 @@ from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.tables.kinds.missing import CODES, blank_codes, find_codes
 from soel.tables.look import look_at
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
 from soel.tables.schema import Schema, describe_kind, options_for, warnings_of
 from soel.tables.streams import open_stream
-from soel.tables.tables import read_table
 
 N = 200
 CODED = np.arange(N) % 25 == 3  # 8 cells

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
+from soel.tables.address import LocalPlace
 from soel.tables.arrow_files import read_csv
 from soel.tables.csv_parts import open_csv
+from soel.tables.open import column_names, copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
 from soel.tables.outline import find_head
-from soel.tables.places import LocalPlace
 from soel.tables.schema import notes_of, warnings_of
 from soel.tables.streams import open_stream
-from soel.tables.tables import column_names, copy_as_parquet, read_table
 
 ROWS = "".join(f"2024-03-{day:02d};{day * 1.5:.1f};{'ab'[day % 2]}\n" for day in range(1, 29))
 TABLE = f"day;flow;pump\n{ROWS}"

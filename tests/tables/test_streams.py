@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables import csv_lines, npy_parts, parquet_parts, parts
+from soel.tables import batches, csv_lines, npy_parts, parquet_parts
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
 from soel.tables.streams import Stream, has_more_rows, open_stream
-from soel.tables.tables import read_table
 
 N_ROWS = 1000
 
@@ -267,7 +267,7 @@ def test_files_are_counted_without_reading_rows(tmp_path: Path) -> None:
 
 
 def test_row_groups_make_parts() -> None:
-    assert parts.PART_ROWS > 1000  # the constants above are the tests' own
+    assert batches.PART_ROWS > 1000  # the constants above are the tests' own
     assert parquet_parts._runs([70, 0, 70, 20, 0]) == [(0, 3), (3, 5)]
     assert parquet_parts._runs([0, 0]) == []
 

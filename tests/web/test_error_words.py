@@ -10,8 +10,8 @@ import pytest
 from soel.errors import SoelError
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
-from soel.tables.tables import read_table
 from soel.text import ENGLISH, texts_in
 from soel.web.error_words import error_words
 from tests.web.conftest import Page

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from soel.tables.frame import Frame
-from soel.tables.tables import read_table
+from soel.tables.open import read_table
 from soel.web.columns import Categories, Numbers, measure
 from soel.web.table_view import TableView
 

@@ -29,8 +29,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_look(args: argparse.Namespace) -> Reply:
     """Show how a table is read."""
+    from soel.tables.address import hide_password
     from soel.tables.look import look_at
-    from soel.tables.places import hide_password
     from soel.tables.schema import document_of
 
     reading = look_at(args.data, args.id_column, args.label_column, read_column_options(args))

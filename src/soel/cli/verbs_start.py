@@ -135,7 +135,7 @@ def _settle_columns(args: argparse.Namespace) -> ReadOptions:
     if may_ask(args) and Path(args.data).is_file() and args.path_column is None:
         from soel.images.source import is_media
         from soel.tables.look import look_at
-        from soel.tables.tables import has_table_suffix
+        from soel.tables.open import has_table_suffix
 
         if has_table_suffix(Path(args.data)) and not is_media(Path(args.data)):
             return settle(look_at(args.data, args.id_column, args.label_column, columns), columns)

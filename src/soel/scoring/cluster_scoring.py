@@ -11,8 +11,8 @@ from soel.errors import SessionError
 from soel.scoring.ray.parts import Done
 from soel.scoring.score_stream import ScoreParts, Scorer, score_parts
 from soel.scoring.scored_parts import ScoredParts
+from soel.tables.batches import Part
 from soel.tables.encoder import Encoder
-from soel.tables.parts import Part
 from soel.types import Counted
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from soel.scoring.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.session.sampling import open_whole
-from soel.tables.ahead import ahead
+from soel.tables.batches import ahead
 from soel.tables.encoder import Encoder
 from soel.tables.streams import Stream
 from soel.types import Floats, Progress

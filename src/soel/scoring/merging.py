@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from soel.tables.parts import PART_ROWS
+from soel.tables.batches import PART_ROWS
 
 BATCH_ROWS = 4_096
 MOST_RUNS = 64  # each opens every part once

@@ -20,14 +20,12 @@ from soel.scoring.merging import merge_by_rank
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
 from soel.scoring.scored_parts import ScoredParts, open_scored_parts
 from soel.scoring.stream_reasons import RowExplainer
-from soel.tables.ahead import ahead
-from soel.tables.blocks import column_of
+from soel.tables.batches import Part, ahead, column_of
 from soel.tables.encoder import Encoder
-from soel.tables.parts import Part
 from soel.tables.rank_files import write_ranks, write_scores
-from soel.tables.row_files import check_length, check_suffix, write_table
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies
+from soel.tables.write import check_length, check_suffix, write_table
 from soel.types import Counted, Floats, Progress
 
 ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]

@@ -13,7 +13,7 @@ from soel.assess.conformal import UnsureBand
 from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
 from soel.images.items import MediaItem, Skipped
 from soel.session import ScoreResult, SessionState
-from soel.tables.row_files import check_length, check_suffix, write_parquet, write_table
+from soel.tables.write import check_length, check_suffix, write_parquet, write_table
 from soel.types import Floats
 
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")

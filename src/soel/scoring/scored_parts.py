@@ -21,7 +21,7 @@ import numpy as np
 
 from soel.errors import DataError, SessionError
 from soel.files import MARK, is_marked, mark, private_folder, remove_marked, replacing, take_lock, write_whole
-from soel.tables.parts import Part
+from soel.tables.batches import Part
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies, tally_from_json, tally_json
 from soel.types import Floats

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from soel.tables.batches import Part
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.parts import Part
 from soel.tables.streams import Stream
 from soel.types import Floats, Rows
 

@@ -15,9 +15,9 @@ from soel.scoring.ray.cluster import Cluster, check_installed
 from soel.scoring.ray.clusters import ClusterOptions
 from soel.scoring.ray.parts import Done, map_parts
 from soel.session.sampling import Write
-from soel.tables.parts import Part
+from soel.tables.batches import Part
+from soel.tables.sampling import draw_from_part, join_sample
 from soel.tables.streams import Stream
-from soel.tables.thinning import draw_from_part, join_sample
 from soel.types import Progress, Rows
 
 

@@ -28,7 +28,7 @@ from soel.settings import Profile, find_profile
 from soel.tables.encoder import Encoder
 from soel.tables.look import inspect_frame
 from soel.tables.options import ReadOptions, as_options
-from soel.tables.thinning import write_sample
+from soel.tables.sampling import write_sample
 from soel.types import Floats, Kind
 
 

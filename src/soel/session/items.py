@@ -19,8 +19,8 @@ from soel.settings import Profile
 from soel.tables.columns import Values, readable_time
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
+from soel.tables.open import Table, read_table
 from soel.tables.schema import Schema
-from soel.tables.tables import Table, read_table
 from soel.types import Kind
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}

@@ -31,9 +31,9 @@ from soel.session.label_formats import (
 from soel.session.marks import Mark, read_mark
 from soel.tables.columns import cell_text
 from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.open import open_arrow
 from soel.tables.options import DEFAULT
-from soel.tables.row_files import write_table
-from soel.tables.tables import open_arrow
+from soel.tables.write import write_table
 from soel.types import UNLABELLED, Label, Verdict
 
 FORMATS = {

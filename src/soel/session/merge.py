@@ -15,7 +15,7 @@ from soel.session.label_formats import Entry, EntryKind, grow_budget, list_entri
 from soel.session.labels import read_labels
 from soel.tables.frame import Frame
 from soel.tables.ids import content_ids
-from soel.tables.tables import Table
+from soel.tables.open import Table
 
 N_SHOWN = 5
 

@@ -28,11 +28,11 @@ from soel.session.store import strip_password
 from soel.session.worker import JobStatus, begin, progress
 from soel.settings import find_profile
 from soel.tables.look import look_at, look_at_start
+from soel.tables.open import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.schema import Schema
 from soel.tables.streams import SUFFIXES as STREAMED
 from soel.tables.streams import open_stream
-from soel.tables.tables import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.text_files import is_packed
 
 CONFIG, SUFFIX = "config.json", ".soel"

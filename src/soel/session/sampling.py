@@ -19,16 +19,16 @@ from soel.session.config import POOL_ROWS
 from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions, read_picture_pool
+from soel.tables.address import is_address
 from soel.tables.chains import chain
 from soel.tables.encoder import Encoder
+from soel.tables.formats import is_dataset_folder
 from soel.tables.frame import as_frame, find_kind
+from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.places import is_address
+from soel.tables.sampling import draw_rows, write_sample
 from soel.tables.schema import Schema
 from soel.tables.streams import SUFFIXES, Stream, has_more_rows, lies_in_files, open_stream
-from soel.tables.table_files import is_dataset_folder
-from soel.tables.tables import Table, copy_as_parquet, has_table_suffix, is_native, read_table
-from soel.tables.thinning import draw_rows, write_sample
 from soel.types import Floats, Kind, Progress, Rows
 
 Write = Callable[[Stream, Rows, Path, Progress | None], str]

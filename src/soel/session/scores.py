@@ -31,7 +31,7 @@ from soel.session.media import open_media
 from soel.session.pictures import read_new_pictures
 from soel.session.sampling import find_scored_stream
 from soel.tables.frame import Frame, as_frame
-from soel.tables.row_files import check_suffix
+from soel.tables.write import check_suffix
 from soel.types import Floats, Progress
 
 Names = Mapping[str, Sequence[Any]]

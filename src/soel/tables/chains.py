@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from soel.errors import SchemaError
-from soel.tables.parts import Format, Part
+from soel.tables.batches import Format, Part
 from soel.tables.streams import Stream
 
 

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import Any
 
 from soel.errors import DataError
+from soel.tables.address import Place
 from soel.tables.arrow_files import check_header, not_a_table, text_cells
+from soel.tables.batches import BLOCK_ROWS, Part
 from soel.tables.csv_lines import SCAN_BYTES, Run, find_runs
 from soel.tables.csv_outline import outline_csv
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.parts import BLOCK_ROWS, Part
-from soel.tables.places import Place
 from soel.tables.text_files import check_encoding, guess_encoding
 
 _HEADER_BYTES = 1 << 20

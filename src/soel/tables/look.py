@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import LabelError
+from soel.tables.address import is_address
 from soel.tables.cells import Cells
 from soel.tables.columns import Column, Values
 from soel.tables.decide import decide_each
 from soel.tables.frame import Frame, Raw
 from soel.tables.kinds import kind_of
+from soel.tables.open import copy_as_parquet, read_raw
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.places import is_address
 from soel.tables.schema import Schema
-from soel.tables.tables import copy_as_parquet, read_raw
 from soel.tables.text_files import inner_suffix, unpacking
 
 FEW_LABELS = 10

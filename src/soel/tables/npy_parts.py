@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
+from soel.tables.address import Place
+from soel.tables.batches import BLOCK_ROWS, PART_ROWS, Part
 from soel.tables.faults import reason
-from soel.tables.parts import BLOCK_ROWS, PART_ROWS, Part
-from soel.tables.places import Place
 
 
 @dataclass(frozen=True)

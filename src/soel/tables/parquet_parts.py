@@ -8,12 +8,12 @@ from importlib import import_module
 from typing import Any
 
 from soel.errors import DataError, SchemaError
+from soel.tables.address import LocalPlace, Place
 from soel.tables.arrow_files import check_distinct, text_leaves, written_out
+from soel.tables.batches import BLOCK_ROWS, PART_ROWS, Part
 from soel.tables.budget import decoded_bytes
 from soel.tables.faults import FAULTS, reason
 from soel.tables.nested import flat_names, flatten
-from soel.tables.parts import BLOCK_ROWS, PART_ROWS, Part
-from soel.tables.places import LocalPlace, Place
 
 _BUFFER_BYTES = 1 << 18  # per column: a row group is read page by page, however large it is
 PIECE_BYTES = 1 << 28

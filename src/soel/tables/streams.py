@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SchemaError
-from soel.tables.blocks import Block, column_of, ids_of, raw_of, row_numbers
+from soel.tables.address import LocalPlace, Place, find_place, fingerprint_of, is_address
+from soel.tables.batches import Block, Format, Part, column_of, ids_of, raw_of, row_numbers
 from soel.tables.columns import Column
 from soel.tables.csv_lines import find_runs
 from soel.tables.csv_parts import open_csv
@@ -24,8 +25,6 @@ from soel.tables.kinds.category import Category
 from soel.tables.npy_parts import open_npy
 from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.parquet_parts import open_parquet
-from soel.tables.parts import Format, Part
-from soel.tables.places import LocalPlace, Place, find_place, fingerprint_of, is_address
 from soel.tables.schema import Schema
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")

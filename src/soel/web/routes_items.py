@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from soel.report.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
 from soel.session import SessionState
-from soel.tables.row_files import write_table
+from soel.tables.write import write_table
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.downloads import TYPES, Form, as_download, write_to_bytes

@@ -15,7 +15,7 @@ from soel.session.items import read_items
 from soel.session.replays import replay_session
 from soel.session.sampling import find_row_numbers
 from soel.session.scores import score_file
-from soel.tables.thinning import draw_rows
+from soel.tables.sampling import draw_rows
 from tests.session.pools.conftest import label
 
 

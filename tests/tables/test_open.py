@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
+from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
-from soel.tables.tables import read_table
 
 CSV = "id,size,colour,label\n007,1.5,red,0\n008,,blue,1\n009,-2,,\n"
 
@@ -177,5 +177,5 @@ def test_unknown_columns_are_named(tmp_path: Path, arguments: Any, suffix: str) 
 
 def test_the_room_imports_no_frame_library() -> None:
     heavy = "{'pandas', 'polars', 'pyarrow', 'torch'}"
-    code = f"import sys, soel.tables.tables, soel.tables.encoder; assert not {heavy} & set(sys.modules)"
+    code = f"import sys, soel.tables.open, soel.tables.encoder; assert not {heavy} & set(sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,8 +15,7 @@ import numpy as np
 from soel.errors import DataError
 from soel.noise import gumbel
 from soel.tables.arrow_files import with_notes
-from soel.tables.blocks import column_of
-from soel.tables.parts import Part
+from soel.tables.batches import Part, column_of
 from soel.tables.streams import Stream
 from soel.types import Progress, Rows
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from soel.tables import thinning
+from soel.tables import sampling
+from soel.tables.open import read_table
+from soel.tables.sampling import draw_rows, write_sample
 from soel.tables.streams import open_stream
-from soel.tables.tables import read_table
-from soel.tables.thinning import draw_rows, write_sample
 
 N_ROWS = 900
 
@@ -54,7 +54,7 @@ def test_every_row_is_as_likely() -> None:
 @pytest.mark.parametrize("size", [1, 64, 1 << 20])
 def test_it_does_not_depend_on_how_many_are_looked_at_at_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = draw_rows(3000, 100, 7)
-    monkeypatch.setattr(thinning, "_KEYS_AT_ONCE", size)
+    monkeypatch.setattr(sampling, "_KEYS_AT_ONCE", size)
     assert draw_rows(3000, 100, 7).tolist() == whole.tolist()
 
 

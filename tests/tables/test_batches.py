@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from soel.tables.ahead import ahead
+from soel.tables.batches import ahead
 
 
 def test_items_come_in_order() -> None:

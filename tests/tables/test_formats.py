@@ -20,8 +20,8 @@ import pytest
 
 from soel.errors import DataError
 from soel.tables import cells
+from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
-from soel.tables.tables import copy_as_parquet, read_table
 from soel.tables.text_files import Unpacking
 
 TABLE = pd.DataFrame(
