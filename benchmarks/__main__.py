@@ -27,7 +27,6 @@ NAMES = (
     "startup",
     "default_speed",
     "large",
-    "scale",
     "gpu_epoch",
     "messy",
     "drift",

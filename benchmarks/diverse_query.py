@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from soel.ask.diverse import Diverse
+from soel.ask.by_distance import Diverse
 from soel.threads import n_cores, parallel_map
 from soel.types import PoolView
 

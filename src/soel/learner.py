@@ -16,8 +16,7 @@ import numpy as np
 from soel import networks
 from soel.ask import STRATEGIES, is_sequential
 from soel.ask.base import Need, Strategy
-from soel.ask.moments import spread_over_time
-from soel.ask.portions import Portion, plan_draws, visible_rows
+from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
 from soel.assess import ESTIMATORS
 from soel.assess.calibration import calibrate
 from soel.assess.share import rate_among_unlabelled

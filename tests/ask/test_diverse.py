@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.ask.diverse import Diverse
-from soel.ask.draw import draw_among, draw_any, join_draws
-from soel.ask.space import BLOCK_ROWS, EXACT_ROWS, Space
+from soel.ask.by_distance import Diverse, draw_among, join_draws
+from soel.ask.space import BLOCK_ROWS, Space
 from soel.assess.metrics import cover_radius
 from soel.noise import gumbel
 from soel.types import Floats, PoolView
@@ -45,19 +44,6 @@ def test_a_cold_rule_takes_the_farthest() -> None:
     np.testing.assert_allclose(selection.odds, [1, 0.5], rtol=1e-3)  # then 1 and 9 lie as far from what is known
 
 
-def test_large_distances_do_not_overflow() -> None:
-    # Labelled at 0: the farthest first; then two that lie as far from what is known; then the one that is left.
-    view = line([0, 1e6, 2e6, 3e6], [0, -1, -1, -1])
-    selection = Diverse(temperature=0.001).select(view, 3, np.random.default_rng(0))
-    assert selection.rows[0] == 3
-    np.testing.assert_allclose(selection.odds, [1, 0.5, 1], rtol=1e-3)
-
-
-def test_the_central_first_query_is_in_the_middle() -> None:
-    view = line([0, 4, 5, 6, 10])
-    assert Diverse(first="central").select(view, 1, np.random.default_rng(0)).rows[0] == 2
-
-
 def test_it_covers_better_than_chance() -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=(500, 3)), rng.normal(8, 0.3, size=(10, 3))]).astype(np.float32)
@@ -65,23 +51,6 @@ def test_it_covers_better_than_chance() -> None:
     diverse = [cover_radius(x, Diverse().select(view, 10, np.random.default_rng(s)).rows) for s in range(10)]
     chance = [cover_radius(x, np.random.default_rng(s).choice(len(x), 10)) for s in range(10)]
     assert np.mean(diverse) < 0.6 * np.mean(chance)
-
-
-def test_distances_are_exact_enough_far_from_the_origin() -> None:
-    x = np.random.default_rng(0).normal(1000, 1, size=(50, 5)).astype(np.float32)
-    space = Space(x)
-    expected = np.linalg.norm(x.astype(np.float64) - x[7].astype(np.float64), axis=1)
-    np.testing.assert_allclose(space.distances(7), expected, atol=1e-2)
-    assert space.distances(7)[7] == 0
-
-
-def test_the_diameter_is_exact_for_small_pools_and_a_close_bound_for_large_ones() -> None:
-    x = np.random.default_rng(0).normal(size=(EXACT_ROWS + 1000, 4)).astype(np.float32)
-    small = Space(x[:300])
-    expected = max(np.linalg.norm(x[:300] - row, axis=1).max() for row in x[:300])
-    assert small.diameter() == pytest.approx(expected, rel=1e-4)
-    exact = max(np.linalg.norm(x - row, axis=1).max() for row in x[np.argsort(-np.linalg.norm(x, axis=1))[:200]])
-    assert 0.85 * exact <= Space(x).diameter() <= exact * (1 + 1e-4)
 
 
 def test_leaving_out_hopeless_rows_does_not_change_a_draw() -> None:
@@ -93,7 +62,7 @@ def test_leaving_out_hopeless_rows_does_not_change_a_draw() -> None:
             assert drawn_row(logits, seed, 1) == full
 
 
-def test_a_draw_over_shards_is_the_draw_over_all() -> None:
+def test_a_draw_over_blocks_is_the_draw_over_all() -> None:
     logits = np.random.default_rng(0).normal(0, 3, size=3000).astype(np.float32)
     logits[700:1400] = -np.inf
     chances = np.exp(logits.astype(np.float64)) / np.exp(logits.astype(np.float64)).sum()
@@ -102,13 +71,6 @@ def test_a_draw_over_shards_is_the_draw_over_all() -> None:
         assert drawn.row == drawn_row(logits, seed, 4)
         assert drawn.odds == pytest.approx(chances[drawn.row], rel=1e-5)
     assert draw_among(np.full(5, -np.inf), 0, 0) is None
-
-
-def test_a_draw_that_knows_nothing_takes_the_row_with_the_most_noise() -> None:
-    for seed in range(20):
-        drawn = draw_any(1000, seed, start=40)
-        assert drawn.row == 40 + int(gumbel(seed, 0, np.arange(40, 1040)).argmax())
-        assert drawn.odds == pytest.approx(1 / 1000)
 
 
 def test_odds_over_several_blocks_are_those_of_all_distances() -> None:

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 
-from soel.ask.medoids import AXES, Medoids
+from soel.ask.by_group import AXES, Medoids
 from soel.types import Floats, PoolView
 
 CENTRES = 10 * np.eye(5)[:4]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.ask import medoids
-from soel.ask.medoids import EVEN, POWER, _directions, _find_axes, _group, _middles
+from soel.ask import by_group
+from soel.ask.by_group import EVEN, POWER, _directions, _find_axes, _group, _middles
 
 
 def test_directions_are_units_and_weights_follow_the_distance_from_the_middle() -> None:
@@ -87,9 +87,9 @@ def test_the_best_of_several_starts_is_taken(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(float(centres[0, 0]))
         return np.arange(len(points))
 
-    monkeypatch.setattr(medoids, "_group", grouped)
-    monkeypatch.setattr(medoids, "_middles", middles)
+    monkeypatch.setattr(by_group, "_group", grouped)
+    monkeypatch.setattr(by_group, "_middles", middles)
     from soel.testing.laws import example_view
 
-    medoids.Medoids().select(example_view(10), 1, np.random.default_rng(0))
+    by_group.Medoids().select(example_view(10), 1, np.random.default_rng(0))
     assert seen == [1.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.ask.moments import spread_over_time
+from soel.ask.portions import spread_over_time
 from soel.types import Rows, Selection
 
 MOMENTS = np.array([[0, 0.0], [0, 0.5], [0, 1.2], [1, 0.2], [0, 9.0], [1, 0.9]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.ask.positive_distant import TINY, PositiveDistant, _balance
+from soel.ask.by_distance import TINY, PositiveDistant, _balance
 from soel.errors import ConfigError
 from soel.types import PoolView
 

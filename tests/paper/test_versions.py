@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.ask.diverse import Diverse
+from soel.ask.by_distance import Diverse
 from soel.detect.neighbours import Neighbours
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement

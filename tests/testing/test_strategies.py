@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soel.ask.base import Need, Strategy, certain
-from soel.ask.random import Random, uniform
+from soel.ask.by_score import Random, uniform
 from soel.testing import STRATEGY_LAWS, check_strategy, strategies
 from soel.testing.laws import Law
 from soel.types import PoolView, Selection

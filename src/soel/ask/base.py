@@ -14,27 +14,26 @@ from soel.types import Floats, PoolView, Rows, Selection
 
 
 class Need(StrEnum):
-    """What a strategy can ask to see. Gradients (of the network's last layer) take the place of embeddings.
-
-    Answers: scores by a detector that has heard the labels known so far, where it is fitted in one go.
-    """
+    """What a strategy can ask to see. Gradients (of the network's last layer) take the place of embeddings."""
 
     SCORES = "scores"
     EMBEDDINGS = "embeddings"
     GRADIENTS = "gradients"
     CONTAMINATION = "contamination"
-    ANSWERS = "answers"
 
 
 class Strategy(ABC):
     """Picks rows from a frozen view of the pool; all chance comes from the generator given.
 
-    `needs`: what the view must hold; nothing else is computed for it.
-    `version`: raised whenever the same view and generator give other rows.
+    needs: what the view must hold; nothing else is computed for it.
+    is_sequential: whether each question wants to know the last answer. Scores then come from a detector that was
+    updated with all labels so far, where there is one that is fitted at once.
+    version: raised whenever the same view and generator give other rows.
     """
 
     version: ClassVar[int] = 1
     needs: ClassVar[frozenset[Need]] = frozenset({Need.SCORES, Need.EMBEDDINGS})
+    is_sequential: ClassVar[bool] = False
 
     def select(self, view: PoolView, n_queries: int, rng: np.random.Generator, n_reserve: int = 0) -> Selection:
         """`n_queries` distinct unlabelled rows in the order to ask, followed by up to `n_reserve` more."""

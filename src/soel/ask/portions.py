@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.types import UNLABELLED, Booleans, Labels, Rows
+from soel.types import UNLABELLED, Booleans, Floats, Labels, Rows, Selection
+
+NEAR = 1.0  # seconds between frames that show the same event
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,19 @@ def visible_rows(labels: Labels, n: int, aside: Rows, last: Rows) -> Rows | None
 
 def _rows_or_all(keep: Booleans) -> Rows | None:
     return None if keep.all() else np.flatnonzero(keep)
+
+
+def spread_over_time(chosen: Selection, moments: Floats, known: Rows) -> Selection:
+    """The same rows in another order: those within a second of an earlier one, or of a known row, come last.
+
+    So they are asked only where nothing else was chosen. moments: (N, 2), the number of the clip and the second.
+    """
+    taken = [moments[row] for row in known]
+    first: list[int] = []
+    last: list[int] = []
+    for at, row in enumerate(chosen.rows):
+        is_near = any(clip == moments[row, 0] and abs(second - moments[row, 1]) <= NEAR for clip, second in taken)
+        (last if is_near else first).append(at)
+        taken.append(moments[row])
+    order = np.array([*first, *last], np.int64)
+    return Selection(chosen.rows[order], chosen.odds[order])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from soel.threads import n_cores
 from soel.types import Floats, Rows
 
-BLOCK_ROWS = 8192  # blocks start at multiples of this, so that sharding cannot change a rounding
+BLOCK_ROWS = 8192  # blocks start at multiples of this, so that the number of cores cannot change a rounding
 SMALL_ROWS = 1024  # where rows are copied, these many at a time stay in the cache, and threads seldom meet
 MANY_BLOCKS = 4  # fewer are not worth a second thread
 FAR = 100.0  # squared distance of the mean from 0, in units of the rows' variance
@@ -22,28 +21,17 @@ Result = TypeVar("Result")
 Measure = Callable[[slice], Floats]  # the distances of a block of rows to some point
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The mean (D,) of the rows, or of a sample of many, and whether it is so far from 0 that the rows are moved."""
-
-    mean: Floats
-    is_far: bool
-
-
 class Space:
     """Rows as points, with the mean as origin, so that differences of squares keep their digits in float32.
 
     The rows themselves are moved (and so copied) only where they lie far from 0 compared with their spread; else
     the origin is taken care of in the algebra, and the only extra memory is a few numbers per row.
-    origin: given where these rows, from a multiple of BLOCK_ROWS on, are a part of the space only.
     """
 
-    def __init__(self, points: Floats, origin: Origin | None = None) -> None:
+    def __init__(self, points: Floats) -> None:
         points = np.ascontiguousarray(points, np.float32)
-        if origin is None:
-            origin = find_origin(points[:: sample_step(len(points))])
-        mean = origin.mean
-        if origin.is_far:
+        mean, is_far = find_origin(points[:: sample_step(len(points))])
+        if is_far:
             points, mean = points - mean, np.zeros_like(mean)
         self.points, self.mean = points, mean
         self.squares = np.empty(len(points), np.float32)  # of the distances to the mean
@@ -67,12 +55,8 @@ class Space:
 
     def measure_row(self, row: int) -> Measure:
         """What measures the distances to a row; its own is 0 but for rounding."""
-        return self.measure(self.points[row], self.squares[row])
-
-    def measure(self, point: Floats, square: np.float32) -> Measure:
-        """What measures the distances to a point (D,) of this space whose squared distance to the mean is known."""
-        arm = point - self.mean
-        less, offset = -2 * arm, square + 2 * (self.mean @ arm)
+        arm = self.points[row] - self.mean
+        less, offset = -2 * arm, self.squares[row] + 2 * (self.mean @ arm)
 
         def measure(block: slice) -> Floats:
             # einsum adds up one row after the other, on its own: no library's threads can change a rounding.
@@ -104,10 +88,7 @@ class Space:
     def pairs(self) -> Iterator[tuple[slice, Floats]]:
         """Distances between blocks of rows and a sample of at most EXACT_ROWS of them: (block, (b, m))."""
         sample = self._sample()
-        return self.pairs_with(self.points[sample] - self.mean, self.squares[sample])
-
-    def pairs_with(self, others: Floats, squares: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Distances between blocks of rows and others (m, D), given as arms from the mean, with their squares."""
+        others, squares = self.points[sample] - self.mean, self.squares[sample]
         for start in range(0, len(self), 256):
             block = slice(start, start + 256)
             squared = self.squares[block, None] + squares[None] - 2 * (self.points[block] - self.mean) @ others.T
@@ -163,9 +144,9 @@ def sample_step(n_rows: int) -> int:
     return max(1, -(-n_rows // EXACT_ROWS))
 
 
-def find_origin(sample: Floats) -> Origin:
-    """The origin of rows of which this is every `sample_step`-th: it serves rounding, so a sample does."""
+def find_origin(sample: Floats) -> tuple[Floats, bool]:
+    """The mean (D,) of rows, and whether it lies so far from 0 that they are moved. A sample will do."""
     mean = sample.mean(axis=0, dtype=np.float64)
     square = float(mean @ mean)
     spread = float(np.einsum("ij,ij->i", sample, sample).mean(dtype=np.float64)) - square
-    return Origin(mean.astype(np.float32), square > FAR * spread)
+    return mean.astype(np.float32), square > FAR * spread

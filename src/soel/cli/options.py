@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.scoring.ray.clusters import ClusterOptions
+    from soel.scoring.ray import Cluster
     from soel.session import Session, SessionOptions
 
 PROFILES = ("default", "distances", "paper", "authors")
@@ -26,29 +26,27 @@ def add_place(verb: argparse.ArgumentParser) -> None:
 
 
 def add_engine(verb: argparse.ArgumentParser) -> None:
-    """Add the arguments that say where a verb computes."""
+    """Add the arguments that say which machines read and score rows."""
     group = verb.add_argument_group("where it computes")
     group.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
     group.add_argument("--address", metavar="HOST:PORT", help="the cluster's head (default: a local Ray)")
-    group.add_argument(
-        "--workers", metavar="N", type=int, help="processes that share the work (default: one a machine)"
-    )
-    group.add_argument("--shared", metavar="PLACE", help="a path or address that all machines reach (default: DIR)")
+    group.add_argument("--workers", metavar="N", type=int, help="parts computed at the same time (default: one a core)")
+    group.add_argument("--shared", metavar="PLACE", help="where to copy data that only this machine has")
 
 
 def open_session(args: argparse.Namespace) -> Session:
     """The session that the arguments name."""
     from soel.session import create
 
-    return create.open_session(args.folder, args.store, cluster_options(args))
+    return create.open_session(args.folder, args.store)
 
 
-def cluster_options(args: argparse.Namespace) -> ClusterOptions | None:
+def cluster_options(args: argparse.Namespace) -> Cluster | None:
     """The cluster that the arguments name; None for this machine."""
     if getattr(args, "engine", "local") == "ray":
-        from soel.scoring.ray.clusters import ClusterOptions
+        from soel.scoring.ray import Cluster
 
-        return ClusterOptions(args.address, args.workers, args.shared)
+        return Cluster(args.address, args.workers, args.shared)
     named = [name for name in ("address", "workers", "shared") if getattr(args, name, None) is not None]
     if named:
         raise ConfigError(f"--{named[0]} is about a cluster; say --engine ray, too, or leave it out.")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.options import add_engine, add_place, open_session
+from soel.cli.options import add_place, open_session
 from soel.cli.reply import Reply
 from soel.errors import ConfigError, SessionError
 from soel.report.progress import progress_bar
@@ -31,7 +31,6 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask.add_argument("--not-sure", action="store_true", help="ask first about items that the last fit is not sure of")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")
-    add_engine(ask)
     ask.set_defaults(handler=run_ask)
     tell = verbs.add_parser("tell", parents=[common], help="store an expert's answers")
     add_place(tell)

@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from soel.cli.options import add_engine, add_place, open_session
+from soel.cli.options import add_engine, add_place, cluster_options, open_session
 from soel.cli.reply import Exit, Reply
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
@@ -20,7 +20,6 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
     fit = verbs.add_parser("fit", parents=[common], help="learn from all answers so far")
     add_place(fit)
-    add_engine(fit)
     fit.set_defaults(handler=run_fit)
     score = verbs.add_parser("score", parents=[common], help="write scores, ranks and alarms")
     add_place(score)
@@ -76,9 +75,10 @@ def run_score(args: argparse.Namespace) -> Reply:
 
     if args.fail_on_drift and args.data is None:
         raise ConfigError("--fail-on-drift compares new rows with the pool, and none are given; name them with --data.")
+    cluster = cluster_options(args)
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
-        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why)
+        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why, cluster)
         if args.maps is not None:
             from soel.session.media import write_maps
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from soel.cli.options import add_engine, add_place, open_session
+from soel.cli.options import add_place, open_session
 from soel.cli.reply import Exit, Reply
 from soel.errors import ConfigError
 from soel.report.progress import progress_bar
@@ -44,7 +44,6 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     assign.set_defaults(handler=run_assign)
     replay = verbs.add_parser("replay", parents=[common], help="compute everything again and say what differs")
     add_place(replay)
-    add_engine(replay)
     replay.set_defaults(handler=run_replay)
     check = verbs.add_parser("check", parents=[common], help="compare every file of a session and say what is damaged")
     add_place(check)

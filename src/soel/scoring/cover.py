@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from soel.distances import nearest
-from soel.scoring.ray.parts import Done
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.session.sampling import open_whole
 from soel.tables.batches import ahead
 from soel.tables.encoder import Encoder
-from soel.tables.streams import Stream
 from soel.types import Floats, Progress
 
 
@@ -47,40 +45,13 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     rows = list(rows_of(place.ids, queried).values())
     points = space(np.asarray(place.pool[rows]))
     pool = max(_farthest(space(block), points) for block in _blocks(place.pool))
-    stream = open_whole(place, encoder)
-    on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
-    numbers = [part.number for part in stream.parts]
-    far = _map(getattr(session.engine, "cluster", None), FarthestIn(stream, encoder, space, points), numbers, on_rows)
-    return Cover(len(rows), pool, max(far), stream.n_rows)
-
-
-@dataclass(frozen=True)
-class FarthestIn:
-    """The largest distance from a row of a part to the nearest point. It can be sent to other machines."""
-
-    stream: Stream
-    encoder: Encoder
-    space: Callable[[Floats], Floats]
-    points: Floats
-
-    def __call__(self, number: int) -> Done:
-        """Look at the part of this number."""
-        part = self.stream.parts[number]
-        blocks = (self.encoder.encode(block.frame) for block in self.stream.blocks(part))
-        return Done(part.n_rows, max(_farthest(self.space(x), self.points) for x in ahead(blocks)))
-
-
-def _map(cluster: Any, work: FarthestIn, numbers: list[int], on_rows: Callable[[int], None] | None) -> list[float]:
-    """The values of all parts: from a cluster where there is one."""
-    if cluster is not None:
-        return cluster.map_parts(work, numbers, on_rows)  # type: ignore[no-any-return]
-    found, n_rows = [], 0
-    for done in map(work, numbers):
-        found.append(done.value)
-        n_rows += done.amount
-        if on_rows is not None:
-            on_rows(n_rows)
-    return found
+    stream, whole, n_done = open_whole(place, encoder), 0.0, 0
+    blocks = (block.frame for part in stream.parts for block in stream.blocks(part))
+    for x in ahead(map(encoder.encode, blocks)):
+        whole, n_done = max(whole, _farthest(space(x), points)), n_done + len(x)
+        if progress is not None:
+            progress(n_done, stream.n_rows)
+    return Cover(len(rows), pool, whole, stream.n_rows)
 
 
 def find_space(model: Any) -> Callable[[Floats], Floats] | None:

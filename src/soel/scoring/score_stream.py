@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -17,8 +17,9 @@ from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.files import move, replacing
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.merging import merge_by_rank
+from soel.scoring.ray import Cluster, reachable, run_parts
 from soel.scoring.score_table import COLUMNS, N_TOP, free_name
-from soel.scoring.scored_parts import ScoredParts, open_scored_parts
+from soel.scoring.scored_parts import ScoredPart, ScoredParts, open_scored_parts
 from soel.scoring.stream_reasons import RowExplainer
 from soel.tables.batches import Part, ahead, column_of
 from soel.tables.encoder import Encoder
@@ -28,14 +29,12 @@ from soel.tables.tally import Tally, add_tallies
 from soel.tables.write import check_length, check_suffix, write_table
 from soel.types import Counted, Floats, Progress
 
-ScoreParts = Callable[[ScoredParts, Sequence[Part], "Scorer", Counted | None], None]
-
 
 @dataclass(frozen=True)
 class Scorer:
     """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
 
-    alarms: (n,) scores -> (n,) of bool. elsewhere: what takes the place of `score_parts` on a cluster.
+    alarms: (n,) scores -> (n,) of bool.
     probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
     None. answers: label and name by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
     it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
@@ -48,7 +47,6 @@ class Scorer:
     score: Callable[[Floats], Floats]
     alarms: Callable[[Floats], np.ndarray]
     n_alarms: int | None = None
-    elsewhere: ScoreParts | None = None
     probabilities: Callable[[Floats], Floats | None] = lambda scores: None
     answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
@@ -63,17 +61,19 @@ class Scorer:
         return self.alarms(scores) if self.n_alarms is None else ranks <= self.n_alarms
 
 
-def score_stream(stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None) -> dict[str, Any]:
+def score_stream(
+    stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None, cluster: Cluster | None = None
+) -> dict[str, Any]:
     """Write id and the columns of `score_table.COLUMNS` for all rows, by rank; returns a summary.
 
     out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
-    again, the command goes on after the last finished part.
+    again, the command goes on after the last finished part. cluster: whose machines score the parts, None for this one.
     """
     check_out(out)
     check_length(out, stream.n_rows)
     try:
         with open_scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
-            score_missing(parts, scorer, progress)
+            score_missing(parts, scorer, progress, cluster)
             scores = write_scores(parts.folder / "scores", parts.scores())
             ranks = write_ranks(parts.folder / "ranks", scores)
             n_explained = _count_explained(parts, scorer, scores)
@@ -115,44 +115,49 @@ def _judge(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> Drift:
     return judge_drift(scorer.encoder.baseline, parts.tally(), counts)
 
 
-def score_missing(parts: ScoredParts, scorer: Scorer, progress: Progress | None = None) -> None:
-    """Score what is not there yet, here or on the machines of a cluster."""
+def score_missing(
+    parts: ScoredParts, scorer: Scorer, progress: Progress | None = None, cluster: Cluster | None = None
+) -> None:
+    """Score what is not there yet, here or on the machines of a cluster, and keep each part."""
     missing, total = parts.missing(), parts.stream.n_rows
     n_there = total - sum(part.n_rows for part in missing)
     on_rows = None if progress is None else lambda done: progress(n_there + done, total)
-    (scorer.elsewhere or score_parts)(parts, missing, scorer, on_rows)
+    with reachable(cluster, parts.stream) as there:
+        work = ScorePart(there, scorer.encoder, scorer.score)
+        for scored in run_parts(cluster, work, [part.number for part in missing], on_rows):
+            parts.keep(scored)
 
 
-def score_parts(parts: ScoredParts, wanted: Sequence[Part], scorer: Scorer, on_rows: Counted | None = None) -> None:
-    """Score these parts; the next rows are read and encoded while these are scored. on_rows: how many rows are done."""
-    done = 0
-    ids: list[Any] = []
-    scores: list[Floats] = []
-    tally: Tally | None = None
-    for part, names, x, counts in ahead(_encode_blocks(parts.stream, wanted, scorer.encoder)):
-        tally = counts if not ids else add_tallies(tally, counts)
-        ids.append(names)
-        scores.append(scorer.score(x))
-        if sum(map(len, scores)) == part.n_rows:
-            parts.keep(part, ids, scores, tally)
-            ids, scores = [], []
-        done += len(x)
-        if on_rows is not None:
-            on_rows(done)
+@dataclass(frozen=True)
+class ScorePart:
+    """Scores one part after the other. It can be sent to another process."""
+
+    stream: Stream
+    encoder: Encoder
+    score: Callable[[Floats], Floats]
+
+    def __call__(self, number: int, tell: Counted) -> ScoredPart:
+        """Score the part of this number; the next rows are read and encoded while these are scored."""
+        ids: list[Any] = []
+        scores: list[Floats] = []
+        tally: Tally | None = None
+        for names, x, counts in ahead(self._encode(number)):
+            tally = counts if not ids else add_tallies(tally, counts)
+            ids.append(names)
+            scores.append(self.score(x))
+            tell(len(x))
+        arrow = import_module("pyarrow")
+        return ScoredPart(number, arrow.chunked_array(ids, arrow.string()), np.concatenate(scores), tally)
+
+    def _encode(self, number: int) -> Iterator[tuple[Any, Floats, Tally | None]]:
+        for block in self.stream.blocks(self.stream.parts[number]):
+            yield block.ids, self.encoder.encode(block.frame), self.encoder.tally(block.frame)
 
 
 def check_out(out: Path) -> None:
     """Refuse a place that cannot be written before anything is computed."""
     if check_suffix(out, others=("",)) == "" and out.exists():
         raise ConfigError(f"{out} exists already; choose another <<out>>, or move it away.")
-
-
-def _encode_blocks(
-    stream: Stream, parts: Iterable[Part], encoder: Encoder
-) -> Iterator[tuple[Part, Any, Floats, Tally | None]]:
-    for part in parts:
-        for block in stream.blocks(part):
-            yield part, block.ids, encoder.encode(block.frame), encoder.tally(block.frame)
 
 
 def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray, n_explained: int) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -31,6 +31,21 @@ TALLY = b"soel tally"
 
 
 @dataclass(frozen=True)
+class ScoredPart:
+    """What a model says of one part. ids: an Arrow array of text (n,). tally: what its columns hold, if counted."""
+
+    number: int
+    ids: Any
+    scores: Floats
+    tally: Tally | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it has."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
 class ScoredParts:
     """The folder of one scoring."""
 
@@ -41,19 +56,15 @@ class ScoredParts:
         """The parts that are still to be scored, in order."""
         return [part for part in self.stream.parts if not self._place(part).exists()]
 
-    def keep(self, part: Part, ids: Iterable[Any], scores: Iterable[Floats], tally: Tally | None = None) -> None:
-        """Keep a part. ids: Arrow arrays of text, scores: (n,) each, in row order; both together cover the part.
-
-        tally: what its columns hold, kept in the same file.
-        """
-        arrow = import_module("pyarrow")
-        values = np.concatenate([np.asarray(piece, np.float64) for piece in scores])
-        _check_finite(part, values)
-        table = arrow.table({"id": arrow.chunked_array(list(ids), arrow.string()), "score": values})
-        if len(table) != part.n_rows:
-            raise DataError(f"{len(table)} scores were given for the {part.n_rows} rows of part {part.number}.")
-        if tally is not None:
-            table = table.replace_schema_metadata({TALLY: json.dumps(tally_json(tally))})
+    def keep(self, scored: ScoredPart) -> None:
+        """Keep a part: its scores and ids, and the tally of its columns in the same file."""
+        part, scores = self.stream.parts[scored.number], np.asarray(scored.scores, np.float64)
+        _check_finite(part, scores)
+        if not scored.n_rows == len(scores) == part.n_rows:
+            raise DataError(f"{len(scores)} scores were given for the {part.n_rows} rows of part {part.number}.")
+        table = import_module("pyarrow").table({"id": scored.ids, "score": scores})
+        if scored.tally is not None:
+            table = table.replace_schema_metadata({TALLY: json.dumps(tally_json(scored.tally))})
         with replacing(self._place(part)) as file:
             import_module("pyarrow.parquet").write_table(table, file, use_dictionary=False)
 

@@ -13,7 +13,6 @@ from soel.assess.conformal import UnsureBand
 from soel.assess.threshold import NEVER, parse_threshold
 from soel.images.items import Skipped
 from soel.model import FEW_ROWS
-from soel.scoring.cluster_scoring import scoring_on
 from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.scoring.intervals import name_intervals, write_intervals
 from soel.scoring.score_stream import Scorer
@@ -160,7 +159,6 @@ def make_scorer(
         model.score,
         model.alarms,
         n_alarms,
-        scoring_on(session.engine, model),
         lambda scores: _probabilities(model, scores),
         labels_by_item(session.state),
         pool_scores if is_new else np.zeros(0),

@@ -14,11 +14,10 @@ from typing import Any
 from soel.assess.threshold import parse_threshold
 from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
-from soel.learner import HERE, Fitted, Learner, Warm
+from soel.learner import Fitted, Learner, Warm
 from soel.model_folder import SavedModel, load_model, save_model
-from soel.scoring.ray.clusters import ClusterOptions, compute_on
+from soel.scoring.ray import Cluster, import_ray
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.cluster_drawing import sampling_on
 from soel.session.folder import KEPT, write_patches
 from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions
@@ -28,7 +27,6 @@ from soel.settings import Profile, find_profile
 from soel.tables.encoder import Encoder
 from soel.tables.look import inspect_frame
 from soel.tables.options import ReadOptions, as_options
-from soel.tables.sampling import write_sample
 from soel.types import Floats, Kind
 
 
@@ -39,7 +37,7 @@ def create_session(
     *,
     store: str | None = None,
     media: MediaOptions | None = None,
-    cluster: ClusterOptions | None = None,
+    cluster: Cluster | None = None,
     columns: ReadOptions | Mapping[str, Any] | None = None,
 ) -> Session:
     """Start a session. It is written beside the folder first, so that it appears whole or not at all.
@@ -56,8 +54,9 @@ def create_session(
     _check_free(folder)
     if wanted.vectors.patch_detector is None:
         media = replace(media or MediaOptions(), patches="no")
-    write = write_sample if cluster is None else sampling_on(cluster, folder)
-    sampling = Sampling(options.pool_rows, options.seed, write)
+    if cluster is not None:
+        import_ray()  # a missing extra is named before anything is read
+    sampling = Sampling(options.pool_rows, options.seed, cluster)
     with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
         table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
         encoder, features = pool.encode_items(wanted.scaling_for(kind))
@@ -80,20 +79,14 @@ def create_session(
             store=strip_password(store),
         )
         _build(folder, pool, config, encoder, features, store)
-    return open_session(folder, store, cluster)
+    return open_session(folder, store)
 
 
-def open_session(folder: Path, store: str | None = None, cluster: ClusterOptions | None = None) -> Session:
-    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated.
-
-    cluster: where it computes, None for this machine.
-    """
+def open_session(folder: Path, store: str | None = None) -> Session:
+    """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated."""
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    if cluster is None:
-        return Session(place, open_store(place, store), engine_maker(place))
-    session = Session(place, open_store(place, store), engine_maker_on(cluster, lambda: session.folder))
-    return session
+    return Session(place, open_store(place, store), engine_maker(place))
 
 
 def find_model(folder: Path) -> Path:
@@ -114,20 +107,6 @@ def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
         from soel.session.create import make_engine
 
         return make_engine(place.config, read_encoder(place))
-
-    return make
-
-
-def engine_maker_on(cluster: ClusterOptions, find_place: Callable[[], SessionFolder]) -> Callable[[], Engine]:
-    """What makes the engine of a session that computes on a cluster. find_place: its folder with the pool of now."""
-
-    def make() -> Engine:
-        from soel.session.create import make_engine
-
-        place = find_place()
-        engine = make_engine(place.config, read_encoder(place))
-        compute = compute_on(cluster, place, engine.loop.profile)
-        return replace(engine, loop=replace(engine.loop, compute=compute))
 
     return make
 
@@ -162,11 +141,6 @@ class SessionEngine:
 
     loop: Learner
     encoder: Encoder
-
-    @property
-    def cluster(self) -> Any:
-        """The heavy steps (a `RayCompute`), where they are taken on a cluster; else None."""
-        return None if self.loop.compute is HERE else self.loop.compute
 
     def save(self, model: Warm | Fitted, folder: Path) -> str:
         """Write the model's folder; returns its fingerprint."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -14,6 +14,7 @@ import numpy as np
 
 from soel.errors import SchemaError, SessionError
 from soel.images.source import is_media
+from soel.scoring.ray import Cluster, reachable, run_parts
 from soel.session import SessionFolder
 from soel.session.config import POOL_ROWS
 from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
@@ -26,12 +27,10 @@ from soel.tables.formats import is_dataset_folder
 from soel.tables.frame import as_frame, find_kind
 from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.sampling import draw_rows, write_sample
+from soel.tables.sampling import DrawPart, draw_rows, join_sample, write_sample
 from soel.tables.schema import Schema
 from soel.tables.streams import SUFFIXES, Stream, has_more_rows, lies_in_files, open_stream
 from soel.types import Floats, Kind, Progress, Rows
-
-Write = Callable[[Stream, Rows, Path, Progress | None], str]
 
 
 def find_stream(
@@ -51,13 +50,31 @@ def find_stream(
 
 
 def draw_pool(
-    stream: Stream, n_rows: int, seed: int, folder: Path, progress: Progress | None = None, write: Write = write_sample
+    stream: Stream,
+    n_rows: int,
+    seed: int,
+    folder: Path,
+    progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> tuple[Path, str, Whole]:
     """Draw a pool in one pass and write it into the folder; returns its file, its id column and where the rest is."""
     path = folder / f"{Path(stream.name).stem}.sample.parquet"
-    id_column = write(stream, draw_rows(stream.n_rows, n_rows, seed), path, progress)
+    rows = draw_rows(stream.n_rows, n_rows, seed)
+    if cluster is None:
+        id_column = write_sample(stream, rows, path, progress)
+    else:
+        id_column = _write_sample_on(cluster, stream, rows, path, progress)
     label_column = stream.exclude[0] if stream.exclude else None
     return path, id_column, Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
+
+
+def _write_sample_on(cluster: Cluster, stream: Stream, rows: Rows, path: Path, progress: Progress | None) -> str:
+    """What `write_sample` does, with the parts read on the machines of a cluster."""
+    on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
+    numbers = [part.number for part in stream.parts]
+    with reachable(cluster, stream) as there:
+        drawn = list(run_parts(cluster, DrawPart(there, rows), numbers, on_rows))
+    return join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
 
 
 def open_whole(place: SessionFolder, encoder: Encoder) -> Stream:
@@ -276,11 +293,14 @@ class PoolSource:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a pool is drawn from a larger table. pool_rows: how many rows it has at most. write: who reads the parts."""
+    """How a pool is drawn from a larger table.
+
+    pool_rows: how many rows it has at most. cluster: whose machines read the parts, None for this one.
+    """
 
     pool_rows: int = POOL_ROWS
     seed: int = 0
-    write: Write = write_sample
+    cluster: Cluster | None = None
 
 
 @contextmanager
@@ -352,6 +372,6 @@ def _stream(
 
 
 def _draw(stream: Stream, sampling: Sampling, folder: Path, progress: Progress | None) -> PoolSource:
-    path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.write)
+    path, id_column, whole = draw_pool(stream, sampling.pool_rows, sampling.seed, folder, progress, sampling.cluster)
     table = read_table(path, id_column, stream.exclude, stream.options)
     return PoolSource(path, table, id_column, whole.label_column, beside={STREAM: as_note([whole])})

@@ -21,6 +21,7 @@ from soel.report.reasons import (
     tabulate_likeness,
     tabulate_reasons,
 )
+from soel.scoring.ray import Cluster, import_ray
 from soel.scoring.score_stream import check_out, score_stream
 from soel.scoring.score_table import free_name, name_pictures, name_rows
 from soel.scoring.session_scores import Cells, ItemScores, NewItems, make_scorer, read_new_rows, score_items
@@ -45,14 +46,18 @@ def score_file(
     progress: Progress | None = None,
     with_columns: bool = False,
     why: Literal["alarms", "all"] | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Score new items, or all the session's own; write names, then the columns of `score_table.COLUMNS`.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
     the rows' own columns behind. why: say which columns raise the score of each alarm (of the most anomalous thousand,
-    and of ten at least), or of all rows, which needs them in memory.
+    and of ten at least), or of all rows, which needs them in memory. cluster: whose machines score rows that are read
+    in parts, None for this one.
     """
+    if cluster is not None:
+        import_ray()  # a missing extra is named before anything is read
     out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
     if with_columns and session.folder.has_pictures:
         raise ConfigError("Pictures have no columns of their own; leave <<with-columns>> out.")
@@ -68,7 +73,7 @@ def score_file(
         scorer = replace(
             make_scorer(session, threshold, stream.n_rows, data is not None, explain), with_columns=with_columns
         )
-        document = score_stream(stream, scorer, out, progress)
+        document = score_stream(stream, scorer, out, progress, cluster)
         drift = document["drift"]
         has_drifted = drift is not None and drift["found"]
         promise = promise_document(rule, has_drifted, scorer.can_alarm, document["n_items"])

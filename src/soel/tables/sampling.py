@@ -6,6 +6,7 @@ Which rows are drawn depends on the seed and on their numbers alone, so not on h
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from soel.noise import gumbel
 from soel.tables.arrow_files import with_notes
 from soel.tables.batches import Part, column_of
 from soel.tables.streams import Stream
-from soel.types import Progress, Rows
+from soel.types import Counted, Progress, Rows
 
 DRAW = 1 << 32  # rounds number their draws from 0 on, so that no round uses the same noise
 _KEYS_AT_ONCE = 1 << 20
@@ -39,16 +40,43 @@ def draw_rows(n_rows: int, n_drawn: int, seed: int) -> Rows:
 
 def write_sample(stream: Stream, rows: Rows, path: Path, progress: Progress | None = None) -> str:
     """Write these rows of a stream (in rising order) as one Parquet file in one pass; returns its id column."""
-    pieces, n_read = [], 0
-    for part in stream.parts:
-        pieces.append(draw_from_part(stream, part, rows))
-        n_read += part.n_rows
+    n_read = 0
+
+    def tell(n_rows: int) -> None:
+        nonlocal n_read
+        n_read += n_rows
         if progress is not None:
             progress(n_read, stream.n_rows)
-    return join_sample(stream, pieces, path)
+
+    draw = DrawPart(stream, rows)
+    return join_sample(stream, [draw(part.number, tell) for part in stream.parts], path)
 
 
-def draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
+@dataclass(frozen=True)
+class DrawnPart:
+    """What was drawn of a part. table: its rows as an Arrow table, None where none was drawn."""
+
+    number: int
+    n_rows: int
+    table: Any
+
+
+@dataclass(frozen=True)
+class DrawPart:
+    """Draws these rows from one part after the other. It can be sent to another process."""
+
+    stream: Stream
+    rows: Rows
+
+    def __call__(self, number: int, tell: Counted) -> DrawnPart:
+        """Draw from the part of this number. tell: is told how many rows were read."""
+        part = self.stream.parts[number]
+        table = _draw_from_part(self.stream, part, self.rows)
+        tell(part.n_rows)
+        return DrawnPart(number, part.n_rows, table)
+
+
+def _draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
     """Those of these rows that are in a part, as an Arrow table; None where there are none."""
     inside = rows[np.searchsorted(rows, part.first_row) : np.searchsorted(rows, part.first_row + part.n_rows)]
     if not len(inside):
@@ -60,9 +88,9 @@ def draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
     return import_module("pyarrow").concat_tables(pieces, promote_options="permissive")
 
 
-def join_sample(stream: Stream, pieces: Iterable[Any], path: Path) -> str:
+def join_sample(stream: Stream, parts: Iterable[DrawnPart], path: Path) -> str:
     """Write what was drawn from the parts, in their order, as one Parquet file; returns its id column."""
-    tables = [piece for piece in pieces if piece is not None]
+    tables = [part.table for part in parts if part.table is not None]
     whole = import_module("pyarrow").concat_tables(tables, promote_options="permissive")
     import_module("pyarrow.parquet").write_table(with_notes(whole, stream.notes), path)
     return _id_column(stream)

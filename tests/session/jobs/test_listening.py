@@ -87,7 +87,7 @@ def test_what_goes_wrong_leaves_the_round_as_it_was(make: Make, monkeypatch: pyt
     assert listener.look(), "the next answer is heard again"
 
 
-def test_a_real_process_hears_answers_and_killing_it_loses_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_real_process_is_sequential_and_killing_it_loses_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", SOURCES)
     session = make(goal="find", budget=8)
     ask = [sys.executable, "-c", "import sys; from soel.cli.main import main; sys.exit(main(sys.argv[1:]))"]

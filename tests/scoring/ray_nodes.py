@@ -1,23 +1,34 @@
-"""Parts of work that wait until a test lets them go on, so that it can kill the process that is at work on one."""
+"""A real Ray cluster of several nodes, and parts of work that wait, so that a test can kill the process at work."""
 
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from soel.scoring.cluster_scoring import ScorePart
-from soel.scoring.ray.clusters import FeatureFile
-from soel.scoring.ray.parts import Done
-from soel.session.cluster_drawing import DrawPart
-from soel.types import Floats
+from soel.scoring.ray import QUIET
+from soel.scoring.score_stream import ScorePart
+from soel.scoring.scored_parts import ScoredPart
+from soel.tables.sampling import DrawnPart, DrawPart
+from soel.types import Counted
 
+ROOT = Path(__file__).parents[2]
+SETTINGS = {
+    **QUIET,
+    "RAY_AUTH_MODE": "disabled",  # nothing outside this machine reaches it, and no token is written anywhere
+    "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),  # workers import the gates of these tests
+    "OMP_NUM_THREADS": "1",
+    "RAY_worker_niceness": "0",  # at Ray's usual 15 other work on this machine would make these tests wait
+    "RAY_health_check_initial_delay_ms": "0",  # a node that was killed is missed after three seconds
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_failure_threshold": "3",
+}
 PATIENCE = 240.0  # seconds, far more than anything here takes, also on a busy machine
 
 
@@ -116,31 +127,53 @@ def processes(title: str, raylets: Collection[int]) -> list[int]:
     return sorted(found)
 
 
-class GatedFeatureFile(FeatureFile):
-    def read(self, start: int, stop: int) -> Floats:
-        Gate(Path(self.path).parents[1] / "gate-features").wait()
-        return super().read(start, stop)
-
-
 class GatedDrawPart(DrawPart):
-    def __call__(self, number: int) -> Done:
-        Gate(self.place.parent / "gate-drawing").wait()
-        return super().__call__(number)
+    def __call__(self, number: int, tell: Counted) -> DrawnPart:
+        Gate(Path(self.stream.address).parent / "gate-drawing").wait()
+        return super().__call__(number, tell)
 
 
 class GatedScorePart(ScorePart):
-    def __call__(self, number: int) -> Done:
-        Gate(self.parts.folder.parent / "gate-scoring").wait()
-        return super().__call__(number)
+    def __call__(self, number: int, tell: Counted) -> ScoredPart:
+        Gate(Path(self.stream.address).parent / "gate-scoring").wait()
+        return super().__call__(number, tell)
 
 
-class ScorePartOnFullDisk(ScorePart):
-    """Files may have a hundred bytes: what a full disk says comes from the same call."""
+class LostScorePart(ScorePart):
+    def __call__(self, number: int, tell: Counted) -> ScoredPart:
+        Gate(Path(self.stream.address).parent / "gate-lost").wait()
+        return super().__call__(number, tell)
 
-    def __call__(self, number: int) -> Done:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-        try:
-            return super().__call__(number)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+@dataclass(frozen=True)
+class Nodes:
+    """A cluster that is up. head: the process that knows all others. raylets: one per node, the head's first."""
+
+    address: str
+    head: int
+    raylets: tuple[int, ...]
+
+
+@contextmanager
+def start_nodes() -> Iterator[Nodes]:
+    """A cluster of three nodes with one core each."""
+    before = dict(os.environ)
+    os.environ.update(SETTINGS)
+    import ray
+    from ray.cluster_utils import Cluster
+
+    size: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 << 20}
+    cluster: Any = Cluster(initialize_head=True, head_node_args={**size, "include_dashboard": False})
+    for _ in range(2):
+        cluster.add_node(**size)
+    head = cluster.head_node.all_processes["gcs_server"][0].process.pid
+    raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.list_all_nodes()]
+    agents = processes("Agent", raylets)
+    yield Nodes(cluster.address, head, tuple(raylets))
+    ray.shutdown()
+    cluster.shutdown()
+    for pid in agents:  # those of a node without a head stay behind
+        if not is_gone(pid):
+            kill(pid)
+    os.environ.clear()
+    os.environ.update(before)

@@ -1,0 +1,282 @@
+"""Strategies that compare distances in the embedding: diverse, k-center, positive-distant and their relatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import logsumexp
+
+from soel.ask.base import Need, Strategy, alarm_margin, certain, scale_to_unit
+from soel.ask.space import Space
+from soel.errors import ConfigError
+from soel.noise import MOST, UNIT, noise, random_bits
+from soel.noise import uniform as as_uniform
+from soel.types import ANOMALY, UNLABELLED, Floats, Labels, PoolView, Selection
+
+SLACK = 1e-3  # far above what rounding does to a speed in float32, but for weights too small to ever win
+ENOUGH = 0.25  # share of anomalies among the labels, above which normal rows are worth more
+LATER = 0.1  # of the tilt, for the rows of a selection after its first
+TINY = 1e-3  # in units of a column's spread: copies of a labelled row keep a finite log distance
+
+
+class Diverse(Strategy):
+    """SOEL's own rule: draws from softmax(h / temperature) without replacement (eq:query-prob).
+
+    h is the distance to the nearest queried row over the pool's diameter. first: 'uniform' (the paper) or 'central'
+    (smallest mean of exp(distance / temperature)), for the first row when nothing is labelled yet.
+    """
+
+    needs = frozenset({Need.EMBEDDINGS})
+
+    def __init__(self, temperature: float = 0.01, first: Literal["uniform", "central"] = "uniform") -> None:
+        self.temperature, self.first = temperature, first
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, seed = Space(view.embeddings), int(rng.integers(2**63))
+        unit = (space.diameter() or 1.0) * self.temperature
+        closest = _distances_to_known(space, view)
+        rows: list[int] = []
+        odds: list[float] = []
+        for draw in range(n_rows):
+            if not len(view.labelled) and not rows:
+                row, chance = self._first(space, unit, seed)
+            else:
+                drawn = _draw_row(space, closest, rows[-1:], unit, seed, draw)
+                row, chance = drawn.row, drawn.odds
+            rows.append(row)
+            odds.append(chance)
+            closest[row] = -np.inf
+        return Selection(np.array(rows, np.int64), np.array(odds))
+
+    def _first(self, space: Space, unit: float, seed: int) -> tuple[int, float]:
+        if self.first == "central":
+            return _most_central(space, unit), 1.0
+        return draw_any(len(space), seed), 1 / len(space)
+
+
+class GradientDiverse(Diverse):
+    """The diverse rule on gradients of the last layer instead of embeddings (BADGE)."""
+
+    needs = frozenset({Need.GRADIENTS, Need.CONTAMINATION})
+
+
+class KCenter(Strategy):
+    """Farthest-first traversal, the greedy cover: always the row farthest from everything queried.
+
+    first: 'uniform' draws the first row, 'central' takes the one nearest to the mean of the pool (of a sample of it,
+    where it is large).
+    """
+
+    needs = frozenset({Need.EMBEDDINGS})
+
+    def __init__(self, first: Literal["uniform", "central"] = "uniform") -> None:
+        self.first = first
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space = Space(view.embeddings)
+        closest = _distances_to_known(space, view)
+        rows: list[int] = []
+        for _ in range(n_rows):
+            if not len(view.labelled) and not rows:
+                row = self._first(space, rng)
+            else:
+                space.shrink(closest, [space.measure_row(row) for row in rows[-1:]])
+                row = int(closest.argmax())
+            rows.append(row)
+            closest[row] = -np.inf
+        return certain(rows)
+
+    def _first(self, space: Space, rng: np.random.Generator) -> int:
+        if self.first == "central":
+            return int(space.squares.argmin())  # the space is centred on the mean
+        return draw_any(len(space), int(rng.integers(2**63)))
+
+
+class PositiveDiverse(Strategy):
+    """The largest sum of the scaled score and the scaled distance to the nearest queried row."""
+
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, scores = Space(view.embeddings), scale_to_unit(np.asarray(view.scores, np.float64))
+        shortest, spread = space.shortest(), space.diameter() - space.shortest()
+
+        def gain(closest: Floats, _: int) -> Floats:
+            if not np.isfinite(closest[0]):
+                return scores
+            return np.asarray(scores + (closest - shortest) / (spread if spread > 0 else 1.0))
+
+        return _take_best(space, view, n_rows, gain)
+
+
+class PositiveDistant(Strategy):
+    """The largest log distance to the nearest labelled row plus `tilt` times the score in standard deviations.
+
+    Sequential: scores come from a detector that was updated with every label so far. A larger tilt finds more
+    anomalies and teaches less. balanced, for goal 'learn': the tilt falls while more than a quarter of the labels are
+    anomalies, to 0 at three quarters, and then favours normal rows; rows of a selection after its first, which do
+    not know its label, mostly keep apart. All this was chosen on tables (benchmarks/choices.md).
+    """
+
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS})
+    is_sequential = True
+
+    def __init__(self, tilt: float = 1.0, balanced: bool = True) -> None:
+        if not tilt > 0:
+            raise ConfigError(f"The tilt towards suspicious rows must be above 0, got {tilt}.")
+        self.tilt, self.balanced = tilt, balanced
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, scores = Space(view.embeddings), np.asarray(view.scores, np.float64)
+        spread = scores.std()
+        tilt = self.tilt * (_balance(view.labels) if self.balanced else 1.0)
+        first = tilt * (scores - scores.mean()) / (spread if spread > 0 else 1.0)
+        later = LATER * first if self.balanced else first
+        unit = np.sqrt(view.embeddings.shape[1])
+
+        def gain(closest: Floats, n_taken: int) -> Floats:
+            worth = later if n_taken else first
+            return np.asarray(worth + np.log(closest / unit + TINY)) if np.isfinite(closest[0]) else worth
+
+        return _take_best(space, view, n_rows, gain)
+
+
+class MarginDiverse(Strategy):
+    """The smallest sum of the scaled margin and the share of the k nearest neighbours already queried.
+
+    Kept per row: the radius of its k-th neighbour, never a list of neighbours.
+    """
+
+    needs = frozenset({Need.SCORES, Need.EMBEDDINGS, Need.CONTAMINATION})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        space, margin = Space(view.embeddings), scale_to_unit(alarm_margin(view).astype(np.float64))
+        n_neighbours = math.ceil(len(view) / n_queries)
+        radius = neighbour_radius(space, n_neighbours)
+        free, covered = view.labels == UNLABELLED, np.zeros(len(view))
+        for row in view.labelled:
+            covered += space.distances(int(row)) <= radius
+        rows: list[int] = []
+        for _ in range(n_rows):
+            cost = 0.5 + covered / (2 * n_neighbours) + margin
+            row = int(np.where(free, cost, np.inf).argmin())
+            rows.append(row)
+            free[row] = False
+            covered += space.distances(row) <= radius
+        return certain(rows)
+
+
+def neighbour_radius(space: Space, n_neighbours: int) -> Floats:
+    """Distance (N,) of each row to its k-th nearest row, itself not counted; estimated on a sample for large N."""
+    radius = np.empty(len(space), np.float32)
+    for block, distances in space.pairs():
+        share = distances.shape[1] / len(space)
+        position = min(max(round(n_neighbours * share), 1), distances.shape[1] - 1)
+        radius[block] = np.partition(distances, position, axis=1)[:, position]
+    return radius
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The winner of a draw among some rows, and what its odds need.
+
+    row: in the pool. key: its logit with its noise. top: the largest logit. mass: the sum of exp(logit - top).
+    """
+
+    row: int
+    key: float
+    logit: float
+    top: float
+    mass: float
+
+    @property
+    def odds(self) -> float:
+        """The probability the winner had among these rows."""
+        return float(np.exp(self.logit - self.top) / self.mass)
+
+
+def draw_among(logits: Floats, seed: int, draw: int, start: int = 0) -> Drawn | None:
+    """An exact draw from softmax(logits) of rows `start` on: the largest logit plus Gumbel noise; None if all are -inf.
+
+    That row is the first in a race in which each takes -log(u) / exp(logit), u its uniform number. It takes at least
+    (1 - u) / exp(logit). The row that is fastest by that bound sets the bar; only rows that can be as fast get
+    logarithms, and the draw stays exact.
+    """
+    top = float(logits.max())
+    if top == -np.inf:
+        return None
+    bits = random_bits(seed, draw, np.arange(start, start + len(logits), dtype=np.uint64))
+    weights = np.exp(logits - logits.dtype.type(top))
+    speeds = weights / (np.subtract(MOST, bits).astype(weights.dtype) + weights.dtype.type(0.5))
+    pace = int(speeds.argmax())
+    bar = float(weights[pace] / (-np.log(as_uniform(bits[pace])) / UNIT))
+    able = np.flatnonzero(speeds >= bar * (1 - SLACK))
+    keys = logits[able] + noise(bits[able])
+    winner = int(keys.argmax())
+    row = int(able[winner])
+    return Drawn(start + row, float(keys[winner]), float(logits[row]), top, float(weights.sum(dtype=np.float64)))
+
+
+def draw_any(n_rows: int, seed: int) -> int:
+    """The first draw where nothing is known: each of `n_rows` is as likely."""
+    return join_draws([draw_among(np.zeros(n_rows, np.float32), seed, 0)]).row
+
+
+def join_draws(parts: Iterable[Drawn | None]) -> Drawn:
+    """The draw among all rows, from the draws among parts of them in order; one of them must have a row."""
+    able = [part for part in parts if part is not None]
+    winner, top = max(able, key=lambda part: part.key), max(part.top for part in able)  # the first of equal ones
+    mass = float(sum(part.mass * np.exp(part.top - top) for part in able))
+    return Drawn(winner.row, winner.key, winner.logit, top, mass)
+
+
+def _draw_row(space: Space, closest: Floats, newest: list[int], unit: float, seed: int, draw: int) -> Drawn:
+    """A draw from softmax(closest / unit), once distances (N,) have shrunk to those to the newest rows.
+
+    Logits are in float32: the ranges of h and of the temperature leave its digits to spare.
+    """
+    scale, placed = np.float32(1 / unit), [space.measure_row(row) for row in newest]
+    drawn = space.each_shrunk(
+        closest, placed, lambda block: draw_among(closest[block] * scale, seed, draw, block.start)
+    )
+    return join_draws(drawn)
+
+
+def _most_central(space: Space, unit: float) -> int:
+    """The row with the smallest mean of exp(distance / unit), in log space; over a sample when N is large."""
+    reach = np.empty(len(space))
+    for block, distances in space.pairs():
+        reach[block] = logsumexp(distances.astype(np.float64) / unit, axis=1)
+    return int(reach.argmin())
+
+
+def _distances_to_known(space: Space, view: PoolView) -> Floats:
+    """Distances (N,) to the nearest labelled row; -inf for labelled rows, which are never taken."""
+    closest = space.nearest(view.labelled)
+    closest[view.labelled] = -np.inf
+    return closest
+
+
+def _take_best(space: Space, view: PoolView, n_rows: int, gain: Callable[[Floats, int], Floats]) -> Selection:
+    """Greedily the unlabelled row with the largest gain (N,) of: distances (N,) to what is known, rows taken so far."""
+    free, closest = view.labels == UNLABELLED, space.nearest(view.labelled)
+    rows: list[int] = []
+    for n_taken in range(n_rows):
+        row = int(np.where(free, gain(closest, n_taken), -np.inf).argmax())
+        rows.append(row)
+        free[row] = False
+        np.minimum(closest, space.distances(row), out=closest)
+    return certain(rows)
+
+
+def _balance(labels: Labels) -> float:
+    """The factor of the tilt: 1 while few labels are anomalies, 0 at three quarters, at least -0.5."""
+    n_labels, n_found = int((labels != UNLABELLED).sum()), int((labels == ANOMALY).sum())
+    if not n_labels:
+        return 1.0
+    found = (n_found + 0.5) / (n_labels + 1)
+    return min(1.0, 1 - 2 * (found - ENOUGH))

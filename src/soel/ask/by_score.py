@@ -1,0 +1,56 @@
+"""Strategies that look at scores alone, or at nothing: random, positive, positive-random and margin."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from soel.ask.base import Need, Strategy, alarm_margin, certain
+from soel.types import PoolView, Selection
+
+
+class Random(Strategy):
+    """Every unlabelled row is equally likely."""
+
+    needs = frozenset()
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        return uniform(view.unlabelled, n_rows, rng)
+
+
+class Positive(Strategy):
+    """The highest scores among the unlabelled."""
+
+    needs = frozenset({Need.SCORES})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        free = view.unlabelled
+        return certain(free[np.argsort(-view.scores[free], kind="stable")[:n_rows]])
+
+
+class PositiveRandom(Strategy):
+    """Every unlabelled row with a score in the upper half is equally likely; then those of the lower half."""
+
+    needs = frozenset({Need.SCORES})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        free = view.unlabelled
+        by_score = free[np.argsort(-view.scores[free], kind="stable")]
+        half = -(-len(free) // 2)
+        upper = uniform(by_score[:half], min(n_rows, half), rng)
+        return upper.then(uniform(by_score[half:], n_rows - len(upper.rows), rng))
+
+
+class Margin(Strategy):
+    """Scores nearest to the (1 - contamination) quantile."""
+
+    needs = frozenset({Need.SCORES, Need.CONTAMINATION})
+
+    def _select(self, view: PoolView, n_queries: int, n_rows: int, rng: np.random.Generator) -> Selection:
+        free = view.unlabelled
+        return certain(free[np.argsort(alarm_margin(view)[free], kind="stable")[:n_rows]])
+
+
+def uniform(candidates: np.ndarray, n_rows: int, rng: np.random.Generator) -> Selection:
+    """Rows drawn without replacement, each with one over the number of those left."""
+    rows = rng.permutation(candidates)[:n_rows]
+    return Selection(rows.astype(np.int64), 1 / (len(candidates) - np.arange(len(rows))))
