@@ -23,7 +23,8 @@ _TURNED_ROUND = {"1", "-1", "1.0", "-1.0"}
 _N_SHOWN = 5
 
 LONGEST_ID, LONGEST_NAME, LONGEST_NOTE, LONGEST_GUIDELINES = 1_000, 100, 10_000, 50_000
-RESERVED = frozenset({"soel"})  # who did what the session does itself
+RESERVED = frozenset({"soel", "system"})  # who did what the session does itself
+FORMULA_SIGNS = ("=", "+", "-", "@")  # a spreadsheet runs a cell that begins with one
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 TEXT_PATTERN = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"  # tabs and line ends may stay; for descriptions of an API
@@ -182,6 +183,8 @@ def clean_name(name: str) -> str:
         raise DataError(
             f"{name[:LONGEST_NAME]!r} is not a name for an annotator; use 1 to {LONGEST_NAME} printable characters."
         )
+    if clean.startswith(FORMULA_SIGNS):
+        raise DataError(f"The name {clean!r} begins with {clean[0]!r}, as a formula does; leave the sign out.")
     if RESERVED & set(_appearances(clean)):
         raise DataError(f"{clean!r} is what the session calls itself; choose another name.")
     return clean

@@ -55,7 +55,7 @@ def test_nothing_is_told_before_ones_own_answer_and_all_after_it(page: Page) -> 
     bob.post("/api/answers", json={"item": item, "verdict": "normal"})
     shown = everything(page, bob, item)
     assert shown["/api/item"]["notes"] == [{"who": "ann", "text": SECRET}]
-    assert shown["/api/decisions"][0]["who"] == ["ann", "bob"]
+    assert shown["/api/decisions"]["decisions"][0]["who"] == ["ann", "bob"]
     assert shown["/api/team"]["disagreements"][0]["votes"] == {"ann": "anomaly", "bob": "normal"}
 
 
@@ -66,7 +66,7 @@ def test_to_set_an_item_aside_is_no_way_to_peek(page: Page) -> None:
     bob.post("/api/answers", json={"item": item, "verdict": "unsure", "note": "hm"})
     shown = everything(page, bob, item)
     assert SECRET not in json.dumps(shown)
-    (own,) = shown["/api/decisions"]
+    (own,) = shown["/api/decisions"]["decisions"]
     assert (own["verdict"], own["who"], own["mine"]) == ("unsure", ["bob"], "unsure")
     assert shown["/api/status"]["n_anomalies"] == 0
 

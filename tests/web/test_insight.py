@@ -20,7 +20,7 @@ def test_it_is_live(page: Page) -> None:
     assert [point["n_labels"] for point in second["history"]] == [1, 2]
     assert all(0 <= point["low"] <= point["value"] <= point["high"] <= 1 for point in second["history"])
     assert "look anomalous" in second["words"][1]
-    page.post("/api/undo")
+    page.undo()
     assert [point["n_labels"] for point in page.get("/api/insight")["history"]] == [1]
 
 

@@ -24,10 +24,11 @@ def test_an_answer_moves_on_and_an_undo_comes_back(page: Page) -> None:
     assert (status["n_labels"], status["n_anomalies"], status["mine"]) == (1, 1, [first])
     assert first not in status["open"]
     assert page.get("/api/item", id=first)["note"] == "leaks"
-    status = page.post("/api/undo", tab="t")
-    assert (status["n_labels"], status["mine"], status["can_undo"]) == (0, [], False)
+    event = status["undo"]["event"]
+    status = page.post("/api/undo", tab="t", event=event)
+    assert (status["n_labels"], status["mine"], status["undo"]) == (0, [], None)
     assert first in status["open"]
-    assert "no answer to take back" in page.post("/api/undo", 409)["error"]
+    assert "not the newest answer" in page.post("/api/undo", 409, event=event + 1)["error"]
 
 
 @pytest.mark.parametrize("verdict", ["skip", "unsure"])
@@ -47,12 +48,12 @@ def test_the_last_answer_starts_the_training(page: Page) -> None:
 
 def test_a_changed_answer_waits_for_a_training_that_is_asked_for(page: Page) -> None:
     page.label_all()
-    told = page.get("/api/decisions")[0]
+    told = page.get("/api/decisions")["decisions"][0]
     other = "normal" if told["mine"] == "anomaly" else "anomaly"
     status = page.post("/api/answers", item=told["item"], verdict=other)
     assert (page.work.steps, status["fit_is_current"]) == (["ask", "fit"], False)
     assert page.post("/api/train")["fit_is_current"]
-    assert page.get("/api/decisions")[0]["mine"] == other
+    assert page.get("/api/decisions")["decisions"][0]["mine"] == other
 
 
 def test_ten_more_raise_the_budget(page: Page) -> None:

@@ -39,7 +39,7 @@ def test_a_map_is_drawn_over_the_picture_when_it_is_asked_for(page: Page) -> Non
     plain = page.client.get("/api/image", params={"id": item, "size": 256})
     mapped = page.client.get("/api/image", params={"id": item, "size": 256, "map": True})
     assert mapped.headers["content-type"] == "image/png"
-    assert mapped.headers["cache-control"] == "no-store"
+    assert mapped.headers["cache-control"] == "private, no-cache"
     first, second = (np.asarray(Image.open(io.BytesIO(answer.content))) for answer in (plain, mapped))
     assert first.shape == second.shape
 

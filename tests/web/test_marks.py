@@ -41,8 +41,8 @@ def drawn(page: Page) -> tuple[Region, ...]:
 def test_what_is_drawn_is_stored_with_the_size_of_the_picture_and_shown_again(page: Page) -> None:
     item = page.get("/api/status")["open"][0]
     answer = page.post("/api/marks", item=item, regions=[POINT, BOX])
-    assert [(mark["mine"], len(mark["regions"])) for mark in answer] == [(True, 2)]
-    assert page.get("/api/item", id=item)["marks"] == answer
+    assert [(mark["mine"], len(mark["regions"])) for mark in answer["marks"]] == [(True, 2)]
+    assert page.get("/api/item", id=item)["marks"] == answer["marks"]
     (mark,) = page.view_model.session.state.marks[item]
     assert (mark.width, mark.height) == page.view_model.items.picture_size(item)
     page.post("/api/marks", item=item, regions=[])

@@ -78,7 +78,7 @@ def test_neighbours_are_the_labelled_ones_that_look_alike(media: tuple[str, Page
     title = page.view_model.items.title(items[0])
     near = [{"item": items[0], "title": title, "verdict": "anomaly"}]
     assert page.get("/api/item", id=items[1])["neighbours"] == near
-    told = page.get("/api/decisions")[0]
+    told = page.get("/api/decisions")["decisions"][0]
     assert (told["title"], told["kind"], title.endswith(".png")) == (title, media[0], True)
     assert page.get("/api/item", id=items[0])["neighbours"] == []
-    page.post("/api/undo")
+    page.undo()

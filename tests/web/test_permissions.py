@@ -19,6 +19,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "labelling-page.md"
 ROW = re.compile(r"^\| `(GET|POST|PUT|DELETE) (/\S*)` \| (anyone|annotator|owner) \|", re.MULTILINE)
 BODIES: dict[str, dict[str, Any]] = {
     "/api/answers": {"verdict": "normal"},
+    "/api/undo": {"event": 1},
     "/api/notes": {"note": "hm"},
     "/api/marks": {"regions": []},
     "/api/maps": {"wait": True},

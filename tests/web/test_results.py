@@ -87,7 +87,7 @@ def test_the_team_sees_where_it_differs_and_the_owner_decides(make_page: MakePag
     assert team["disagreements"][0]["fields"], "the item itself is shown"
     assert ann.post("/api/decisions", json={"item": items[3], "verdict": "normal"}).status_code == 403
     assert page.post("/api/decisions", item=items[3], verdict="anomaly")["disagreements"] == []
-    assert page.get("/api/decisions")[0] | {"notes": []} == {
+    assert page.get("/api/decisions")["decisions"][0] | {"notes": []} == {
         "item": items[3], "title": items[3], "kind": "table", "verdict": "anomaly", "mine": "normal",
         "who": ["ann", "expert"], "decided": True, "notes": [],
     }  # fmt: skip

@@ -15,15 +15,21 @@ DISAGREEMENT: Final = "disagreement"
 
 @dataclass(frozen=True)
 class Answer:
-    """An expert's word on one item. note: None keeps the annotator's earlier note, an empty one removes it."""
+    """An expert's word on one item. note: None keeps the annotator's earlier note, an empty one removes it.
+
+    key: made up by the sender, so that the same answer sent twice is stored once; empty for none.
+    """
 
     item: str
     verdict: Verdict
     note: str | None = None
+    key: str = ""
 
     def event(self, who: str) -> Event:
         """The answer as it is stored."""
         body: dict[str, object] = {} if self.note is None else {"note": self.note}
+        if self.key:
+            body["key"] = self.key
         label = self.verdict.label
         if label is None:
             return Event(self.verdict.value, who, self.item, body)

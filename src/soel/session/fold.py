@@ -49,6 +49,7 @@ class Ledger:
         self._items: dict[str, _Item] = {}
         self._answered: dict[str, list[Undoable]] = {}  # per annotator, newest last
         self._answers: dict[str, Answered] = {}
+        self._keys: set[tuple[str, str]] = set()  # of the answers taken up, with their annotators
         self._leases: dict[str, dict[str, Lease]] = {}
         self._notes: dict[str, dict[str, Note]] = {}
         self._marks: dict[str, dict[str, Mark]] = {}
@@ -116,12 +117,21 @@ class Ledger:
             )
         return self._state
 
+    def has_key(self, who: str, key: str) -> bool:
+        """Whether an answer of this annotator with this key was taken up."""
+        return (who, key) in self._keys
+
     def _there(self, known: Mapping[str, Known]) -> dict[str, Known]:
         """What is known of items, but for those that were removed."""
         return {item: value for item, value in known.items() if item not in self._gone} if self._gone else dict(known)
 
     def _answer(self, event: Event) -> None:
+        """Take up an answer, unless it is one that was sent twice."""
         item, verdict = _item_of(event), _verdict(event)
+        if key := event.body.get("key"):
+            if (event.who, key) in self._keys:
+                return
+            self._keys.add((event.who, str(key)))
         own = self._items.setdefault(item, _Item()).votes.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None

@@ -128,7 +128,8 @@ class Labelling:
         unique = _once_each(answers)
         state = self.state
         open_items = set(state.open)
-        events = [a.event(who) for who, a in unique if not _repeats(state, who, a, a.item in open_items)]
+        fresh = [(who, a) for who, a in unique if not (a.key and self._ledger.has_key(who, a.key))]
+        events = [a.event(who) for who, a in fresh if not _repeats(state, who, a, a.item in open_items)]
         events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
         events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
         events += [

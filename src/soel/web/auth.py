@@ -61,6 +61,10 @@ class Auth:
         self._file.change(add)
         return key
 
+    def holder_of(self, key: str) -> User | None:
+        """Whom a key lets in; None for one that was used or never handed out."""
+        return self._file.state.keys.get(_digest(key))
+
     def sign_in(self, key: str) -> str | None:
         """The cookie for a key that was not used before; None for any other."""
         digest, number = _digest(key), secrets.token_urlsafe(12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, cast
+from urllib.parse import quote, unquote
 
 from fastapi import Depends, Request
 from starlette.templating import Jinja2Templates
@@ -20,6 +21,7 @@ from soel.web.site import Site
 from soel.web.texts import texts_for
 from soel.web.view_model import ViewModel
 
+PAGE_USER, PAGE_SESSION = "soel-user", "soel-session"  # headers: for whom and for which session a page was made
 Documented = dict[int | str, dict[str, Any]]
 REFUSALS: Documented = {
     400: {"model": ErrorOut, "description": "A foreign host, or a request that is no HTTP"},
@@ -36,6 +38,10 @@ REFUSALS: Documented = {
 
 class OwnerOnlyError(SoelError):
     """Something that only the session's owner may do."""
+
+
+class OtherPageError(SoelError):
+    """A request of a page that was made for another user or another session."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,21 @@ def results(request: Request) -> Results:
 
 
 def user(request: Request) -> User:
-    """Who asks; the middleware has checked it."""
-    return cast(User, request.state.user)
+    """Who asks; the middleware has checked it. A page says for whom and for which session it was made."""
+    asking, headers = cast(User, request.state.user), request.headers
+    made_for = unquote(headers.get(PAGE_USER, quote(asking.name)))
+    if made_for != asking.name:
+        raise OtherPageError(
+            f"This page was opened by {made_for!r}, and this browser is now signed in as {asking.name!r}; nothing was "
+            f"stored. Load the page anew to go on as {asking.name!r}, or sign in as {made_for!r} again."
+        )
+    held = request.app.state.context
+    if isinstance(held, Context) and PAGE_SESSION in headers and headers[PAGE_SESSION] != held.view_model.session_id:
+        raise OtherPageError(
+            "This page belongs to another session, which was served here before; nothing was stored. Start that "
+            "session again, or load the page anew to label the one that is here now."
+        )
+    return asking
 
 
 def owner(request: Request) -> User:

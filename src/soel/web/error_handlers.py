@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -10,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from soel.errors import ConfigError, DataError, SessionError, SoelError, StorageError, UnknownItemError
-from soel.web.dependencies import OwnerOnlyError
+from soel.session.labelling import OverwrittenError, version_of
+from soel.web.dependencies import Context, OtherPageError, OwnerOnlyError
 from soel.web.error_words import error_words
 from soel.web.pages import error_page, wants_page
 from soel.web.texts import texts_for
@@ -22,6 +24,8 @@ def add_handlers(app: FastAPI) -> None:
     """Let the app answer every error in the same form."""
     app.add_exception_handler(SoelError, _soel)
     app.add_exception_handler(StorageError, _storage)
+    app.add_exception_handler(OtherPageError, _other_page)
+    app.add_exception_handler(OverwrittenError, _overwritten)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _bug)
@@ -30,6 +34,16 @@ def add_handlers(app: FastAPI) -> None:
 def _soel(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS if isinstance(error, kind)), 409)
     return _answer(request, status, error_words(str(error), texts_for(request)))
+
+
+def _other_page(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error), "code": "page"}, 409)
+
+
+def _overwritten(request: Request, error: Exception) -> Response:
+    """With the text that is stored, so that nobody's words are lost."""
+    text = cast(Context, request.app.state.context).view_model.session.guidelines
+    return JSONResponse({"error": str(error), "text": text, "version": version_of(text)}, 409)
 
 
 def _invalid(request: Request, error: Exception) -> Response:

@@ -46,11 +46,19 @@ class TurnIn(Message):
 
 
 class AnswerIn(Message):
-    """One answer to one item."""
+    """One answer to one item. key: made up by the sender; an answer that is sent twice under it is stored once."""
 
     item: ItemId
     verdict: Verdict
     note: Note | None = None
+    tab: Tab = ""
+    key: Tab = ""
+
+
+class UndoIn(Message):
+    """Which answer is taken back: the number of its event, as the status names it."""
+
+    event: Annotated[int, Field(ge=1, lt=2**63)]
     tab: Tab = ""
 
 
@@ -136,9 +144,10 @@ class TrainIn(Message):
 
 
 class GuidelineIn(Message):
-    """The owner's guideline in Markdown."""
+    """The owner's guideline in Markdown. version: of the text that was changed; without it, any is replaced."""
 
     text: Guidelines
+    version: Annotated[str, Field(pattern="^[0-9a-f]{16}$")] | None = None
 
 
 class InvitationIn(Message):

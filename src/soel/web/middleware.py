@@ -68,7 +68,7 @@ class SecurityMiddleware:
         if headers.get("host", "").lower() not in self._site.hosts:
             raise RefusedError(400, "This address is not the page's own; use the link that `soel label` printed.")
         if scope["method"] not in READING:
-            self._check_origin(headers)
+            self._check_origin(headers, scope.get("scheme", "http"))
         if int(_length(headers)) > MOST_BYTES:
             raise RefusedError(413, TOO_LARGE)
         user = self._auth.user_of(_cookie(headers, self._site.cookie))
@@ -77,10 +77,10 @@ class SecurityMiddleware:
             raise RefusedError(401, "You are not signed in; open the link that `soel label` printed.")
         return user
 
-    def _check_origin(self, headers: Mapping[str, str]) -> None:
+    def _check_origin(self, headers: Mapping[str, str], scheme: str) -> None:
         """Browsers name the origin of every change; a program without a browser sends none."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-        if (origin is not None and not self._site.is_ours(origin)) or site not in ("same-origin", "none"):
+        if (origin is not None and not self._site.is_ours(origin, scheme)) or site not in ("same-origin", "none"):
             raise RefusedError(403, "Changes are accepted from the page itself only, not from other sites.")
 
 

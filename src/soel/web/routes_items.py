@@ -64,6 +64,7 @@ def read_items(
     reasons = read_reasons(context.view_model.session)
     ranks = None if outcome is None else context.items.ranks(outcome)
     return ItemsOut(
+        version=seen.last_event,
         total=len(rows),
         page=page,
         size=size,

@@ -6,21 +6,34 @@ Routes are plain functions: the framework runs them in threads, so that a slow d
 from __future__ import annotations
 
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from soel.errors import UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
+from soel.session.labelling import version_of
 from soel.session.people import waiting_for
 from soel.session.spot_check import STRATEGY as CHECK
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
 from soel.web.markdown import render
-from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MoreIn, NoteIn, TrainIn, TurnIn
-from soel.web.schemas import DecisionOut, FieldsOut, GuidelineOut, ItemOut, NoteOut, StatusOut, WorkOut
+from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
+from soel.web.schemas import (
+    AnsweredOut,
+    DecisionOut,
+    DecisionsOut,
+    FieldsOut,
+    GuidelineOut,
+    ItemOut,
+    NoteOut,
+    StatusOut,
+    UndoableOut,
+    WorkOut,
+)
 from soel.web.schemas_data import PreparationOut
 from soel.web.schemas_results import InsightOut, PointOut
 from soel.web.view_model import Overview, ViewModel
@@ -54,7 +67,8 @@ def take_turn(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> Statu
 @router.get("/item")
 def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ItemOut:
     """One item, ready to be shown."""
-    shown = view_model.show(user, id, texts)
+    seen = view_model.view_for(user)
+    shown = view_model.show(user, id, seen, texts)
     mine = {
         "frames": [asdict(frame) for frame in view_model.items.frames(id)],
         "neighbours": [
@@ -64,7 +78,8 @@ def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) 
         "notes": [{"who": who, "text": text} for who, text in shown.notes],
         "verdict": shown.verdict,
         "note": shown.note,
-        "marks": view_model.marks(user, id),
+        "marks": view_model.marks(user, id, seen),
+        "version": seen.last_event,
     }
     return ItemOut.model_validate(asdict(shown.card) | mine)
 
@@ -95,42 +110,50 @@ def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> Insight
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
-def read_image(view_model: ViewModelDep, user: UserDep, id: Id, size: Size = 1024, map: bool = False) -> Response:
-    """The picture of an item, always a raster image; with `map`, unusual places are drawn over it."""
+def read_image(
+    request: Request, view_model: ViewModelDep, user: UserDep, id: Id, size: Size = 1024, map: bool = False
+) -> Response:
+    """The picture of an item, always a raster image; with `map`, unusual places are drawn over it.
+
+    A browser keeps it, and asks each time whether it is still the same: other data can come under the same id.
+    """
     picture = view_model.picture(user, id, size, map)
     if picture is None:
         raise UnknownItemError("This item has no picture or no map; it may be a row of a table.")
-    kept = "no-store" if map else "private, max-age=3600"  # a map changes with the model
-    return Response(picture.content, media_type=picture.media_type, headers={"cache-control": kept})
+    tag = f'"{sha256(picture.content).hexdigest()[:32]}"'
+    headers = {"cache-control": "private, no-cache", "etag": tag}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(picture.content, media_type=picture.media_type, headers=headers)
 
 
 @router.post("/answers")
 def give_answer(message: AnswerIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Store one answer. It is on disk before this replies."""
-    view_model.answer(user, message.item, message.verdict, message.note)
-    return _next(view_model, user, message.tab)
+    view_model.answer(user, message.item, message.verdict, message.note, message.key)
+    return _next(view_model, user, message.tab, message.item)
 
 
 @router.post("/undo")
-def undo_answer(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
-    """Take this user's newest answer back."""
-    view_model.session.undo(user.name)
-    return _next(view_model, user, message.tab)
+def undo_answer(message: UndoIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
+    """Take an answer of this user back: the newest one, and only if it is the one that is named."""
+    return _next(view_model, user, message.tab, view_model.undo(user, message.event))
 
 
 @router.post("/notes")
 def write_note(message: NoteIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Keep a note on an item, in place of the user's earlier one."""
     view_model.session.note(view_model.check(message.item), message.note.strip(), user.name)
-    return _status_out(user, view_model, view_model.overview(user))
+    return _status_out(user, view_model, view_model.overview(user), message.item)
 
 
 @router.get("/decisions")
-def read_decisions(view_model: ViewModelDep, user: UserDep) -> list[DecisionOut]:
+def read_decisions(view_model: ViewModelDep, user: UserDep) -> DecisionsOut:
     """All answers that hold, newest first, with the user's own beside them."""
     state = view_model.view_for(user)
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
-    return [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
+    decisions = [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
+    return DecisionsOut(version=state.last_event, decisions=decisions)
 
 
 @router.post("/train")
@@ -163,16 +186,19 @@ def look(view_model: ViewModelDep, user: UserDep) -> StatusOut:
 
 @router.put("/guideline")
 def write_guideline(message: GuidelineIn, view_model: ViewModelDep, _owner: OwnerDep) -> GuidelineOut:
-    """Replace the guideline; the owner's right."""
-    view_model.session.write_guidelines(message.text)
-    return GuidelineOut(text=message.text, html=str(render(message.text)))
+    """Replace the guideline; the owner's right. Another text than the one that was changed is not overwritten."""
+    view_model.session.write_guidelines(message.text, message.version)
+    return GuidelineOut(text=message.text, html=str(render(message.text)), version=version_of(message.text))
 
 
-def _next(view_model: ViewModel, user: User, tab: str) -> StatusOut:
-    """The view_model after a change; a window that shows items one by one gets its next one reserved."""
+def _next(view_model: ViewModel, user: User, tab: str, about: str = "") -> StatusOut:
+    """The session after a change; a window that shows items one by one gets its next one reserved.
+
+    about: the item that was changed.
+    """
     if tab:
         view_model.take_turn(user, tab)
-    return _status_out(user, view_model, view_model.overview(user, tab))
+    return _status_out(user, view_model, view_model.overview(user, tab), about)
 
 
 def _decision_out(view_model: ViewModel, state: SessionState, item: str, answered: Answered, user: User) -> DecisionOut:
@@ -189,9 +215,14 @@ def _decision_out(view_model: ViewModel, state: SessionState, item: str, answere
     )
 
 
-def _status_out(user: User, view_model: ViewModel, overview: Overview) -> StatusOut:
+def _status_out(user: User, view_model: ViewModel, overview: Overview, about: str = "") -> StatusOut:
     state, seen, progress = overview.state, overview.seen, overview.progress
+    last, vote = state.undoable.get(user.name), state.vote_of(about, user.name)
+    last = None if last is None or last.item in state.gone else last
+    title = "" if last is None else view_model.items.title(last.item)
+    verdict, event = (None, None) if vote is None else (vote.verdict, vote.number)
     return StatusOut(
+        version=state.last_event,
         who=user.name,
         is_owner=user.is_owner,
         stage=overview.stage,
@@ -202,7 +233,8 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview) -> Status
         n_items=view_model.session.folder.n_items,
         open=list(overview.open),
         mine=list(overview.mine),
-        can_undo=bool(state.undoable.get(user.name)),
+        undo=None if last is None else UndoableOut(item=last.item, title=title, event=last.number),
+        about=AnsweredOut(item=about, verdict=verdict, event=event) if about else None,
         has_results=state.fit is not None,
         results_ready=has_outcome(view_model.session),
         n_disputes=len(state.disagreements),

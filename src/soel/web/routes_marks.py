@@ -8,7 +8,7 @@ from soel.errors import LabelError
 from soel.session.marks import read_mark
 from soel.web.dependencies import REFUSALS, OwnerDep, UserDep, ViewModelDep
 from soel.web.messages import MapsIn, MarkIn
-from soel.web.schemas import MapsOut, MarkOut
+from soel.web.schemas import MapsOut, MarkOut, MarksOut
 from soel.web.view_model import ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
@@ -28,7 +28,7 @@ def choose_maps(message: MapsIn, view_model: ViewModelDep, owner: OwnerDep) -> M
 
 
 @router.post("/marks")
-def draw_mark(message: MarkIn, view_model: ViewModelDep, user: UserDep) -> list[MarkOut]:
+def draw_mark(message: MarkIn, view_model: ViewModelDep, user: UserDep) -> MarksOut:
     """Keep what the user drew on a picture, in place of what the same one drew before; nothing takes it back."""
     item = view_model.check(message.item)
     size = view_model.items.picture_size(item)
@@ -36,7 +36,9 @@ def draw_mark(message: MarkIn, view_model: ViewModelDep, user: UserDep) -> list[
         raise LabelError("This item is no picture, so nothing can be drawn on it.")
     body = {"regions": [region.model_dump() for region in message.regions], "width": size[0], "height": size[1]}
     view_model.session.mark(item, read_mark(user.name, body))
-    return [MarkOut.model_validate(mark) for mark in view_model.marks(user, item)]
+    seen = view_model.view_for(user)
+    marks = [MarkOut.model_validate(mark) for mark in view_model.marks(user, item, seen)]
+    return MarksOut(version=seen.last_event, marks=marks)
 
 
 def _maps_out(view_model: ViewModel) -> MapsOut:

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse
 
+from soel.session.labelling import version_of
 from soel.web.dependencies import ContextDep, TextsDep, UserDep
 from soel.web.markdown import render
 
@@ -24,12 +25,13 @@ PAGES = {
 def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:
     """One of the pages; what changes on it is fetched from the API."""
     session, path = page.view_model.session, request.url.path
-    context: dict[str, Any] = {"user": user, "here": path, "source": session.title}
+    context: dict[str, Any] = {"user": user, "here": path, "source": session.title, "session": session.config.session}
     if path in ("/", "/data"):
         context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
     if path == "/":
         text = session.guidelines
-        context |= {"guideline_text": text, "guideline": render(text or texts("label.no_guideline"))}
+        context |= {"guideline_text": text, "guideline_version": version_of(text)}
+        context |= {"guideline": render(text or texts("label.no_guideline"))}
     return page.templates.TemplateResponse(request, PAGES[path], context)
 
 

@@ -27,11 +27,13 @@ Parquet = Literal["parquet"]
 @router.get("/results")
 def read_results(view_model: ViewModelDep, results: ResultsDep, user: UserDep, texts: TextsDep) -> ResultsOut:
     """What the last fit says about the pool."""
-    findings, seen = results.findings(), view_model.view_for(user)
+    findings = results.findings()
+    seen = view_model.view_for(user, findings.state)
     state, estimate = findings.state, findings.estimate
     row_of = {item: row for row, item in enumerate(view_model.session.ids) if item in seen.labels}
     words = {item: cast(Verdict, seen.answers[item].verdict) for item in seen.labels}
     return ResultsOut(
+        version=seen.last_event,
         share=ShareOut(value=estimate.value, low=estimate.low, high=estimate.high),
         threshold=findings.outcome.threshold,
         n_items=view_model.session.folder.n_items,

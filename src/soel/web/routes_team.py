@@ -20,7 +20,7 @@ from soel.web.schemas_team import DisagreementOut, InvitationOut, OpenOut, Perso
 from soel.web.view_model import ViewModel
 from soel.web.words import agreement_words
 
-OWNERS = ("owner", "admin")
+OWNERS = ("owner", "admin", "administrator", "boss", "root")  # names that others would take for the owner's
 N_FIELDS, N_OPEN = 6, 200  # values of a disputed item; open items that are listed
 router = APIRouter(prefix="/api", tags=["team"], responses=REFUSALS)
 
@@ -97,7 +97,8 @@ def _people(context: Context, owner: User) -> list[str]:
 
 def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
     view_model = context.view_model
-    state, whole = view_model.view_for(user), view_model.session.state
+    whole = view_model.session.state
+    state = view_model.view_for(user, whole)
     differing = [
         DisagreementOut(
             item=item,
@@ -110,6 +111,7 @@ def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
         for item in state.disagreements
     ]
     return TeamOut(
+        version=whole.last_event,
         annotators=[PersonOut.model_validate(asdict(person)) for person in measure_people(whole, state)],
         n_open=len(whole.open),
         open=[_open_out(view_model, item) for item in whole.open[:N_OPEN]] if user.is_owner else [],

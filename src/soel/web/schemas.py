@@ -12,9 +12,10 @@ from soel.web.ports import Kind
 
 
 class ErrorOut(BaseModel):
-    """What was wrong, and what to do."""
+    """What was wrong, and what to do. code: 'page' where a page of another user or session asks, else absent."""
 
     error: str
+    code: str | None = None
 
 
 class WorkOut(BaseModel):
@@ -27,9 +28,27 @@ class WorkOut(BaseModel):
     error: str = ""
 
 
+class UndoableOut(BaseModel):
+    """The user's newest answer that still stands. event: its number, by which it can be taken back."""
+
+    item: str
+    title: str
+    event: int
+
+
+class AnsweredOut(BaseModel):
+    """What this user says of the item that a request was about. event: of that answer; null without one."""
+
+    item: str
+    verdict: Verdict | None
+    event: int | None
+
+
 class StatusOut(BaseModel):
     """Where the session stands for this user.
 
+    version: the number of the newest event that this knows of; what has a lower one is older.
+    undo: the answer that can be taken back. about: the item that was answered or taken back.
     stage: 'waiting' where all open items are with others. open: items to answer, in order. mine: items answered
     by this user, oldest first. n_labels, n_anomalies: as far as this user may know of them. storage_problem: why
     nothing can be stored now. n_waiting: items that this user labelled and that want more opinions; n_in: those
@@ -37,6 +56,7 @@ class StatusOut(BaseModel):
     is_check: whether the newest round is a spot check.
     """
 
+    version: int
     who: str
     is_owner: bool
     stage: Literal["preparing", "label", "waiting", "training", "done"]
@@ -47,7 +67,8 @@ class StatusOut(BaseModel):
     n_items: int
     open: list[str]
     mine: list[str]
-    can_undo: bool
+    undo: UndoableOut | None
+    about: AnsweredOut | None
     has_results: bool
     results_ready: bool
     n_disputes: int
@@ -126,6 +147,13 @@ class MarkOut(BaseModel):
     regions: list[RegionOut]
 
 
+class MarksOut(BaseModel):
+    """All that the user may see on a picture. version: the number of the newest event that it knows of."""
+
+    version: int
+    marks: list[MarkOut]
+
+
 class MapsOut(BaseModel):
     """Whether unusual places are known, and whether they are shown only after an own answer."""
 
@@ -134,8 +162,9 @@ class MapsOut(BaseModel):
 
 
 class ItemOut(BaseModel):
-    """One item, ready to be shown, with this user's answer and note."""
+    """One item, ready to be shown, with this user's answer and note. version: of the newest event it knows of."""
 
+    version: int
     item: str
     kind: Kind
     title: str
@@ -164,11 +193,19 @@ class DecisionOut(BaseModel):
     notes: list[NoteOut]
 
 
+class DecisionsOut(BaseModel):
+    """All answers that hold. version: the number of the newest event that they know of."""
+
+    version: int
+    decisions: list[DecisionOut]
+
+
 class GuidelineOut(BaseModel):
-    """The guideline as written and as shown."""
+    """The guideline as written and as shown. version: tells this text from others."""
 
     text: str
     html: str
+    version: str
 
 
 class ListedOut(BaseModel):
@@ -189,8 +226,9 @@ class ListedOut(BaseModel):
 
 
 class ItemsOut(BaseModel):
-    """A page of the items that fit. columns, people: what can be filtered by."""
+    """A page of the items that fit. columns, people: what can be filtered by. version: of the newest event known."""
 
+    version: int
     total: int
     page: int
     size: int

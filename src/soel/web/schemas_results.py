@@ -93,8 +93,10 @@ class ResultsOut(BaseModel):
 
     promise: what the threshold's rule promises of alarms. quality: what the newest spot check proves, in words.
     check_advice: how much a check would tell. unsure: items whose side is open, in words.
+    version: the number of the newest event that this knows of.
     """
 
+    version: int
     share: ShareOut
     threshold: float
     n_items: int

@@ -48,8 +48,10 @@ class TeamOut(BaseModel):
     """The annotators, how far they agree, where they do not, and who is to label what.
 
     open: the first open items; n_open: of how many. people: whom they can be assigned to.
+    version: the number of the newest event that this knows of.
     """
 
+    version: int
     annotators: list[PersonOut]
     n_open: int
     open: list[OpenOut]

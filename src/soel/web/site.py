@@ -15,10 +15,10 @@ class Site:
     cookie: str
     scheme: str = "http"
 
-    def is_ours(self, origin: str) -> bool:
-        """Whether an Origin header names this page."""
+    def is_ours(self, origin: str, by: str = "http") -> bool:
+        """Whether an Origin header names this page. by: the scheme by which the request came, as far as we know."""
         scheme, _, host = origin.partition("://")
-        return scheme in (self.scheme, "https") and host in self.hosts
+        return scheme == ("https" if "https" in (self.scheme, by) else "http") and host in self.hosts
 
     def is_secure(self, request: Request) -> bool:
         """Whether a browser reaches the page by HTTPS: by the owner's word, or by that of a proxy we trust."""

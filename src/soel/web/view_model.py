@@ -90,6 +90,11 @@ class ViewModel:
         self._known: tuple[int, frozenset[str]] = (0, frozenset())
         self.uploads = Uploads(session.folder.path)
 
+    @property
+    def session_id(self) -> str:
+        """Tells this session from others that are served at the same address."""
+        return self.session.config.session
+
     def warm_up(self) -> None:
         """Read what the first item needs, while a browser opens. What goes wrong is said when it is asked for."""
         with suppress(SoelError, OSError):
@@ -108,7 +113,7 @@ class ViewModel:
 
     def overview(self, user: User, tab: str = "") -> Overview:
         """Where the session stands, for one window of a user."""
-        state, progress = self.session.state, self._work.progress()
+        progress, state = self._work.progress(), self.session.state
         turn = turn_of(state, user.name, tab, datetime.now(UTC)).items
         votes = {item: state.vote_of(item, user.name) for item in state.answers}
         own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
@@ -116,12 +121,12 @@ class ViewModel:
         stage, mine = _stage(state, turn, progress), tuple(item for _, item, _ in own)
         waiting = _opinions(state, user.name)
         return Overview(
-            stage, state, self.view_for(user), turn, mine, last, progress, self._storage.problem(), *waiting
+            stage, state, self.view_for(user, state), turn, mine, last, progress, self._storage.problem(), *waiting
         )
 
-    def view_for(self, user: User) -> SessionState:
-        """The session as far as this user may know it."""
-        return view_for(self.session.state, user.name)
+    def view_for(self, user: User, state: SessionState | None = None) -> SessionState:
+        """The session as far as this user may know it, at this state or now."""
+        return view_for(state or self.session.state, user.name)
 
     def names(self) -> set[str]:
         """Everybody who answered or wrote something."""
@@ -140,9 +145,8 @@ class ViewModel:
         labels = {other: label for other, label in state.labels.items() if other != item}
         return self.items.card(self.check(item), labels, search, most, texts)
 
-    def show(self, user: User, item: str, texts: Texts = ENGLISH) -> ItemPage:
-        """An item as this user sees it."""
-        state = self.view_for(user)
+    def show(self, user: User, item: str, state: SessionState, texts: Texts = ENGLISH) -> ItemPage:
+        """An item as this user sees it. state: as far as they may know it."""
         card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
         card = replace(card, has_map=card.has_map and may_see_map(state, item, user.name))
         written = {note.who: note.text for note in state.notes_of(item)}
@@ -156,19 +160,44 @@ class ViewModel:
             raise SessionError("Unusual places are shown after your own answer; the owner has chosen so.")
         return self.items.image(self.check(item), size, with_map)
 
-    def marks(self, user: User, item: str) -> tuple[dict[str, Any], ...]:
-        """What was drawn on an item, as far as this user may know it."""
-        drawn = self.view_for(user).marks.get(item, ())
+    def marks(self, user: User, item: str, state: SessionState) -> tuple[dict[str, Any], ...]:
+        """What was drawn on an item. state: as far as this user may know it."""
+        drawn = state.marks.get(item, ())
         return tuple(
             {"who": mark.who, "mine": mark.who == user.name, "regions": mark.body()["regions"]} for mark in drawn
         )
 
-    def answer(self, user: User, item: str, verdict: Verdict, note: str | None) -> None:
-        """Store one answer; it is on disk when this returns. The last open one starts the training."""
+    def answer(self, user: User, item: str, verdict: Verdict, note: str | None, key: str = "") -> None:
+        """Store one answer; it is on disk when this returns. The last open one starts the training.
+
+        key: an answer with a key that this user sent before is not stored again.
+        """
         before = self.session.state.open
-        self.session.tell([Answer(self.check(item), verdict, None if note is None else note.strip())], user.name)
+        self.session.tell([Answer(self.check(item), verdict, None if note is None else note.strip(), key)], user.name)
         if before and not self.session.state.open:
             self.go_on()
+
+    def undo(self, user: User, event: int) -> str:
+        """Take back the user's newest answer if it is the one of this event; returns its item.
+
+        What was taken back already stays so: the reply to the first request may have been lost.
+        """
+        try:
+            return self.session.undo(user.name, event)
+        except SessionError:
+            item = self._find_undone(user.name, event)
+            if item is None:
+                raise
+            return item
+
+    def _find_undone(self, who: str, event: int) -> str | None:
+        events = self.session.events
+        told = next((each for each in events if each.number == event and each.who == who), None)
+        if told is None or told.item is None:
+            return None
+        is_named = any(each.kind == "undo" and each.who == who and each.body.get("of") == event for each in events)
+        vote = self.session.state.vote_of(told.item, who)
+        return told.item if is_named and (vote is None or vote.number != event) else None
 
     def decide(self, owner: User, item: str, verdict: Verdict | None) -> None:
         """The owner's word on an item; with the last dispute settled, the training starts."""

@@ -1,7 +1,7 @@
 // Who is to label which open item: the owner's part of the team page.
 
-import { persist, post } from "./api.js";
-import { apart, find, itemLink, make, retrying, status, tell } from "./dom.js";
+import { apart, find, itemLink, make, status, tell } from "./dom.js";
+import { change } from "./sync.js";
 import { t } from "./text.js";
 
 // onChange(team): after something was assigned
@@ -9,7 +9,7 @@ export function showAssignments(team, onChange) {
   const { open, n_open: total, people, answers_per_item: wanted } = team;
   const send = async (to, items) => {
     try {
-      onChange(await persist(() => post("/api/assignments", { to, items }), retrying));
+      onChange(await change("assignments", "/api/assignments", { to, items }));
       status(t("assign.saved"), "saved");
     } catch (error) {
       tell(error);

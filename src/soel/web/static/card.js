@@ -1,8 +1,8 @@
 // One item, big and clear: a row of a table, a picture, or a frame with the seconds around it.
 
-import { get } from "./api.js";
 import { apart, draw, imageAddress, make } from "./dom.js";
 import { Marks } from "./marks.js";
+import { read } from "./sync.js";
 import { figures, t } from "./text.js";
 import { Zoom } from "./zoom.js";
 
@@ -61,7 +61,8 @@ function row(item) {
   if (item.n_fields <= item.fields.length) return [place];
   const count = make("p", { class: "muted small", role: "status" }, t("card.found", { n: item.fields.length, total: item.n_fields }));
   const find = async (search, most) => {
-    const found = await get("/api/fields", { id: item.item, search, most });
+    const found = await read("fields", "/api/fields", { id: item.item, search, most });
+    if (found === null) return; // more was typed meanwhile
     place.replaceChildren(...groups(found));
     count.textContent = t("card.found", { n: found.fields.length, total: item.n_fields });
   };

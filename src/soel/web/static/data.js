@@ -1,8 +1,9 @@
 // What the session is called, what it holds, more data for it, and more questions.
 
-import { get, persist, post, wait } from "./api.js";
+import { get, post, wait } from "./api.js";
 import { listenToForms } from "./data_more.js";
-import { apart, find, make, retrying, say, status, tell } from "./dom.js";
+import { apart, find, make, say, status, tell } from "./dom.js";
+import { again, change as send } from "./sync.js";
 import { language, number, percent, t } from "./text.js";
 import { newUpload, sendFile } from "./upload.js";
 
@@ -49,7 +50,7 @@ function endProgress(words) {
 // Watches work that runs until it ends; says what came of it.
 async function watch() {
   for (;;) {
-    const data = await persist(() => get("/api/data"), retrying);
+    const data = await again(() => get("/api/data"));
     show(data, false);
     if (!data.work?.running) return data;
     await wait(400);
@@ -93,8 +94,10 @@ if (isOwner) for (const field of ["name", "description"]) {
   find(field).addEventListener("input", () => typed.add(field));
 }
 act("about", async () => {
-  const data = await post("/api/description", { name: find("name").value, description: find("description").value }, "PUT");
-  typed.clear();
+  const words = { name: find("name").value, description: find("description").value };
+  const data = await send("description", "/api/description", words, "PUT");
+  if (data === null) return; // it was changed and sent once more
+  for (const [field, text] of Object.entries(words)) if (find(field).value === text) typed.delete(field);
   show(data);
   status(t("data.saved"), "saved");
   say(t("data.saved"));
@@ -106,7 +109,7 @@ act("questions", async () => {
 });
 
 try {
-  const data = await persist(() => get("/api/data"), retrying);
+  const data = await again(() => get("/api/data"));
   show(data);
   if (isOwner && data.work?.running) {
     const done = await watch();

@@ -32,6 +32,7 @@ function offer(select, names) {
 async function show(query) {
   try {
     const found = await list.load(query);
+    if (found === null) return;
     offer(find("person"), found.people);
     offer(find("column"), found.columns);
     find("column-filter").hidden = found.columns.length === 0;

@@ -1,10 +1,11 @@
 // The labelling page: one key, one decision, on to the next.
 
-import { get, persist, post, tab, wait } from "./api.js";
+import { get, post, tab } from "./api.js";
 import { body, pictureKey, summary } from "./card.js";
-import { apart, draw, find, make, retrying, say, status, tell } from "./dom.js";
+import { apart, draw, find, make, say, status, tell } from "./dom.js";
 import { showReading } from "./reading.js";
 import { showReasons } from "./reasons.js";
+import { again, change, drafts, isGivenHere, read } from "./sync.js";
 import { t } from "./text.js";
 import { showWords, showWork } from "./waiting.js";
 
@@ -14,10 +15,13 @@ let current = null; // the item on the page
 let chosen = null; // an item the expert went back to; null follows the open ones
 let busy = true;
 let trained = false; // whether this page saw a training
-let nextLook = 0; // whether the disk takes anything in again
-const written = new Map(); // notes of this page by item: an answer that is undone takes its note along, its words stay
+let nextLook = 0; // a look at the session that is to come
+let noted = null; // the item that the note in the field is about, and its note as far as it is stored
+const SLOW = 4000; // milliseconds between two looks where a person is waited for
+const QUICK = 700;
 
-const fetchItem = (id) => persist(() => get("/api/item", { id }), retrying);
+const takeTurn = () => again(() => post("/api/turn", { tab }));
+const noteName = (item) => `note ${item}`;
 const order = () => [...session.mine.filter((id) => !session.open.includes(id)), ...session.open];
 
 function showProgress() {
@@ -36,13 +40,13 @@ function showProgress() {
 }
 
 async function refresh(next) {
-  session = next;
+  if (next !== null && next.version >= (session?.version ?? 0)) session = next; // an older reply tells nothing new
   showProgress();
   const target = chosen ?? (session.stage === "label" ? session.open[0] : null);
   if (target === null) {
     current = null;
     turnTo("waiting");
-    await waitForWork();
+    waitForWork();
   } else {
     if (target !== current?.item || chosen !== null) await show(target);
     turnTo("labelling"); // only now: a session without its item would be an empty frame, and nameless to a screen reader
@@ -54,8 +58,29 @@ async function refresh(next) {
 function watchStorage() {
   const { storage_problem: problem } = session;
   for (const button of document.querySelectorAll(".actions .answer")) button.disabled = problem !== "";
+  if (problem) lookAgain(SLOW);
+}
+
+function lookAgain(pause) {
   clearTimeout(nextLook);
-  if (problem) nextLook = setTimeout(() => act(() => post("/api/turn", { tab }), { quietly: true }), 4000);
+  nextLook = setTimeout(look, pause);
+}
+
+// Where the session stands by now, unless something is done at the page meanwhile.
+async function look() {
+  if (busy) return lookAgain(QUICK);
+  const before = session;
+  try {
+    const next = await takeTurn();
+    if (busy || session !== before) return;
+    busy = true;
+    await refresh(next);
+  } catch (error) {
+    tell(error);
+    lookAgain(SLOW);
+  } finally {
+    busy = false;
+  }
 }
 
 function turnTo(place) {
@@ -66,7 +91,8 @@ function turnTo(place) {
 }
 
 async function show(id) {
-  const item = await fetchItem(id);
+  const item = await read("item", "/api/item", { id });
+  if (item === null) return; // another one is wanted by now
   current = item;
   find("item-title").firstElementChild.textContent = item.title;
   find("item-body").replaceChildren(...body(item));
@@ -75,11 +101,12 @@ async function show(id) {
   find("item-place").textContent = item.verdict ? t("label.you_said", { verdict: t(`said.${item.verdict}`) }) : "";
   find("back").disabled = place <= 0;
   find("forth").disabled = place < 0 || place >= ids.length - 1;
-  find("undo").disabled = !session.can_undo;
+  find("undo").disabled = !canUndo();
   for (const button of document.querySelectorAll(".actions .answer")) {
     button.setAttribute("aria-pressed", String(button.dataset.verdict === item.verdict));
   }
-  find("note").value = item.note || (written.get(id) ?? "");
+  noted = { item: id, note: item.note };
+  find("note").value = drafts.get(noteName(id)) ?? item.note;
   find("notes").replaceChildren(...item.notes.map(({ who, text }) => make("li", {}, apart(who), ": ", apart(text))));
   say(summary(item));
   showWhy(id);
@@ -121,12 +148,12 @@ function estimates(history) {
   return make("li", {}, picture);
 }
 
-async function waitForWork() {
+function waitForWork() {
   const { stage, work } = session;
   if (stage === "training") trained = true;
   if (stage === "done" && trained && session.has_results && session.fit_is_current) return location.assign("/results");
   if (work?.error) {
-    showWork(work, session.is_owner ? [[t("button.again"), () => act(() => post("/api/go-on"))]] : []);
+    showWork(work, session.is_owner ? [[t("button.again"), () => begin("/api/go-on")]] : []);
   } else if (stage === "done") {
     showDone();
   } else if (stage === "waiting") {
@@ -134,23 +161,30 @@ async function waitForWork() {
   } else {
     showWork(work, stage === "training" ? [[t("button.review_mine"), "/review"]] : []);
   }
-  busy = false;
-  if (stage === "done" || work?.error) return;
-  await wait(700);
-  if (current === null && !busy) await act(() => post("/api/turn", { tab }), { quietly: true });
+  lookAgain(stage === "done" || work?.error ? SLOW : QUICK); // others may go on meanwhile
 }
+
+// Begins something that is not to be begun twice: where the reply is lost, the page looks what came of it.
+const begin = (path, body = {}) => act(async () => {
+  try {
+    return await post(path, body);
+  } catch (error) {
+    if (error.status !== 0) throw error;
+    return takeTurn();
+  }
+}, { waits: true });
 
 function showDone() {
   const { is_owner: isOwner, n_disputes: n } = session;
   const look = session.has_results ? [[t("button.results"), "/results"]] : [];
   const review = [[t("button.review"), "/review"]];
-  const check = isOwner && session.has_results ? [[t("button.check", { n: 10 }), () => act(() => post("/api/more", { n: 10, purpose: "check" }))]] : [];
-  const more = isOwner ? [[t("button.more"), () => act(() => post("/api/more", { n: 10 }))]] : [];
+  const check = isOwner && session.has_results ? [[t("button.check", { n: 10 }), () => begin("/api/more", { n: 10, purpose: "check" })]] : [];
+  const more = isOwner ? [[t("button.more"), () => begin("/api/more", { n: 10 })]] : [];
   if (n > 0 && !session.fit_is_current) {
-    const own = [[t("button.decide"), "/team"], [t("button.without"), () => act(() => post("/api/train", { despite_disputes: true }))]];
+    const own = [[t("button.decide"), "/team"], [t("button.without"), () => begin("/api/train", { despite_disputes: true })]];
     return showWords(t("done.disputes", { n }), t(isOwner ? "done.disputes_owner" : "done.disputes_others"), [...(isOwner ? own : []), ...look, ...review]);
   }
-  const train = isOwner && !session.fit_is_current ? [[t("button.train"), () => act(() => post("/api/train"))]] : [];
+  const train = isOwner && !session.fit_is_current ? [[t("button.train"), () => begin("/api/train")]] : [];
   showWords(t("done.title"), t(isOwner ? "done.words" : "done.words_annotator"), [...train, ...look, ...check, ...more, ...review]);
 }
 
@@ -161,16 +195,18 @@ function showOthers() {
   showWords(title, words + t("waiting.words"), [[t("button.review"), "/review"]]);
 }
 
-// Runs one request; keys are ignored until it is through, so that nothing is answered unseen. Says if it went well.
-async function act(task, { quietly = false, done = "" } = {}) {
+// Runs one request; keys are ignored until it is through, so that nothing is answered unseen. Gives its reply.
+// done(): what is said when all went well. waits: a click is not lost while the page looks at the session.
+async function act(task, { quietly = false, done = () => t("saved"), waits = false } = {}) {
+  while (waits && busy) await new Promise((free) => setTimeout(free, 50));
   if (busy) return false;
   busy = true;
   if (!quietly) status(t("saving"), "saving");
   try {
-    const next = await persist(task, retrying);
-    if (!quietly) status(done || t("saved"), "saved");
+    const next = await task();
     await refresh(next);
-    return true;
+    if (!quietly) status(done(), "saved");
+    return next ?? true;
   } catch (error) {
     tell(error);
     if (session === null) showWords(t("label.cannot_open"), error.message, [[t("button.again"), () => location.reload()]]);
@@ -184,20 +220,33 @@ async function answer(verdict) {
   if (current === null || busy || session.storage_problem) return;
   const shown = current;
   const { item } = shown;
-  const note = find("note").value;
+  const note = drafts.get(noteName(item)); // without one, the note that is stored stays
   const later = chosen === null ? [] : order().slice(order().indexOf(item) + 1);
   chosen = later.find((id) => !session.open.includes(id)) ?? null;
   current = { ...shown, item: null }; // the same item may come back, and is then shown anew
-  written.set(item, note);
-  const stored = await act(() => post("/api/answers", { item, verdict, note, tab }), { done: t("saved.verdict", { verdict: t(`said.${verdict}`) }) });
-  if (!stored && current?.item === null) current = shown;
+  const send = async () => {
+    const reply = await change(item, "/api/answers", { item, verdict, note, tab });
+    if (note !== null) drafts.drop(noteName(item), note);
+    return reply;
+  };
+  const reply = await act(send, { done: () => t("saved.verdict", { verdict: t(`said.${verdict}`) }) });
+  if (reply) return storeNote(item, note ?? shown.note); // what was typed meanwhile
+  chosen = shown.item === session?.open[0] ? null : shown.item;
+  if (current?.item === null) current = shown;
 }
 
-function undo() {
-  if (busy || !session?.can_undo) return;
-  const last = session.mine.at(-1);
-  chosen = last;
-  act(() => post("/api/undo", { tab }), { done: t("saved.back") });
+// Only what was answered in this window can be taken back in it.
+const canUndo = () => session.undo !== null && isGivenHere(session.undo.event);
+
+async function undo() {
+  if (busy || !session || !canUndo()) return;
+  const { item, title, event } = session.undo;
+  const before = chosen;
+  chosen = item;
+  if (await act(() => change(item, "/api/undo", { event, tab }), { done: () => t("saved.back", { title }) })) return;
+  chosen = before;
+  const next = await takeTurn().catch(() => null); // something else was answered meanwhile
+  if (next !== null) act(async () => next, { quietly: true });
 }
 
 function move(step) {
@@ -207,16 +256,19 @@ function move(step) {
   if (next === undefined) return;
   chosen = next === session.open[0] ? null : next;
   busy = true;
-  show(next).finally(() => (busy = false));
+  if (session.mine.includes(noted.item)) storeNote(noted.item, noted.note);
+  show(next).catch(tell).finally(() => (busy = false));
 }
 
-async function saveNote() {
-  if (current === null || current.verdict === null || find("note").value.trim() === current.note) return;
-  const { item } = current;
-  const note = find("note").value;
+// Stores the note that was typed about an item, if it says something else than the stored one. It is a draft until then.
+async function storeNote(item, held) {
+  const note = drafts.get(noteName(item));
+  if (note === null) return;
+  if (note.trim() === held?.trim()) return drafts.drop(noteName(item), note);
   try {
-    await persist(() => post("/api/notes", { item, note }), retrying);
-    if (current?.item === item) current.note = note.trim();
+    if ((await change(item, "/api/notes", { item, note })) === null) return; // it was changed once more
+    drafts.drop(noteName(item), note);
+    if (noted?.item === item) noted.note = note.trim();
     status(t("saved.note"), "saved");
   } catch (error) {
     tell(error);
@@ -224,14 +276,41 @@ async function saveNote() {
 }
 
 async function saveGuideline() {
+  const field = find("guideline-text");
+  const text = field.value;
+  const theirs = find("guideline-theirs");
   try {
-    const saved = await persist(() => post("/api/guideline", { text: find("guideline-text").value }, "PUT"), retrying);
+    const saved = await change("guideline", "/api/guideline", { text, version: field.dataset.version }, "PUT");
+    if (saved === null) return; // it was changed once more
+    field.dataset.version = saved.version;
+    drafts.drop("guideline", text);
+    theirs.hidden = true;
     find("guideline").innerHTML = saved.html; // escaped by the server; no script of it could run here
-    find("guideline-edit").open = false;
+    if (field.value === text) find("guideline-edit").open = false;
     status(t("saved.guideline"), "saved");
   } catch (error) {
+    if (error.text === text) {
+      drafts.drop("guideline", text); // the first reply was lost
+      return location.reload();
+    }
     tell(error);
+    if (error.version === undefined) return;
+    field.dataset.version = error.version;
+    theirs.lastElementChild.textContent = error.text;
+    theirs.hidden = false;
   }
+}
+
+// What was typed before this page was there: a guideline goes back into its field, notes on answered items are stored.
+function takeUpDrafts() {
+  const field = find("guideline-text");
+  const text = drafts.get("guideline");
+  if (field !== null && text !== null && text !== field.value) {
+    field.value = text;
+    find("guideline-edit").open = true;
+  }
+  const items = drafts.names().filter((name) => name.startsWith("note ")).map((name) => name.slice("note ".length));
+  for (const item of items.filter((each) => session.mine.includes(each))) storeNote(item, null);
 }
 
 function isTyping(target) {
@@ -255,7 +334,11 @@ for (const button of document.querySelectorAll(".actions .answer")) {
 find("undo").addEventListener("click", undo);
 find("back").addEventListener("click", () => move(-1));
 find("forth").addEventListener("click", () => move(1));
-find("note").addEventListener("change", saveNote);
+find("note").addEventListener("input", () => drafts.set(noteName(noted.item), find("note").value));
+find("note").addEventListener("change", () => {
+  if (session.mine.includes(noted.item)) storeNote(noted.item, noted.note);
+});
+find("guideline-text")?.addEventListener("input", ({ target }) => drafts.set("guideline", target.value));
 find("note").addEventListener("keydown", (event) => {
   if (event.key === "Escape") find("note").blur();
 });
@@ -269,8 +352,9 @@ find("guideline-save")?.addEventListener("click", saveGuideline);
 busy = false;
 const wanted = new URLSearchParams(location.search).get("item");
 chosen = wanted;
-if (!(await act(() => post("/api/turn", { tab }), { quietly: true })) && wanted !== null) {
+if (!(await act(takeTurn, { quietly: true })) && wanted !== null) {
   chosen = null; // there is no such item: go on with the open ones
-  await act(() => post("/api/turn", { tab }), { quietly: true });
+  await act(takeTurn, { quietly: true });
 }
+if (session !== null) takeUpDrafts();
 showReading();

@@ -1,8 +1,8 @@
 // A list of items with pages: to look through by mouse, finger or key, and to answer one by one.
 
-import { get, persist, post } from "./api.js";
-import { apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
+import { apart, choices, find, itemLink, make, press, stored, tell } from "./dom.js";
 import { likeLine } from "./reasons.js";
+import { change, read } from "./sync.js";
 import { figures, likely, t } from "./text.js";
 
 const KEYS = { a: "anomaly", n: "normal" };
@@ -27,14 +27,15 @@ function fieldLine(field) {
 }
 
 export class ItemList {
-  // place: the list; onPage(page): another page is wanted; onAnswer(): an answer was stored
+  // place: the list; onPage(page): another page is wanted; onAnswer({item, verdict}): an answer was stored
   constructor(place, onPage, onAnswer = () => {}) {
     Object.assign(this, { place, onPage, onAnswer, mapped: false });
     place.addEventListener("keydown", (event) => this.#key(event));
   }
 
   async load(query) {
-    const found = await persist(() => get("/api/items", query), retrying);
+    const found = await read("items", "/api/items", query);
+    if (found === null) return null; // another page is wanted by now
     this.place.start = (found.page - 1) * found.size + 1;
     const held = this.#entries().indexOf(document.activeElement);
     this.place.replaceChildren(...found.items.map((item) => this.#entry(item)));
@@ -49,10 +50,16 @@ export class ItemList {
     const rank = make("span", { class: "rank" }, item.rank === null ? "" : `${item.rank}.`);
     const values = item.fields.length ? item.fields.map(fieldLine) : [make("p", { class: "small muted" }, t("card.no_single"))];
     const seen = isTable ? [make("div", {}, itemLink(item), scored(item)), make("div", {}, ...values, ...likeLine(item.resembles))] : [itemLink(item, this.mapped), scored(item)];
-    const group = choices(item.title, item.verdict, (verdict, own) => this.#answer(item, verdict, own));
-    const node = make("li", { class: isTable ? "" : "media", tabindex: "-1" }, rank, ...seen, group);
-    node.addEventListener("answer", (event) => this.#answer(item, event.detail, group));
+    const group = choices(item.title, item.verdict, (verdict) => this.#answer(item, verdict));
+    const node = make("li", { class: isTable ? "" : "media", tabindex: "-1", "data-item": item.item }, rank, ...seen, group);
+    node.addEventListener("answer", (event) => this.#answer(item, event.detail));
+    Object.assign(node, { show: (verdict) => settle(group, item, verdict) });
     return node;
+  }
+
+  // Shows an answer that was stored, wherever it was given.
+  settle(item, verdict) {
+    this.#entries().find(({ dataset }) => dataset.item === item)?.show(verdict);
   }
 
   #entries() {
@@ -66,12 +73,13 @@ export class ItemList {
     this.#entries()[first].before(make("li", { class: "divider" }, make("h3", {}, t("items.answered"))));
   }
 
-  async #answer(item, verdict, group) {
+  async #answer({ item, title }, verdict) {
     try {
-      await persist(() => post("/api/answers", { item: item.item, verdict }), retrying);
-      settle(group, item, verdict);
-      stored(item.title, verdict);
-      await this.onAnswer();
+      const reply = await change(item, "/api/answers", { item, verdict });
+      if (reply === null) return; // a newer answer is on its way
+      this.settle(item, reply.about.verdict);
+      stored(title, reply.about.verdict);
+      await this.onAnswer(reply.about);
     } catch (error) {
       tell(error);
     }

@@ -1,7 +1,8 @@
 // When unusual places in pictures are shown: the owner's choice.
 
-import { get, persist, post } from "./api.js";
-import { find, retrying, status, tell } from "./dom.js";
+import { get } from "./api.js";
+import { find, status, tell } from "./dom.js";
+import { change } from "./sync.js";
 import { t } from "./text.js";
 
 export async function showMapsChoice() {
@@ -10,10 +11,12 @@ export async function showMapsChoice() {
   find("maps-wait").checked = wait;
   find("maps-wait").onchange = async ({ target }) => {
     try {
-      await persist(() => post("/api/maps", { wait: target.checked }), retrying);
+      const reply = await change("maps", "/api/maps", { wait: target.checked });
+      if (reply === null) return; // it was chosen otherwise meanwhile
+      target.checked = reply.wait;
       status(t("maps.saved"), "saved");
     } catch (error) {
-      target.checked = !target.checked;
+      target.checked = (await get("/api/maps")).wait;
       tell(error);
     }
   };

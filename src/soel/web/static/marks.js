@@ -1,7 +1,8 @@
 // Drawing on a picture: a point, a box or a brush, by mouse, finger or keys. Each stroke is stored at once.
 
-import { persist, post } from "./api.js";
-import { draw, make, retrying, say, status, tell } from "./dom.js";
+import { get } from "./api.js";
+import { draw, make, say, status, tell } from "./dom.js";
+import { change } from "./sync.js";
 import { t } from "./text.js";
 
 const TOOLS = { p: "point", b: "box", r: "brush" };
@@ -55,16 +56,18 @@ export class Marks {
   }
 
   async #store(regions) {
-    const before = this.own;
+    const { item } = this.zoom;
     this.own = regions.slice(-MOST);
     this.#render();
     try {
-      this.take(await persist(() => post("/api/marks", { item: this.zoom.item, regions: this.own }), retrying));
+      const reply = await change(item, "/api/marks", { item, regions: this.own });
+      if (reply === null) return; // more was drawn meanwhile
+      this.take(reply.marks);
       status(t("mark.saved", { n: this.own.length }), "saved");
       say(t("mark.saved", { n: this.own.length }));
     } catch (error) {
-      this.own = before;
       tell(error);
+      this.take((await get("/api/item", { id: item })).marks);
     }
     this.#render();
   }

@@ -1,9 +1,10 @@
 // The page before there is a session: how far it is, and on to labelling when it is there.
 
 import { listen } from "./columns.js";
-import { get, persist, post, wait } from "./api.js";
+import { get, post, wait } from "./api.js";
 import { find, say } from "./dom.js";
 import { showReading } from "./reading.js";
+import { again as persist } from "./sync.js";
 import { t } from "./text.js";
 import { setButtons, showBar } from "./waiting.js";
 

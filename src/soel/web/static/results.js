@@ -1,14 +1,15 @@
 // The results: the share, the threshold, the map, the alarms one by one, and whether to go on.
 
-import { bytes, get, persist, post, wait } from "./api.js";
+import { bytes, get, post, wait } from "./api.js";
 import { fieldList } from "./card.js";
 import { offerMaps } from "./gallery.js";
 import { offerChecks, showCheck } from "./check.js";
-import { choices, find, imageAddress, itemLink, make, retrying, say, stored, tell } from "./dom.js";
+import { choices, find, imageAddress, itemLink, make, say, stored, tell } from "./dom.js";
 import { Histogram } from "./histogram.js";
 import { ItemList, scored, settle } from "./list.js";
 import { PointMap } from "./map.js";
 import { showSummary } from "./reasons.js";
+import { again, change, read } from "./sync.js";
 import { figures, percent, t } from "./text.js";
 import { showTimeline } from "./timeline.js";
 import { showWords, showWork } from "./waiting.js";
@@ -18,7 +19,8 @@ const WORTH = 3; // labels that the mean probability of alarms is worth
 let results, arrays, session;
 let shown = { threshold: null, page: 1 };
 let pause = 0;
-const list = new ItemList(find("top"), (page) => act(() => showAlarms(page)), () => refresh());
+let picked = null; // the item beside the map
+const list = new ItemList(find("top"), (page) => act(() => showAlarms(page)), (about) => settled(about));
 const histogram = new Histogram(find("histogram"), (threshold) => showThreshold(threshold));
 const map = new PointMap(find("map"), (row) => act(() => showPicked(row)));
 
@@ -87,45 +89,59 @@ const query = (threshold) => ({ alarms: "true", threshold, sort: "unlabelled" })
 
 async function showAlarms(page) {
   shown.page = page;
-  await list.load({ ...query(shown.threshold), page, size: SIZE });
-  if (page === 1) await showTimeline(shown.threshold); // the list does not wait for it
+  const found = await list.load({ ...query(shown.threshold), page, size: SIZE });
+  if (found !== null && page === 1) await showTimeline(shown.threshold); // the list does not wait for it
 }
 
 async function refresh() {
-  results = await get("/api/results");
+  const found = await read("results", "/api/results");
+  if (found === null) return;
+  results = found;
   histogram.labelled = map.labelled = results.labelled;
   histogram.render();
   map.render();
   showHeadline();
 }
 
-async function answer({ item, title, ...known }, verdict, group) {
+// An answer that was given in the list or beside the map is shown in both.
+async function settled({ item, verdict }) {
+  list.settle(item, verdict);
+  picked?.item === item && picked.show(verdict);
+  await refresh();
+}
+
+async function answer({ item, title }, verdict) {
   try {
-    await persist(() => post("/api/answers", { item, verdict }), retrying);
-    settle(group, known, verdict);
-    stored(title, verdict);
-    await refresh();
+    const reply = await change(item, "/api/answers", { item, verdict });
+    if (reply === null) return; // a newer answer is on its way
+    stored(title, reply.about.verdict);
+    await settled(reply.about);
   } catch (error) {
     tell(error);
   }
 }
 
 async function showPicked(row) {
-  const { item } = await get("/api/row", { row });
-  const picked = await get("/api/item", { id: item });
-  const look = picked.kind === "table" ? fieldList(picked.fields.slice(0, Math.max(3, Math.min(6, picked.n_standing_out)))) : make("img", { class: "map-picture", src: imageAddress(item, 512), alt: "" });
-  const held = results.labelled.find((each) => each.row === row)?.verdict ?? null;
+  const place = await read("row", "/api/row", { row });
+  if (place === null) return; // another item was chosen meanwhile
+  const shown = await read("picked", "/api/item", { id: place.item });
+  if (shown === null) return;
+  const { item, title } = shown;
+  const look = shown.kind === "table" ? fieldList(shown.fields.slice(0, Math.max(3, Math.min(6, shown.n_standing_out)))) : make("img", { class: "map-picture", src: imageAddress(item, 512), alt: "" });
+  const held = shown.verdict ?? results.labelled.find((each) => each.row === row)?.verdict ?? null;
   const known = { score: arrays.score[row], probability: arrays.probability[row] };
+  const group = choices(title, held, (verdict) => answer({ item, title }, verdict));
   find("map-item").replaceChildren(
-    make("h3", {}, itemLink({ item, title: picked.title, kind: "table" })),
+    make("h3", {}, itemLink({ item, title, kind: "table" })),
     scored({ ...known, verdict: held }),
     look,
-    choices(picked.title, held, (verdict, group) => answer({ item, title: picked.title, ...known }, verdict, group)),
+    group,
   );
+  picked = { item, show: (verdict) => settle(group, known, verdict) };
 }
 
 async function load() {
-  [results, arrays] = await Promise.all([get("/api/results"), bytes("/api/map").then(split)]);
+  [results, arrays] = await Promise.all([read("results", "/api/results"), bytes("/api/map").then(split)]);
   find("waiting").hidden = true;
   find("results").hidden = false;
   showHeadline();
@@ -153,7 +169,7 @@ async function load() {
 // Waits for a training that runs, then shows the results; says what to do where there are none.
 async function begin() {
   for (;;) {
-    session = await persist(() => get("/api/status"), away);
+    session = await again(() => get("/api/status"), away);
     const { work } = session;
     const isAtWork = work?.running ?? false;
     find("waiting").hidden = false;

@@ -1,16 +1,17 @@
 // All decisions, to look through and to change.
 
-import { get, persist, post } from "./api.js";
-import { SIGNS, apart, choices, find, itemLink, make, press, retrying, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, find, itemLink, make, stored, tell } from "./dom.js";
+import { change as send, read } from "./sync.js";
 import { t } from "./text.js";
 
 const VERDICTS = ["anomaly", "normal", "unsure", "skip"];
 const KINDS = { aside: ["unsure", "skip"] };
 const isOwner = "owner" in find("rows").dataset;
 let decisions = [];
+const redraw = new Set(); // items that were changed since the last read
 
 function entry(decision) {
-  const group = choices(decision.title, decision.mine, (verdict, own) => change(decision, verdict, own), VERDICTS);
+  const group = choices(decision.title, decision.mine, (verdict) => change(decision, verdict), VERDICTS);
   const by = make("p", { class: "muted small" }, `${t("review.by")} `, apart(decision.who.join(", ")));
   const notes = decision.notes.map((note) => make("p", { class: "small" }, apart(note.text), make("span", { class: "muted" }, " – ", apart(note.who))));
   return make("li", {}, itemLink(decision), make("div", {}, group, ...counted(decision)), make("div", {}, by, ...notes));
@@ -25,12 +26,12 @@ function counted({ item, title, verdict, mine, decided }) {
   return [make("p", { class: `small ${verdict}` }, `${SIGNS[verdict]} ${words} `, ...back)];
 }
 
-async function change(decision, verdict, group) {
+async function change({ item, title }, verdict) {
   try {
-    await persist(() => post("/api/answers", { item: decision.item, verdict }), retrying);
-    press(group, verdict);
-    stored(decision.title, verdict);
-    await load(group.closest("li"));
+    const reply = await send(item, "/api/answers", { item, verdict });
+    if (reply === null) return; // a newer answer is on its way
+    stored(title, reply.about.verdict);
+    await load(item);
   } catch (error) {
     tell(error);
   }
@@ -38,7 +39,7 @@ async function change(decision, verdict, group) {
 
 async function takeBack(item, title) {
   try {
-    await persist(() => post("/api/decisions", { item, verdict: null }), retrying);
+    if ((await send(item, "/api/decisions", { item, verdict: null })) === null) return;
     stored(title, "disagreement");
     await load();
     show();
@@ -49,13 +50,22 @@ async function takeBack(item, title) {
 
 // Reads the decisions; an entry that was changed stays where it is and is drawn anew.
 async function load(changed = null) {
-  decisions = await persist(() => get("/api/decisions"), retrying);
+  const found = await read("decisions", "/api/decisions");
+  if (found !== null) decisions = found.decisions;
+  redraw.add(changed);
+  if (found === null) return; // a newer read draws it
   summarise();
-  const own = decisions.find(({ item }) => item === changed?.dataset.item);
-  const held = document.activeElement?.dataset.verdict;
-  if (!own) return;
+  for (const item of redraw) redrawEntry(item);
+  redraw.clear();
+}
+
+function redrawEntry(item) {
+  const own = decisions.find((each) => each.item === item);
+  const entry = [...find("rows").children].find(({ dataset }) => dataset.item === item);
+  const held = entry?.contains(document.activeElement) ? document.activeElement.dataset.verdict : undefined;
+  if (!own || !entry) return;
   const fresh = drawn(own);
-  changed.replaceWith(fresh);
+  entry.replaceWith(fresh);
   if (held) fresh.querySelector(`[data-verdict=${held}]`).focus(); // the keyboard stays where it was
 }
 

@@ -1,13 +1,15 @@
 // Who labelled what, where people differ, the owner's word, invitations, and who is signed in.
 
-import { get, persist, post } from "./api.js";
+import { get, post } from "./api.js";
 import { showAssignments } from "./assign.js";
 import { fieldList } from "./card.js";
-import { SIGNS, apart, choices, find, imageAddress, itemLink, make, retrying, status, stored, tell } from "./dom.js";
+import { SIGNS, apart, choices, find, imageAddress, itemLink, make, status, stored, tell } from "./dom.js";
 import { showMapsChoice } from "./maps.js";
+import { change, read } from "./sync.js";
 import { language, number, t } from "./text.js";
 
 const isOwner = find("invite") !== null;
+let version = 0; // of what is on the page
 
 function annotator(person) {
   const time = person.seconds === null ? t("team.no_time") : t("team.seconds", { n: Math.max(1, Math.round(person.seconds)) });
@@ -27,6 +29,8 @@ function disagreement(entry) {
 }
 
 function show(team) {
+  if (team === null || team.version < version) return; // what is on the page is newer
+  version = team.version;
   find("agreement").textContent = team.agreement;
   find("annotators").replaceChildren(...team.annotators.map(annotator));
   find("disagreements").replaceChildren(...team.disagreements.map(disagreement));
@@ -36,7 +40,9 @@ function show(team) {
 
 async function decide({ item, title }, verdict) {
   try {
-    show(await persist(() => post("/api/decisions", { item, verdict }), retrying));
+    const team = await change(item, "/api/decisions", { item, verdict });
+    if (team === null) return; // a newer decision is on its way
+    show(team);
     stored(title, verdict);
   } catch (error) {
     tell(error);
@@ -57,7 +63,8 @@ function signIn(person) {
 
 async function revoke(name) {
   try {
-    showSignIns(await persist(() => post("/api/revocations", { name }), retrying));
+    const people = await change("sign-ins", "/api/revocations", { name });
+    if (people !== null) showSignIns(people);
     status(name === null ? t("team.all_out") : t("team.is_out", { name }), "saved");
   } catch (error) {
     tell(error);
@@ -80,8 +87,8 @@ find("invite")?.addEventListener("submit", async (event) => {
 });
 
 try {
-  show(await persist(() => get("/api/team"), retrying));
-  if (isOwner) showSignIns(await persist(() => get("/api/sign-ins"), retrying));
+  show(await read("team", "/api/team"));
+  if (isOwner) showSignIns(await read("sign-ins", "/api/sign-ins"));
   if (isOwner) await showMapsChoice();
 } catch (error) {
   tell(error);

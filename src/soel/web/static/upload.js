@@ -1,10 +1,10 @@
 // Files in small pieces: each is a request below the limit.
 
-import { send } from "./api.js";
+import { newName, send } from "./api.js";
 
 const PIECE = 192 * 1024; // below the limit of a request
 
-export const newUpload = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (b) => b.toString(16).padStart(2, "0")).join("");
+export const newUpload = newName;
 
 // onPiece(done, total): after each piece, in bytes
 export async function sendFile(upload, file, onPiece = () => {}) {
