@@ -19,7 +19,7 @@ def page(make_page: MakePage) -> Page:
 
 
 def everything(page: Page, client: TestClient, item: str) -> dict[str, Any]:
-    """Every answer of the API that a user can get by reading."""
+    """Every answer of the API that a user can get by reading, but for the number of the newest event."""
     paths = {
         path: {"id": item} if any(p["name"] == "id" for p in methods["get"].get("parameters", [])) else {}
         for path, methods in page.get("/api/openapi.json")["paths"].items()
@@ -30,6 +30,8 @@ def everything(page: Page, client: TestClient, item: str) -> dict[str, Any]:
         answer = client.get(path, params=parameters)
         if answer.headers["content-type"] == "application/json":
             found[path] = answer.json()
+            if isinstance(found[path], dict):
+                found[path].pop("version", None)
     return found
 
 
