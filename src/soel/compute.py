@@ -1,9 +1,9 @@
-"""The heavy steps of the loop as a port: taken on this machine, or spread over others."""
+"""The heavy steps of the loop: what needs every row of the pool."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,43 +18,8 @@ if TYPE_CHECKING:
     from soel.networks import Model
 
 
-class Compute(Protocol):
-    """What needs every row of the pool. Wherever it happens, the same comes out but for rounding."""
-
-    def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
-        """Train on all rows as if normal; the model is changed."""
-
-    def fit(
-        self,
-        model: Model,
-        pool: Pool,
-        tasks: Sequence[Task],
-        schedule: Schedule,
-        always_summed: bool,
-        progress: Progress | None,
-    ) -> None:
-        """Train on labelled and unlabelled rows; the model is changed."""
-
-    def losses(self, model: Model, pool: Pool) -> Floats:
-        """L0 (S, N) of all rows."""
-
-    def score(self, blend: Blend, pool: Pool) -> Floats:
-        """Anomaly scores (N,)."""
-
-    def embed(self, blend: Blend, pool: Pool) -> Floats:
-        """Embeddings (N, D)."""
-
-    def gradients(self, network: Network, pool: Pool, suspected: np.ndarray, seed: int) -> Floats:
-        """Gradients (N, D) of the last layer, as if the suspected rows (N,) were anomalies."""
-
-    def select(
-        self, strategy: Strategy, view: PoolView, n: int, rng: np.random.Generator, n_reserve: int, rows: Rows | None
-    ) -> Selection:
-        """`n` rows of the view and a reserve. rows: which rows of the pool the view shows, None for all."""
-
-
-class Here:
-    """On this machine."""
+class Compute:
+    """What needs every row of the pool."""
 
     def warm_up(self, model: Model, pool: Pool, schedule: Schedule, progress: Progress | None) -> None:
         """Train on all rows as if normal."""
@@ -95,4 +60,4 @@ class Here:
         return strategy.select(view, n, rng, n_reserve)
 
 
-HERE = Here()
+HERE = Compute()

@@ -12,7 +12,7 @@ from torch import nn
 
 from soel import SOEL
 from soel.assess.metrics import auroc
-from soel.compute import Here
+from soel.compute import Compute
 from soel.networks import losses
 from soel.networks.base import Members
 from soel.settings import PAPER
@@ -62,13 +62,13 @@ def test_it_keeps_the_laws_of_a_backbone() -> None:
 
 def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of the last parameter: the bias of each of the 6 columns."""
-    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), Here.gradients
+    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), Compute.gradients
 
     def keep(*args: Any) -> np.ndarray:
         seen.append(look(*args))
         return seen[-1]
 
-    monkeypatch.setattr(Here, "gradients", keep)
+    monkeypatch.setattr(Compute, "gradients", keep)
     detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
     assert len(set(detector.query(toy.x, 4).tolist())) == 4
     (gradients,) = seen
