@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soel.assess.metrics import auroc
-from soel.scoring.score_stream import score_stream
 from soel.scoring.session_scores import make_scorer
+from soel.scoring.stream import score_stream
 from soel.session import create
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.sampling import draw_rows, write_sample

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soel.scoring.parts import ScoredPart
 from soel.scoring.ray import QUIET
-from soel.scoring.score_stream import ScorePart
-from soel.scoring.scored_parts import ScoredPart
+from soel.scoring.stream import ScorePart
 from soel.tables.sampling import DrawnPart, DrawPart
 from soel.types import Counted
 

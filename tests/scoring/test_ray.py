@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from soel.cli.main import main
 from soel.errors import ConfigError, DataError
-from soel.scoring import score_stream
+from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray
 from soel.session import Session, SessionOptions, as_answers, sampling, scores
 from soel.session import create as sessions
@@ -98,7 +98,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
         drawing = Gate(data.parent / "gate-drawing").kill_one_who_waits()
         session = create(place / "session", data, cluster)
         asked = ask_and_fit(session)
-        patch.setattr(score_stream, "ScorePart", GatedScorePart)
+        patch.setattr(stream, "ScorePart", GatedScorePart)
         scoring = Gate(data.parent / "gate-scoring").kill_one_who_waits(nodes.raylets[1:])
         scores.score_file(session, None, place / "scores.csv", cluster=cluster)
     session.close()
@@ -129,12 +129,12 @@ def test_data_that_only_this_machine_has_are_copied_for_others(
 ) -> None:
     seen: list[str] = []
 
-    class Seen(score_stream.ScorePart):
+    class Seen(stream.ScorePart):
         def __init__(self, stream: object, *given: object) -> None:
             seen.append(stream.address)  # type: ignore[attr-defined]
             super().__init__(stream, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(score_stream, "ScorePart", Seen)
+    monkeypatch.setattr(stream, "ScorePart", Seen)
     shared = tmp_path / "shared"
     session = sessions.open_session(alone.session)
     scores.score_file(session, None, tmp_path / "scores.csv", cluster=Cluster(nodes.address, shared=str(shared)))
@@ -162,9 +162,9 @@ def test_a_lost_head_says_how_to_go_on(alone: Story, nodes: Nodes, data: Path, t
     """The last one with these nodes: nothing is left of the cluster after it."""
     gate = Gate(data.parent / "gate-lost")
     code = (
-        "import sys; from soel.cli.main import main; from soel.scoring import score_stream; "
+        "import sys; from soel.cli.main import main; from soel.scoring import stream; "
         "from tests.scoring import ray_nodes; "
-        "score_stream.ScorePart = ray_nodes.LostScorePart; sys.exit(main(sys.argv[1:]))"
+        "stream.ScorePart = ray_nodes.LostScorePart; sys.exit(main(sys.argv[1:]))"
     )
     gate.folder.mkdir()
     out = str(tmp_path / "scores.csv")

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from soel.assess.conformal import benjamini_hochberg
+from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.assess.spot_check import Quality, SpotCheck, draw_check
 from soel.checks import check_count, check_labels, check_share
 from soel.errors import ConfigError, DataError, LabelError
@@ -19,7 +20,6 @@ from soel.images.image_rows import ImageRows
 from soel.learner import Fitted
 from soel.model_folder import SavedModel
 from soel.report.table_explainer import TableExplainer
-from soel.scoring.drift import AlarmCounts, Drift, judge_drift
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows

@@ -11,8 +11,8 @@ from soel.report.facts import MediaFacts, Picture, ReportFacts
 from soel.report.kept_reasons import find_why
 from soel.report.page import write_report as write_page
 from soel.report.session_report import gather
-from soel.scoring.intervals import name_intervals
-from soel.scoring.score_table import name_pictures
+from soel.scoring.clips import name_intervals
+from soel.scoring.table import name_pictures
 from soel.session import Session
 from soel.session.items import read_items
 from soel.session.media import SessionMaps, open_media

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
+from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.assess.threshold import NEVER, parse_threshold
 from soel.images.items import Skipped
 from soel.model import FEW_ROWS
-from soel.scoring.drift import AlarmCounts, Drift, judge_drift
-from soel.scoring.intervals import name_intervals, write_intervals
-from soel.scoring.score_stream import Scorer
-from soel.scoring.score_table import Answers, Names, build_score_table, labels_by_item, name_rows
-from soel.scoring.stream_reasons import RowExplainer
+from soel.scoring.clips import name_intervals, write_intervals
+from soel.scoring.stream import RowExplainer, Scorer
+from soel.scoring.table import Answers, Names, build_score_table, labels_by_item, name_rows
 from soel.session import Session
 from soel.session.items import read_encoder, read_encoder_with_baseline, read_rows_as
 from soel.session.results import ScoreResult, rank_scores

@@ -22,10 +22,9 @@ from soel.report.reasons import (
     tabulate_reasons,
 )
 from soel.scoring.ray import Cluster, import_ray
-from soel.scoring.score_stream import check_out, score_stream
-from soel.scoring.score_table import free_name, name_pictures, name_rows
 from soel.scoring.session_scores import Cells, ItemScores, NewItems, make_scorer, read_new_rows, score_items
-from soel.scoring.stream_reasons import RowExplainer
+from soel.scoring.stream import RowExplainer, check_out, score_stream
+from soel.scoring.table import free_name, name_pictures, name_rows
 from soel.session import Session
 from soel.session.items import read_encoder, read_items
 from soel.session.media import open_media
@@ -48,7 +47,7 @@ def score_file(
     why: Literal["alarms", "all"] | None = None,
     cluster: Cluster | None = None,
 ) -> dict[str, Any]:
-    """Score new items, or all the session's own; write names, then the columns of `score_table.COLUMNS`.
+    """Score new items, or all the session's own; write names, then the columns of `table.COLUMNS`.
 
     out: .csv, .parquet, .json or .xlsx, sorted by rank. Rows that are too many for memory are read in parts; `out` may
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write

@@ -12,7 +12,7 @@ from soel.assess.conformal import UnsureBand
 from soel.assess.spot_check import Stratum, foresee
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
-from soel.scoring.score_table import build_score_table, labels_by_item
+from soel.scoring.table import build_score_table, labels_by_item
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items

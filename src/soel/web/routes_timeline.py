@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Query, Response
 
-from soel.scoring.intervals import name_intervals, write_interval_file
+from soel.scoring.clips import name_intervals, write_interval_file
 from soel.session.scores import name_items
 from soel.types import Interval
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, UserDep, ViewModelDep

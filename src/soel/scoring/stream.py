@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -13,21 +13,52 @@ from typing import Any
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
+from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.files import move, replacing
-from soel.scoring.drift import AlarmCounts, Drift, judge_drift
-from soel.scoring.merging import merge_by_rank
+from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scored_parts
 from soel.scoring.ray import Cluster, reachable, run_parts
-from soel.scoring.score_table import COLUMNS, N_TOP, free_name
-from soel.scoring.scored_parts import ScoredPart, ScoredParts, open_scored_parts
-from soel.scoring.stream_reasons import RowExplainer
+from soel.scoring.table import COLUMNS, N_TOP, free_name
 from soel.tables.batches import Part, ahead, column_of
 from soel.tables.encoder import Encoder
+from soel.tables.frame import Frame
 from soel.tables.rank_files import write_ranks, write_scores
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies
 from soel.tables.write import check_length, check_suffix, write_table
-from soel.types import Counted, Floats, Progress
+from soel.types import Counted, Floats, Progress, Rows
+
+Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]
+
+
+@dataclass(frozen=True)
+class RowExplainer:
+    """How rows of a stream are explained.
+
+    names: of the columns that reasons become. tabulate: rows, the features (n, d) that they are encoded to and their
+    ids, to these columns. count: how many rows are explained, the most anomalous ones, by the number of alarms and
+    of all rows.
+    """
+
+    names: Sequence[str]
+    tabulate: Tabulate
+    count: Callable[[int, int], int]
+
+    def explain(self, stream: Stream, encoder: Encoder, part: Part, rows: Rows) -> dict[str, Any]:
+        """Columns of reasons of a part as Arrow arrays: null but for these of its rows (k,), in order."""
+        cells: dict[str, list[Any]] = {name: [None] * part.n_rows for name in self.names}
+        wanted = rows + part.first_row
+        for block in stream.blocks(part) if len(rows) else ():
+            own = wanted[(wanted >= block.first_row) & (wanted < block.first_row + block.n_rows)] - block.first_row
+            if not len(own):
+                continue
+            frame = block.frame.take(own)
+            found = self.tabulate(frame, encoder.encode(frame), [block.ids[int(row)].as_py() for row in own])
+            for name in self.names:
+                for row, cell in zip((own + block.first_row - part.first_row).tolist(), found[name], strict=True):
+                    cells[name][row] = cell
+        arrow = import_module("pyarrow")
+        return {name: arrow.array(column, _type_of(name)) for name, column in cells.items()}
 
 
 @dataclass(frozen=True)
@@ -64,7 +95,7 @@ class Scorer:
 def score_stream(
     stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None, cluster: Cluster | None = None
 ) -> dict[str, Any]:
-    """Write id and the columns of `score_table.COLUMNS` for all rows, by rank; returns a summary.
+    """Write id and the columns of `table.COLUMNS` for all rows, by rank; returns a summary.
 
     out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
     again, the command goes on after the last finished part. cluster: whose machines score the parts, None for this one.
@@ -243,3 +274,11 @@ def _write_parquet(draft: Path, tables: Iterator[Any]) -> None:
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)
+
+
+def _type_of(name: str) -> Any:
+    """What a column of reasons holds: all parts must have the same types, also those where nothing is explained."""
+    arrow = import_module("pyarrow")
+    if name.endswith("_share"):
+        return arrow.float64()
+    return arrow.int64() if name.endswith(("_rank", "_rank_together")) else arrow.string()

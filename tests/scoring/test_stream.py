@@ -22,10 +22,8 @@ import pytest
 
 import soel
 from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
-from soel.scoring import merging
-from soel.scoring.score_stream import Scorer, score_stream
-from soel.scoring.score_table import COLUMNS
-from soel.scoring.stream_reasons import RowExplainer
+from soel.scoring.stream import RowExplainer, Scorer, score_stream
+from soel.scoring.table import COLUMNS
 from soel.session.results import rank_scores
 from soel.tables import write
 from soel.tables.encoder import Encoder
@@ -149,9 +147,9 @@ def test_rows_are_sorted_by_rank_whatever_is_in_memory(
     monkeypatch: pytest.MonkeyPatch,
     run: int,
 ) -> None:
-    monkeypatch.setattr(merging, "PART_ROWS", run)
-    monkeypatch.setattr(merging, "MOST_RUNS", N_ROWS)
-    monkeypatch.setattr(merging, "BATCH_ROWS", 9)
+    monkeypatch.setattr("soel.scoring.parts.PART_ROWS", run)
+    monkeypatch.setattr("soel.scoring.parts.MOST_RUNS", N_ROWS)
+    monkeypatch.setattr("soel.scoring.parts.BATCH_ROWS", 9)
     score_stream(stream, scorer_for(folder, Counting()), tmp_path / "scores")
     parts = sorted((tmp_path / "scores").iterdir())
     assert len(parts) == -(-N_ROWS // run)
@@ -274,8 +272,8 @@ def test_other_suffixes_are_refused(stream: Stream, folder: Path, tmp_path: Path
 SLOW = """
 import sys
 from pathlib import Path
-from tests.scoring.test_score_stream import Counting, scorer_for
-from soel.scoring.score_stream import score_stream
+from tests.scoring.test_stream import Counting, scorer_for
+from soel.scoring.stream import score_stream
 from soel.tables.streams import open_stream
 
 folder = Path(sys.argv[1])

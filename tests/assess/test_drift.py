@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from soel import SOEL
-from soel.scoring.drift import AlarmCounts, Drift, _log_all_new, _log_chance, judge_drift
+from soel.assess.drift import AlarmCounts, Drift, _log_all_new, _log_chance, judge_drift
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 from soel.tables.tally import Counts, add_tallies, tally_from_json, tally_json

@@ -12,7 +12,7 @@ import pytest
 from soel.assess.conformal import UnsureBand
 from soel.errors import ConfigError
 from soel.images.items import MediaItem
-from soel.scoring.score_table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows
+from soel.scoring.table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
 from soel.session.results import rank_scores
 from soel.tables.csv_cells import read_rows
