@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from pretraining import tables, tasks
-from soel.detect.incontext.features import Described, Reference
+from soel.detect.incontext.features import PoolStats, RowFeatures
 
 COLUMNS = ("distinct", "two values", "few values", "commonest", "skewed", "heavy", "bound", "unexplained")
 SCORES = (
@@ -37,8 +37,8 @@ def of_tables(place: Path) -> Likeness:
     """The pools of real tables."""
     found = []
     for table in tables.read(place):
-        reference, own = Reference.fit(torch.from_numpy(table.pool)[None], torch.Generator().manual_seed(0))
-        found.append(_describe(reference, own, 0, table.pool_truth))
+        stats, own = PoolStats.fit(torch.from_numpy(table.pool)[None], torch.Generator().manual_seed(0))
+        found.append(_describe(stats, own, 0, table.pool_truth))
     return _together(found)
 
 
@@ -49,10 +49,10 @@ def of_tasks(n_batches: int, seed: int = 0) -> Likeness:
     for batch in range(n_batches):
         width = int(math.exp(chance.uniform(math.log(2), math.log(WIDEST))))
         drawn = tasks.draw(TASKS_AT_ONCE, ROWS, width, torch.device("cpu"), chance)
-        reference, own = Reference.fit(drawn.rows, torch.Generator().manual_seed(batch))
+        stats, own = PoolStats.fit(drawn.rows, torch.Generator().manual_seed(batch))
         for number, flags in enumerate(drawn.is_anomaly.long().numpy()):
             if flags.sum() >= FEWEST_ANOMALIES and flags.mean() <= HIGHEST_SHARE:
-                found.append(_describe(reference, own, number, flags))
+                found.append(_describe(stats, own, number, flags))
     return _together(found)
 
 
@@ -66,8 +66,8 @@ def show(real: Likeness, made_up: Likeness) -> str:
     return "\n".join(lines)
 
 
-def _describe(reference: Reference, own: Described, number: int, truth: tables.Flags) -> tuple[Figures, Figures]:
-    columns = reference.columns[number].double().mean(0).numpy()
+def _describe(stats: PoolStats, own: RowFeatures, number: int, truth: tables.Flags) -> tuple[Figures, Figures]:
+    columns = stats.columns[number].double().mean(0).numpy()
     scores = own.scores[number].double().numpy()
     return columns, np.array([tables.auroc(truth, score) for score in scores.T])
 

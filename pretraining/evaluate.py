@@ -14,9 +14,8 @@ from torch import Tensor
 
 from pretraining import tables
 from pretraining.questions import apart
-from soel.detect.incontext.features import TINY, Reference
+from soel.detect.incontext.features import TINY, PoolStats, RowFeatures
 from soel.detect.incontext.network import Network, Outputs
-from soel.detect.incontext.passes import read_pool, see
 
 CLIP = 3.0
 Rule = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -29,17 +28,17 @@ class Case:
         self.table, self.network, self.device = table, network, device
         random = torch.Generator(device).manual_seed(0)
         pool, test = (torch.from_numpy(x)[None].to(device) for x in (table.pool, table.test))
-        self.reference, own = Reference.fit(pool, random)
-        self.rows = own.followed_by(self.reference.describe(test))
-        self.seen = see(network, self.reference, self.rows)
+        self.stats, own = PoolStats.fit(pool, random)
+        self.rows = RowFeatures.joined([own, self.stats.describe(test)])
+        self.embedded = network.embed_cells(self.rows, self.stats.columns)
         self.n_pool = pool.shape[1]
 
     def read(self, labels: Tensor, pool_only: bool = False) -> Outputs:
         """What the network says with labels (1, N)."""
-        rows, seen = self.rows, self.seen
+        rows, embedded = self.rows, self.embedded
         if pool_only:
-            rows, seen = rows.first(self.n_pool), seen.part(slice(0, self.n_pool))
-        return read_pool(self.network, self.reference, rows, seen, labels)[1]
+            rows, embedded = rows.first(self.n_pool), embedded.part(slice(0, self.n_pool))
+        return self.network.encode_pool(self.stats, rows, embedded, labels)[1]
 
     def measure(self, labels: Tensor) -> tuple[float, float]:
         """AUROC and average precision on the test rows."""

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from soel.detect.incontext.features import N_CELL, N_COLUMN, N_SCORES
-from soel.detect.incontext.label_features import N_EVIDENCE, N_META
+from soel.detect.incontext.label_features import N_LABEL_FEATURES, N_POOL_FEATURES
 from soel.detect.incontext.network import N_SHARE_BINS, Network, Shape
 
 
@@ -17,12 +17,12 @@ class Module(nn.Module):
         super().__init__()
         self.shape, width, cell = shape, shape.width, shape.cell_width
         self.cells, self.columns = _cells(shape), _columns(shape)
-        self.enter = nn.Linear(cell + shape.n_gates * cell + N_SCORES + N_EVIDENCE + N_META, 2 * width)
+        self.enter = nn.Linear(cell + shape.n_gates * cell + N_SCORES + N_LABEL_FEATURES + N_POOL_FEATURES, 2 * width)
         self.mix = nn.Linear(2 * width, width)
         self.label = nn.Linear(2, width, bias=False)
         self.blocks = nn.ModuleList(_block(shape) for _ in range(shape.n_layers))
         self.wide, self.narrow = nn.Linear(width, width), nn.Linear(width, 2)
-        self.share = nn.Sequential(nn.Linear(width + N_META, width), nn.GELU(), nn.Linear(width, N_SHARE_BINS))
+        self.share = nn.Sequential(nn.Linear(width + N_POOL_FEATURES, width), nn.GELU(), nn.Linear(width, N_SHARE_BINS))
 
     @property
     def network(self) -> Network:
@@ -61,7 +61,7 @@ def _columns(shape: Shape) -> nn.ModuleDict:
     nn.init.zeros_(weights.bias)
     return nn.ModuleDict(
         {
-            "enter": nn.Linear(3 * width + N_COLUMN + N_META, 2 * width),
+            "enter": nn.Linear(3 * width + N_COLUMN + N_POOL_FEATURES, 2 * width),
             "mix": nn.Linear(2 * width, width),
             "block": _cell_block(width),
             "gates": nn.Linear(width, shape.n_gates * width),

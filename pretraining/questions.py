@@ -7,7 +7,7 @@ import random
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.features import FAR, TINY, Described
+from soel.detect.incontext.features import FAR, TINY, RowFeatures
 
 STRATEGIES = ("random", "top", "centre", "tilted", "tilted", "mixed")
 
@@ -22,7 +22,7 @@ def n_labels(chance: random.Random) -> int:
     return chance.randint(16, 50) if kind < 0.95 else chance.randint(51, 100)
 
 
-def ask(pool: Described, n_asked: int, strategy: str, chance: random.Random) -> Tensor:
+def ask(pool: RowFeatures, n_asked: int, strategy: str, chance: random.Random) -> Tensor:
     """Rows (B, n_asked) of the pool."""
     n_tasks, n_pool = pool.scores.shape[:2]
     device = pool.scores.device

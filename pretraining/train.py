@@ -21,18 +21,17 @@ from pretraining import checkpoint, questions, tasks
 from pretraining.module import Module
 from pretraining.muon import Muon
 from pretraining.real import RealTables
-from soel.detect.incontext.features import Described, Reference
+from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.network import (
+    COORDINATE_WIDTHS,
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,
-    PLACE_WIDTHS,
+    CellEmbeddings,
     Network,
     Outputs,
-    Seen,
     Shape,
 )
-from soel.detect.incontext.passes import read_pool, see
 
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768, 1024)
 MOST_OTHERS = 256  # rows beside a pool
@@ -144,24 +143,24 @@ def train(run: Run, plan: Plan, device: torch.device, before_decay: Callable[[Ru
 class Batch:
     """Tasks of one size, described up to the labels: the first rows are the pool, the rest only looks on."""
 
-    reference: Reference
-    rows: Described
+    stats: PoolStats
+    rows: RowFeatures
     is_anomaly: Tensor  # (B, n)
 
     @property
     def n_pool(self) -> int:
         """How many rows the pool has."""
-        return int(self.reference.z.shape[1])
+        return int(self.stats.z.shape[1])
 
     def twice(self) -> Batch:
-        """Every task two times; of the reference only what is looked at once labels are there."""
-        old, rows = self.reference, self.rows
+        """Every task two times; of the stats only what is looked at once labels are there."""
+        old, rows = self.stats, self.rows
         z, g, about, scale, precision = (
             torch.cat([part, part]) for part in (old.z, old.g, old.columns, old.scale, old.precisions[0])
         )
-        reference = replace(old, z=z, g=g, columns=about, scale=scale, precisions=(precision,))
-        parts = {name: torch.cat([getattr(rows, name)] * 2, int(name == "distances")) for name in Described.names()}
-        return Batch(reference, Described(**parts), torch.cat([self.is_anomaly] * 2))
+        stats = replace(old, z=z, g=g, columns=about, scale=scale, precisions=(precision,))
+        parts = {name: torch.cat([getattr(rows, name)] * 2, int(name == "distances")) for name in RowFeatures.names()}
+        return Batch(stats, RowFeatures(**parts), torch.cat([self.is_anomaly] * 2))
 
 
 @torch.no_grad()
@@ -169,7 +168,7 @@ def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTabl
     """A batch of tasks of a random size, some of them from real tables."""
     n_pool = chance.choice(POOL_ROWS)
     n_rows = n_pool + min(n_pool // 2, MOST_OTHERS)
-    most = chance.choices(PLACE_WIDTHS, (6, 3, 1))[0]
+    most = chance.choices(COORDINATE_WIDTHS, (6, 3, 1))[0]
     width = min(most, int(math.exp(chance.uniform(math.log(2), math.log(most + 1)))))
     n_tasks = max(2, min(plan.cells_a_batch // (n_rows * most), plan.rows_a_batch // n_rows, 128))
     n_real = round(plan.real_share * n_tasks) if real is not None else 0
@@ -178,8 +177,8 @@ def make(plan: Plan, device: torch.device, chance: random.Random, real: RealTabl
     if n_made_up := n_tasks - sum(len(part.rows) for part in parts):
         parts.append(tasks.draw(n_made_up, n_rows, width, device, chance))
     rows, is_anomaly = torch.cat([part.rows for part in parts]), torch.cat([part.is_anomaly for part in parts])
-    reference, own = Reference.fit(rows[:, :n_pool], _generator(device, chance))
-    return Batch(reference, own.followed_by(reference.describe(rows[:, n_pool:])), is_anomaly)
+    stats, own = PoolStats.fit(rows[:, :n_pool], _generator(device, chance))
+    return Batch(stats, RowFeatures.joined([own, stats.describe(rows[:, n_pool:])]), is_anomaly)
 
 
 class Ahead:
@@ -222,12 +221,12 @@ class Ahead:
 
 def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
     """The loss of one batch of tasks, each under two sets of labels."""
-    seen = see(network, batch.reference, batch.rows)
+    embedded = network.embed_cells(batch.rows, batch.stats.columns)
     both = batch.twice()
-    seen = Seen(torch.cat([seen.cells, seen.cells]), torch.cat([seen.rows, seen.rows]))
+    embedded = CellEmbeddings(torch.cat([embedded.cells, embedded.cells]), torch.cat([embedded.rows, embedded.rows]))
     with torch.no_grad():
-        labels = choose_labels(network, both, seen, plan, chance)
-    outputs = read_pool(network, both.reference, both.rows, seen, labels)[1]
+        labels = choose_labels(network, both, embedded, plan, chance)
+    outputs = network.encode_pool(both.stats, both.rows, embedded, labels)[1]
     return loss_of(outputs, both.is_anomaly, labels)
 
 
@@ -269,16 +268,16 @@ def share_prior(n_draws: int = 1_000_000, seed: int = 0) -> Tensor:
     return prior
 
 
-def choose_labels(network: Network, both: Batch, seen: Seen, plan: Plan, chance: random.Random) -> Tensor:
+def choose_labels(network: Network, both: Batch, embedded: CellEmbeddings, plan: Plan, chance: random.Random) -> Tensor:
     """Labels (2B, N) of two times B tasks, that some strategy asked for, or the network itself."""
     truth = both.is_anomaly[:, : both.n_pool]
     if chance.random() < plan.own_questions:
-        return _own_labels(network, both, seen, truth, chance)
+        return _own_labels(network, both, embedded, truth, chance)
     pool, half = both.rows.first(both.n_pool), len(truth) // 2
     return torch.cat([_asked(pool, truth, part, chance) for part in (slice(0, half), slice(half, None))])
 
 
-def _asked(pool: Described, truth: Tensor, part: slice, chance: random.Random) -> Tensor:
+def _asked(pool: RowFeatures, truth: Tensor, part: slice, chance: random.Random) -> Tensor:
     """Labels (b, N) of some of the tasks, by a strategy that needs no network."""
     labels = torch.full_like(truth[part], -1, dtype=torch.long)
     n_asked = min(questions.n_labels(chance), truth.shape[1] // 2)
@@ -289,7 +288,9 @@ def _asked(pool: Described, truth: Tensor, part: slice, chance: random.Random) -
     return questions.answer(truth[part], asked, labels, _share_wrong(chance))
 
 
-def _own_labels(network: Network, both: Batch, seen: Seen, truth: Tensor, chance: random.Random) -> Tensor:
+def _own_labels(
+    network: Network, both: Batch, embedded: CellEmbeddings, truth: Tensor, chance: random.Random
+) -> Tensor:
     """Labels (2B, N) that the network asked for in rounds: by the product's rule one at a time, or with a random tilt.
 
     The first half of the tasks ends after a random round.
@@ -303,10 +304,10 @@ def _own_labels(network: Network, both: Batch, seen: Seen, truth: Tensor, chance
     n_rounds = n_asked if to_the_end else min(n_asked, chance.randint(1, MOST_ROUNDS))
     tilt = 0.5 + 1.5 * torch.rand(n_tasks, 1, device=truth.device)
     wrong, ending, ended = _share_wrong(chance), chance.randrange(n_rounds), labels
-    pool, own_seen = both.rows.first(n_pool), seen.part(slice(0, n_pool))
+    pool, own_embedded = both.rows.first(n_pool), embedded.part(slice(0, n_pool))
     for turn in range(n_rounds):
         n_now = n_asked // n_rounds if turn else n_asked - (n_rounds - 1) * (n_asked // n_rounds)
-        score = read_pool(network, both.reference, pool, own_seen, labels)[1].rank_by(any_label=turn > 0)
+        score = network.encode_pool(both.stats, pool, own_embedded, labels)[1].rank_by(any_label=turn > 0)
         score = (score - score.mean(1, keepdim=True)) / (score.std(1, keepdim=True) + 1e-3)
         tilt = questions.balance(labels) if to_the_end else tilt
         asked = questions.apart(pool.distances[0], tilt * score, n_now, labels >= 0)

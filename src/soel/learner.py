@@ -333,7 +333,7 @@ class Learner:
             keep[known if len(known) else rank[LOOKED_AT // 2 :: -(-2 * len(rows) // LOOKED_AT)]] = True
             keep[rank[is_free[rank]][:n_wanted]] = True
             rows = rows[keep]
-        suspicion = detector.suspicion(pool.rows[rows])
+        suspicion = detector.query_score(pool.rows[rows])
         return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
 
     def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:

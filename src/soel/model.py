@@ -13,7 +13,7 @@ from soel import networks
 from soel.assess.calibration import Calibration
 from soel.assess.conformal import FitFigures, Reference, UnsureBand
 from soel.detect import DETECTORS
-from soel.detect.base import Detector
+from soel.detect.base import Detector, PlaceDetector
 from soel.errors import DataError
 from soel.types import Estimate, Floats, Labels, within
 
@@ -84,7 +84,7 @@ class StoredNetwork(Network):
 class PatchPart:
     """What the patches of pictures add to a score: `weight` times that of a detector fitted on them."""
 
-    detector: Detector
+    detector: PlaceDetector
     weight: float
 
     def add(self, whole: Floats, by_patches: Floats) -> Floats:

@@ -114,7 +114,7 @@ def write_model(folder: Path, tensors: Mapping[str, np.ndarray], content: Mappin
     folder = Path(folder)
     if folder.exists() and not (folder / MANIFEST).exists() and any(folder.iterdir()):
         raise ModelFileError(f"{folder} exists and is not a model folder; choose another place.")
-    weights = save({name: np.ascontiguousarray(value) for name, value in tensors.items()})
+    weights = save({name: np.asarray(value, order="C") for name, value in tensors.items()})
     manifest = _manifest(weights, content)
     with building(folder, private=True) as draft:  # a model holds rows of the data
         write_whole(draft / WEIGHTS, weights)

@@ -8,7 +8,6 @@ import pytest
 from soel.assess.metrics import auroc
 from soel.detect.angular import AXES, Angular, AngularOptions
 from soel.detect.linear import Linear
-from soel.errors import ModelFileError
 from soel.types import Floats
 
 NONE = np.full(600, -1, np.int8)
@@ -127,11 +126,6 @@ def test_of_eight_rows_at_right_angles_the_labelled_anomaly_stands_out() -> None
     assert np.isfinite(scores).all()
     assert scores.argmax() == 1
     assert scores[1] > scores[0] + 1
-
-
-def test_a_model_of_an_earlier_form_says_what_to_do() -> None:
-    with pytest.raises(ModelFileError, match="fit it again"):
-        Angular.from_arrays({"reference": np.zeros((1, 1)), "anomalies": np.zeros((0, 1))})
 
 
 def along_first(n_rows: int = 400) -> tuple[Floats, np.ndarray]:

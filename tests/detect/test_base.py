@@ -51,12 +51,11 @@ def fitted() -> Height:
 
 def test_what_a_detector_does_not_tell_apart_is_its_score(fitted: Height) -> None:
     wanted = [-2.0, -1.0, 3.0]
-    for scores in (fitted.suspicion(X), fitted.rough_score(X), fitted.score_changed(X, X + 1)):
+    for scores in (fitted.query_score(X), fitted.rough_score(X), fitted.score_changed(X, X + 1)):
         assert scores.tolist() == wanted
 
 
-def test_its_word_counts_in_full_and_it_does_not_leave_rows_out(fitted: Height) -> None:
-    assert fitted.trust == 1.0
+def test_it_does_not_leave_rows_out(fitted: Height) -> None:
     assert not fitted.leaves_out
     assert fitted.version == 1
 

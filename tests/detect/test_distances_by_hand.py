@@ -18,10 +18,10 @@ UNLABELLED = np.full(10, -1, np.int8)
 
 def with_anomalies(anomalies: list[float]) -> Neighbours:
     """On a line, with anomalies at these places and no row labelled normal."""
-    one, zero, none = np.ones(1), np.zeros(1), np.zeros(0)
+    zero, none = np.zeros(1), np.zeros(0)
     places = np.array(anomalies, np.float32)[:, None]
     reference = np.zeros((6, 1), np.float32)
-    return Neighbours(reference, zero, np.ones((1, 1)), places, np.zeros((0, 1), np.float32), none, one, one, zero)
+    return Neighbours(reference, zero, np.ones((1, 1)), places, np.zeros((0, 1), np.float32), none, 1.0, 1.0, 0.0)
 
 
 def test_ten_nearest_anomalies_count_and_no_more() -> None:

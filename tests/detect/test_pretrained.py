@@ -13,13 +13,19 @@ from threadpoolctl import threadpool_limits
 from soel import threads as cores
 from soel.assess.metrics import auroc
 from soel.detect.incontext import detector as pretrained
-from soel.detect.incontext import predictor as reading
-from soel.detect.incontext import weights
-from soel.detect.incontext.context import choose, choose_context, column_order, keys
+from soel.detect.incontext import predictor, weights
 from soel.detect.incontext.detector import Pretrained
 from soel.detect.incontext.forest import Forest
-from soel.detect.incontext.surrogate import Student
-from soel.detect.incontext.views import MOST_COLUMNS, MOST_GROUPS, wide_views
+from soel.detect.incontext.sampling import (
+    MOST_COLUMNS,
+    MOST_GROUPS,
+    choose_context,
+    choose_rows,
+    column_order,
+    keys,
+    wide_views,
+)
+from soel.detect.incontext.surrogate import Surrogate
 from soel.errors import ModelFileError
 from tests.conftest import Sample
 
@@ -56,9 +62,11 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
         with threadpool_limits(n_threads, user_api="blas"):
-            reading._before_labels.cache_clear()
+            predictor._before_labels.cache_clear()
             fitted = Pretrained.fit(x, labels, 0)
-            found.append(np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._read.shares()]))
+            found.append(
+                np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._with_labels.shares()])
+            )
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
 
@@ -88,27 +96,27 @@ def test_large_pools_are_represented_by_labelled_rows_and_a_sample() -> None:
     x = rng.normal(size=(3000, 3)).astype(np.float32)
     labels = np.full(len(x), -1, np.int8)
     labels[rng.choice(len(x), 30, replace=False)] = 0
-    rows = choose(x, labels, 1000, 0)
+    rows = choose_rows(keys(x, 0), labels, 1000)
     assert len(rows) == len(set(rows.tolist())) == 1000
     assert set(np.flatnonzero(labels >= 0)) <= set(rows.tolist())
     order = rng.permutation(len(x))
-    np.testing.assert_array_equal(x[order][choose(x[order], labels[order], 1000, 0)], x[rows])
-    assert not np.array_equal(choose(x, labels, 1000, 1), rows)
+    np.testing.assert_array_equal(x[order][choose_rows(keys(x[order], 0), labels[order], 1000)], x[rows])
+    assert not np.array_equal(choose_rows(keys(x, 1), labels, 1000), rows)
 
 
 def test_an_answer_about_a_row_of_the_context_leaves_the_context_as_it_was() -> None:
     x = np.random.default_rng(0).normal(size=(500, 3)).astype(np.float32)
     labels = np.full(500, -1, np.int8)
     labels[:4] = 1
-    before = choose(x, labels, 100, 0)
+    before = choose_rows(keys(x, 0), labels, 100)
     labels[before[labels[before] < 0][7]] = 0
-    np.testing.assert_array_equal(choose(x, labels, 100, 0), before)
+    np.testing.assert_array_equal(choose_rows(keys(x, 0), labels, 100), before)
 
 
 def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
     x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
     labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)
-    assert (labels[choose(x, labels, 100, 0)] >= 0).sum() == 50
+    assert (labels[choose_rows(keys(x, 0), labels, 100)] >= 0).sum() == 50
 
 
 def test_no_answer_changes_the_sample_and_labelled_rows_beyond_it_come_after_it() -> None:
@@ -136,7 +144,7 @@ def with_labels_beyond() -> tuple[np.ndarray, np.ndarray, Pretrained]:
     labels = np.full(300, -1, np.int8)
     labels[:12] = [1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0]
     fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
-    assert fitted.beyond > 3
+    assert fitted.context.n_beyond > 3
     return x, labels, fitted
 
 
@@ -152,7 +160,7 @@ def test_labelled_rows_beyond_the_sample_keep_the_laws(
     opened = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
     np.testing.assert_array_equal(opened.score(x), fitted.score(x))
     known = fitted.find_known(x)
-    assert len(known) == len(fitted.context) == 100 + int(fitted.beyond[0])
+    assert len(known) == len(fitted.context.values) == 100 + fitted.context.n_beyond
     assert set(np.flatnonzero(labels >= 0)) <= set(known)
 
 
@@ -168,8 +176,8 @@ def test_a_label_beyond_the_sample_is_heard() -> None:
         row = next(row for row in range(10) if row not in sample)
         labels[[row, *sample[sample >= 10][:5]]] = [label, 0, 0, 0, 0, 0]
         fitted = Pretrained.fit(x, labels, 0, None, {"context_rows": 100})
-        assert fitted.beyond == 1
-        found.append(fitted.suspicion(np.delete(x[:10], row, axis=0)).mean())
+        assert fitted.context.n_beyond == 1
+        found.append(fitted.query_score(np.delete(x[:10], row, axis=0)).mean())
     assert found[0] > found[1] + 0.5
 
 
@@ -178,11 +186,11 @@ def test_a_wide_table_is_seen_along_its_axes_and_in_groups_of_columns() -> None:
     x = (rng.normal(size=(120, 3)) @ rng.normal(size=(3, 2 * MOST_COLUMNS))).astype(np.float32)
     x[:6] += rng.normal(scale=3, size=(6, 2 * MOST_COLUMNS)).astype(np.float32)
     fitted = Pretrained.fit(x, np.full(120, -1, np.int8), 0)
-    assert fitted.views.shape == (3, 2 * MOST_COLUMNS, MOST_COLUMNS)
-    np.testing.assert_array_equal(fitted.views[1:].sum(axis=(0, 2)), 1)  # every column is in one group
+    assert fitted.context.views.shape == (3, 2 * MOST_COLUMNS, MOST_COLUMNS)
+    np.testing.assert_array_equal(fitted.context.views[1:].sum(axis=(0, 2)), 1)  # every column is in one group
     assert auroc(np.arange(120) < 6, fitted.score(x)) > 0.95
     assert fitted.chance(x).shape == (120,)
-    assert fitted._read.shares().sum() == pytest.approx(1, abs=1e-5)
+    assert fitted._with_labels.shares().sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> None:
@@ -222,14 +230,14 @@ def test_the_score_by_hand(n_anomalies: int) -> None:
     labels[np.flatnonzero(is_anomaly)[:n_anomalies]] = 1
     labels[np.flatnonzero(~is_anomaly)[:5]] = 0
     fitted, none = Pretrained.fit(x, labels, 0), Pretrained.fit(x, np.full(300, -1, np.int8), 0)
-    free, ordered = labels < 0, x[:, fitted.columns.astype(int)]
+    free, ordered = labels < 0, x[:, fitted.columns]
 
     def deviations(values: np.ndarray) -> np.ndarray:
         return np.asarray((values - values[free].mean()) / values[free].std())
 
     def network(detector: Pretrained) -> np.ndarray:
-        outputs = detector._read.views[0].outputs
-        place = {tuple(row): at for at, row in enumerate(detector.context.tolist())}
+        outputs = detector._with_labels.views[0].outputs
+        place = {tuple(row): at for at, row in enumerate(detector.context.values.tolist())}
         return np.asarray(outputs.rank_by(detector is fitted)[0][[place[tuple(row)] for row in ordered.tolist()]])
 
     with_labels = deviations(network(fitted)) + 0.5 * deviations(fitted.with_labels.score(ordered))
@@ -241,21 +249,21 @@ def test_the_score_by_hand(n_anomalies: int) -> None:
 
 
 @pytest.fixture
-def with_student(monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray, Pretrained]:
+def with_surrogate(monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, np.ndarray, Pretrained]:
     monkeypatch.setattr(pretrained, "LARGE_POOL", 200)
     x, labels, is_anomaly = labelled_class(20)
     return x, is_anomaly, Pretrained.fit(x, labels, 0)
 
 
 def test_a_large_pool_has_a_student_that_asks_where_it_is_suspicious(
-    with_student: tuple[np.ndarray, np.ndarray, Pretrained],
+    with_surrogate: tuple[np.ndarray, np.ndarray, Pretrained],
 ) -> None:
-    x, is_anomaly, fitted = with_student
-    assert fitted.student is not None
+    x, is_anomaly, fitted = with_surrogate
+    assert fitted.surrogate is not None
     new = np.random.default_rng(9).normal(size=(400, 4)).astype(np.float32)
-    scores, exact = fitted.score(new), fitted._look_closely(fitted._ordered(new))
-    rough = fitted.student.score(fitted._ordered(new), fitted.rough_score(new))
-    closer = rough > fitted.student.border
+    scores, exact = fitted.score(new), fitted._score_exactly(fitted._ordered(new))
+    rough = fitted.surrogate.score(fitted._ordered(new), fitted.rough_score(new))
+    closer = rough > fitted.surrogate.border
     assert 0.01 < closer.mean() < 0.2
     np.testing.assert_allclose(scores[closer], exact[closer], atol=1e-4)
     np.testing.assert_array_equal(scores[~closer], rough[~closer])
@@ -263,8 +271,8 @@ def test_a_large_pool_has_a_student_that_asks_where_it_is_suspicious(
     assert auroc(is_anomaly, fitted.score(x)) > 0.95
 
 
-def test_a_student_is_kept_and_rows_do_not_meet(with_student: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
-    x, _, fitted = with_student
+def test_a_student_is_kept_and_rows_do_not_meet(with_surrogate: tuple[np.ndarray, np.ndarray, Pretrained]) -> None:
+    x, _, fitted = with_surrogate
     again = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
     np.testing.assert_array_equal(again.score(x), fitted.score(x))
     np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
@@ -272,10 +280,10 @@ def test_a_student_is_kept_and_rows_do_not_meet(with_student: tuple[np.ndarray, 
 
 def test_a_student_learns_a_curve_and_a_constant() -> None:
     x = np.linspace(-2, 2, 500, dtype=np.float32)[:, None]
-    student = Student.teach(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
+    surrogate = Surrogate.fit(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
     new = np.linspace(-1.9, 1.9, 77, dtype=np.float32)[:, None]
-    assert np.abs(student.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
-    flat = Student.teach(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
+    assert np.abs(surrogate.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
+    flat = Surrogate.fit(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
     assert flat.score(np.ones((1, 2), np.float32), np.zeros(1))[0] == pytest.approx(3, abs=0.05)
 
 
@@ -284,7 +292,7 @@ def test_chances_and_shares_are_probabilities(toy: Sample) -> None:
     chances = fitted.chance(toy.x)
     assert ((chances >= 0) & (chances <= 1)).all()
     assert chances[toy.is_anomaly].mean() > 0.5 > chances[~toy.is_anomaly].mean()
-    assert fitted._read.shares().sum() == pytest.approx(1, abs=1e-5)
+    assert fitted._with_labels.shares().sum() == pytest.approx(1, abs=1e-5)
     assert fitted.embed(toy.x).shape == (len(toy.x), weights.trained_network().shape.width)
 
 
@@ -328,4 +336,4 @@ def test_a_model_of_other_weights_is_refused_when_it_is_opened() -> None:
     assert isinstance(Pretrained.from_arrays(arrays), Pretrained)
     for other in (0.0, np.inf, np.nan):
         with pytest.raises(ModelFileError, match="of the pretrained network, and this release has"):
-            Pretrained.from_arrays(arrays | {"weights": np.array([other], np.float32)})
+            Pretrained.from_arrays(arrays | {"weights": np.array(other, np.float32)})

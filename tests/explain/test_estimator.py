@@ -119,7 +119,7 @@ def test_rows_as_they_are_and_changed_ones_are_scored_together_as_apart(
     own, others = detector.score_both(rows, changed, sources)
     np.testing.assert_allclose(own, detector.score(rows), atol=1e-4)
     np.testing.assert_allclose(others, detector.score_changed(changed, sources), atol=1e-4)
-    assert (detector.student is None) == (large_pool == 4000)
+    assert (detector.surrogate is None) == (large_pool == 4000)
 
 
 def test_of_equal_rows_only_the_one_that_a_row_was_made_of_is_left_out() -> None:

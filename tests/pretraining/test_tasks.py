@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pretraining import anomalies, questions, tasks
-from soel.detect.incontext.features import Reference
+from soel.detect.incontext.features import PoolStats
 
 CPU = torch.device("cpu")
 
@@ -63,7 +63,7 @@ def test_the_next_row_is_the_farthest_from_those_asked_before() -> None:
 @pytest.mark.parametrize("strategy", questions.STRATEGIES)
 def test_no_row_is_asked_twice(strategy: str) -> None:
     torch.manual_seed(0)
-    _, pool = Reference.fit(torch.randn(2, 60, 3), torch.Generator().manual_seed(0))
+    _, pool = PoolStats.fit(torch.randn(2, 60, 3), torch.Generator().manual_seed(0))
     rows = questions.ask(pool, 12, strategy, random.Random(0))
     assert rows.shape == (2, 12)
     assert all(len(set(each.tolist())) == 12 for each in rows)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.linear import Linear
 from soel.distances import gaussian, mahalanobis, mean_of_nearest, nearest, unit
-from soel.errors import ModelFileError
 from soel.threads import single_threaded_blas
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
@@ -50,12 +49,12 @@ class Angular(Detector):
     reference: Floats  # (m, p) points of the pool without labelled anomalies
     anomalies: Floats  # (a, p) labelled anomalies
     direction: Floats  # (p,) of the linear part, times its weight
-    unit_of_distance: Floats  # (1,) of the neighbours' logarithms
+    unit_of_distance: float  # of the neighbours' logarithms
     core: Floats  # (p,) the mean of the unsuspected points
     whitening: Floats  # (p, p) makes their spread the same in every direction
-    unit_of_shape: Floats  # (1,) of the shape's logarithms
-    middle: Floats  # (1,) the pool's mean score before it is moved to 0
-    spread: Floats  # (1,) and its standard deviation
+    unit_of_shape: float  # of the shape's logarithms
+    middle: float  # the pool's mean score before it is moved to 0
+    spread: float  # and its standard deviation
 
     @classmethod
     @single_threaded_blas()
@@ -79,7 +78,7 @@ class Angular(Detector):
         scores = neighbours + shape / learnt["unit_of_shape"]
         free = labels == UNLABELLED
         spread = scores[free].std() if free.any() else 0.0
-        learnt |= {"middle": np.array([scores.mean()]), "spread": np.array([spread]) if spread > 0 else _spread(scores)}
+        learnt |= {"middle": scores.mean(), "spread": spread if spread > 0 else _spread(scores)}
         return cls.from_arrays(learnt)
 
     @single_threaded_blas()
@@ -95,13 +94,6 @@ class Angular(Detector):
         """Rows (n, d) as the points (n, p) between which distances are measured."""
         return _project(x, self.centre, self.axes)
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays."""
-        if "whitening" not in arrays:
-            raise ModelFileError("This model was saved before the detector had a shape; fit it again.")
-        return super().from_arrays(arrays)
-
 
 def _project(x: Floats, centre: Floats, axes: Floats) -> Floats:
     """Rows (n, d) as unit vectors from the centre, along the axes: (n, p)."""
@@ -112,13 +104,14 @@ def _project(x: Floats, centre: Floats, axes: Floats) -> Floats:
 
 def _neighbours(
     points: Floats, rows: Rows, labels: Labels, share: float | None, rng: np.random.Generator
-) -> tuple[Floats, dict[str, np.ndarray]]:
+) -> tuple[Floats, dict[str, Any]]:
     """The first part of the score (N,) in units of its spread, and what is needed to compute it again."""
     anomalies = points[labels == ANOMALY]
     own = np.full(len(points), -1)
     own[rows] = np.arange(len(rows))
     distances = _logarithms(points, points[rows], anomalies, own)
-    unit_of_distance, direction = _spread(distances), np.zeros(points.shape[1])
+    unit_of_distance = _spread(distances)
+    direction: Floats = np.zeros(points.shape[1])
     if share is not None:
         linear = _taught(points, rows, labels, share, rng)
         weight = LINEAR_WEIGHT * max(2 * linear.foresight - 1, 0.0) ** 2
@@ -144,8 +137,8 @@ def _logarithms(points: Floats, reference: Floats, anomalies: Floats, own: np.nd
     return np.asarray(score)
 
 
-def _spread(values: Floats) -> np.ndarray:
-    return np.array([values.std() or 1.0])
+def _spread(values: Floats) -> float:
+    return float(values.std()) or 1.0
 
 
 def _taught(points: Floats, rows: Rows, labels: Labels, share: float, rng: np.random.Generator) -> Linear:

@@ -35,7 +35,7 @@ class Detector(ABC):
     """Scores rows, and names the space in which they are compared. It stands alone or beside a network.
 
     A fitted detector is frozen. Its scores have mean 0 over the pool and a spread near 1, so that they add up with
-    others. Subclasses are frozen dataclasses of arrays; one that keeps its state otherwise overrides `arrays` and
+    others. Subclasses are frozen dataclasses of arrays and floats; one with another state overrides `arrays` and
     `from_arrays`. `name`: as in the registry, written to model files. `version`: raised whenever scores change.
     `leaves_out`: whether a row of the pool is scored as if the detector had been fitted without it.
     """
@@ -67,20 +67,15 @@ class Detector(ABC):
         return self.score(x), self.score_changed(changed, sources)
 
     def score_unlabelled(self, x: Floats) -> Floats:
-        """Scores (n,) of rows of its pool (n, d) as if nobody had labelled them, where it can tell."""
+        """Scores (n,) of rows of its pool (n, d) as if each one's own label were not known, where it can tell."""
         return self.score(x)
 
     def chances(self) -> Chances | None:
         """How likely rows of its pool are anomalies, where it can tell by more than their scores."""
         return None
 
-    @property
-    def trust(self) -> float:
-        """How much its score should count beside another's, from 0 on, by what labels that it had not heard said."""
-        return 1.0
-
-    def suspicion(self, x: Floats) -> Floats:
-        """Scores (n,) by which questions are chosen; a detector may doubt its labels less here than in `score`."""
+    def query_score(self, x: Floats) -> Floats:
+        """Scores (n,) by which questions are chosen; labels may count more here than in `score`."""
         return self.score(x)
 
     def rough_score(self, x: Floats) -> Floats:
@@ -88,7 +83,7 @@ class Detector(ABC):
         return self.score(x)
 
     def find_known(self, x: Floats) -> Rows:
-        """Which rows (n, d) of its pool it has looked at closely already, so that `suspicion` is quick for them."""
+        """Which rows (n, d) of its pool are scored already, so that `query_score` is quick for them."""
         return np.zeros(0, np.int64)
 
     @abstractmethod
@@ -100,13 +95,14 @@ class Detector(ABC):
         return type(self).from_arrays, (self.arrays(),)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything it has learnt, by name."""
+        """All it has learnt, by name."""
         return {field.name: np.asarray(getattr(self, field.name), np.float32) for field in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Self:
-        """The detector back from its arrays."""
-        return cls(**{field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)})  # type: ignore[arg-type]
+        """The detector back from its arrays; those without an axis are numbers."""
+        values = {field.name: np.asarray(arrays[field.name], np.float32) for field in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: value if value.ndim else float(value) for name, value in values.items()})
 
 
 class PlaceDetector(Detector):
@@ -116,6 +112,11 @@ class PlaceDetector(Detector):
     """
 
     limit: Floats
+
+    @property
+    @abstractmethod
+    def trust(self) -> float:
+        """How much its score should count beside another's, from 0 on, by scores of held-out labels."""
 
     @classmethod
     @abstractmethod

@@ -49,9 +49,9 @@ class Neighbours(Detector):
     anomalies: Floats  # (a, d) labelled anomalies and the rows around them
     normals: Floats  # (b, d) rows labelled normal
     excess: Floats  # (b,) how far above the middle each of those scored
-    reach: Floats  # (1,) how far a normal label speaks
-    spread: Floats  # (1,) of the distances' logarithm over the pool
-    middle: Floats  # (1,) the pool's mean score before it is moved to 0
+    reach: float  # scale on which the correction by a normal label decays
+    spread: float  # of the distances' logarithm over the pool
+    middle: float  # the pool's mean score before it is moved to 0
 
     @classmethod
     def fit(
@@ -68,19 +68,19 @@ class Neighbours(Detector):
         kept = kept if kept.sum() > 1 else np.ones(len(x), bool)
         rows = _sample(np.flatnonzero(kept), rng, most)
         anomalies = x[_sample(np.flatnonzero(suspects), rng, most)]
-        nothing, one, zero = np.zeros(int(is_normal.sum())), np.ones(1), np.zeros(1)
-        plain = cls(x[rows], *gaussian(x[kept]), anomalies, x[is_normal], nothing, one, one, zero)
+        known = x[is_normal]
+        plain = cls(x[rows], *gaussian(x[kept]), anomalies, known, np.zeros(len(known)), 1.0, 1.0, 0.0)
         distance = plain._distance(x, _positions(len(x), rows))
         excess = np.maximum(distance[is_normal] - np.median(distance), 0)
         reach = np.median(nearest(x, x[labels != UNLABELLED])) if is_normal.any() else 1.0
         learnt = {
             "excess": excess,
-            "reach": np.array([reach + TINY]),
-            "spread": np.array([distance.std() or 1.0]),
+            "reach": reach + TINY,
+            "spread": distance.std() or 1.0,
         }
         uncentred = cls.from_arrays(plain.arrays() | learnt)
         middle = uncentred.score(x[_sample(np.arange(len(x)), rng, most)]).mean()
-        return cls.from_arrays(uncentred.arrays() | {"middle": np.array([middle])})
+        return cls.from_arrays(uncentred.arrays() | {"middle": middle})
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of scaled rows (n, d)."""

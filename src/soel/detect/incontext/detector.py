@@ -1,29 +1,28 @@
-"""A detector that has seen many tasks before: a network reads the pool with its labels and scores rows in one pass."""
+"""The default detector of tables: a trained network reads the pool with its labels and scores rows in one pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
-from soel.detect.incontext.context import choose_by, choose_context, column_order, keys
-from soel.detect.incontext.predictor import Context, Reading, unit_over
-from soel.detect.incontext.surrogate import Student
-from soel.detect.incontext.views import wide_views
-from soel.detect.incontext.weights import VERSION, find_weights
+from soel.detect.incontext.predictor import Context, Predictor, unit_over
+from soel.detect.incontext.sampling import choose_context, choose_rows, column_order, keys, wide_views
+from soel.detect.incontext.surrogate import Surrogate
+from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
 from soel.types import ANOMALY, UNLABELLED, Chances, Floats, Labels, Rows, within
 
-LARGE_POOL, TAUGHT_ROWS = 4000, 2000  # a larger pool has a student, taught on so many of its rows
+LARGE_POOL, DISTILLATION_ROWS = 4000, 2000  # a larger pool has a surrogate, fitted to the scores of so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
-WITH_LABELS, WITHOUT, STUDENT = "with_labels.", "without.", "student."  # prefixes of arrays
 # Chosen on five collections of tables (benchmarks/choices.md):
 HALF_WEIGHT = 0.5  # labelled anomalies at which the scores with labels and without count alike
 DISTANCES_WITH_LABELS, DISTANCES_WITHOUT = 0.5, 0.25  # what distances count beside the network
+WITH_LABELS, WITHOUT, SURROGATE = "with_labels.", "without.", "surrogate."  # prefixes of arrays
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class PretrainedOptions(Options):
 
 @dataclass(frozen=True)
 class Pretrained(Detector):
-    """A few rows that stand for the pool, with their labels, and what the network makes of them.
+    """A network over a sample of the pool and its labels, and distances beside it.
 
     With a labelled anomalies and w = a / (a + 0.5) the score is
 
@@ -47,27 +46,27 @@ class Pretrained(Detector):
     Only the context is kept: the network reads it when a score is first asked for. Neither the order of rows nor that
     of columns plays a part. A row of the context is no neighbour of itself when it is scored.
 
-    A large pool has a student: it learns the scores of some rows when a score is first asked for, and answers for all
-    that it does not find suspicious; the network itself looks at the others. So a row's score is its own, whatever
-    stands beside it.
+    A large pool has a surrogate: it is fitted to the scores of some rows when a score is first asked for, and scores
+    all rows but the most anomalous ones, which the network scores itself. So a row's score is its own, whatever stands
+    beside it.
+
+    columns: (d,) order in which the context has the given columns. distance_rows: (b, d) rows of the pool, with their
+    labels the ones of `with_labels`. distillation_rows: (t, d) of a large pool. Both are empty in a saved detector,
+    which has `saved_without` and `saved_surrogate` instead.
     """
 
     name = "pretrained"
     version = 5
     leaves_out = True
 
-    context: Floats  # (m, d) in the order of `columns`
-    labels: Floats  # (m,)
-    beyond: Floats  # (1,) how many of the last rows are labelled ones beyond the sample
-    columns: Floats  # (d,) which of the given columns
-    views: Floats  # (v, d, MOST_COLUMNS) of a wide table: principal axes, then groups of columns; (0, 0, 0) of another
-    seed: Floats  # (1,)
-    weights: Floats  # (1,) their version
+    context: Context
+    labels: Labels
+    columns: Rows
     with_labels: Neighbours
-    beside: Floats  # (b, d) rows among which distances are measured, in the order of `columns`; (0, d) of a saved one
-    lessons: Floats  # (t, d) rows of a large pool for its student, likewise; (0, d) of another
-    saved_without: Neighbours | None = None  # what was saved of `without`
-    saved_student: Student | None = None  # by whoever saved the detector
+    distance_rows: Floats
+    distillation_rows: Floats
+    saved_without: Neighbours | None = None
+    saved_surrogate: Surrogate | None = None
 
     @classmethod
     def fit(
@@ -82,34 +81,31 @@ class Pretrained(Detector):
             pool, labels = np.repeat(pool, 2, axis=0), np.repeat(labels, 2)
         key = keys(pool, seed)
         rows, n_beyond = choose_context(key, labels, chosen.context_rows)
-        beside = choose_by(key, labels, NEIGHBOUR_ROWS)
+        beside = choose_rows(key, labels, NEIGHBOUR_ROWS)
+        views = wide_views(pool[rows[: len(rows) - n_beyond]], seed)
+        is_large = len(pool) > LARGE_POOL
         return cls(
-            context=pool[rows],
-            labels=labels[rows].astype(np.float32),
-            beyond=np.array([n_beyond], np.float32),
-            columns=columns.astype(np.float32),
-            views=wide_views(pool[rows[: len(rows) - n_beyond]], seed),
-            seed=np.array([seed % 2**24], np.float32),
-            weights=np.array([VERSION], np.float32),
+            context=Context(pool[rows], views, seed % 2**24, n_beyond),
+            labels=labels[rows].astype(np.int8),
+            columns=columns,
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
-            beside=pool[beside],
-            lessons=pool[choose_by(key, labels, TAUGHT_ROWS)] if len(pool) > LARGE_POOL else pool[:0],
+            distance_rows=pool[beside],
+            distillation_rows=pool[choose_rows(key, labels, DISTILLATION_ROWS)] if is_large else pool[:0],
         )
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d)."""
-        return self._score_by_student(self._ordered(x), None)
+        return self._score(self._ordered(x), None)
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
-        """Scores (n,) of rows (n, d) that were put together from others (n, s, d); the context does without these.
+        """Scores (n,) of rows (n, d) that were composed of others (n, s, d); the context does without these.
 
-        Such a row shares most of its values with what it was made of, and two of a kind would look suspicious.
+        Such a row shares most of its values with its sources, and two of a kind would look suspicious.
         """
-        sources = np.asarray(sources, np.float32)[:, :, self.columns.astype(np.int64)]
-        return self._score_by_student(self._ordered(x), sources)
+        return self._score(self._ordered(x), np.asarray(sources, np.float32)[:, :, self.columns])
 
     def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
-        """`score` and `score_changed`: a row that the context does not hold is made of nothing that it holds."""
+        """`score` and `score_changed`: a row that the context does not hold is composed of nothing that it holds."""
         known, scores = self.find_known(x), np.empty(len(x))
         new = np.setdiff1d(np.arange(len(x)), known)
         own = np.repeat(x[new, None], sources.shape[1], axis=1)
@@ -124,19 +120,19 @@ class Pretrained(Detector):
         """
         x = self._ordered(x)
         distances = self._distances_without(x)
-        by_labels = _logits(self._read, x, x[:, None]) + DISTANCES_WITH_LABELS * distances
-        without = _logits(self._plain, x, x[:, None]) + DISTANCES_WITHOUT * distances
+        by_labels = _logits(self._with_labels, x, x[:, None]) + DISTANCES_WITH_LABELS * distances
+        without = _logits(self._without_labels, x, x[:, None]) + DISTANCES_WITHOUT * distances
         return np.asarray(self.label_weight * by_labels + (1 - self.label_weight) * without)
 
     def chances(self) -> Chances:
         """Of the rows of the context without a label."""
-        free = self.context[self.labels == UNLABELLED]
-        return Chances(self._look_closely(free), np.asarray(1 / (1 + np.exp(-self._read.log_odds(free)))))
+        free = self.context.values[self.labels == UNLABELLED]
+        return Chances(self._score_exactly(free), _probabilities(self._with_labels.log_odds(free)))
 
-    def suspicion(self, x: Floats) -> Floats:
+    def query_score(self, x: Floats) -> Floats:
         """Scores (n,) at the full weight of the labels, if there are any."""
         is_any = bool((self.labels != UNLABELLED).any())
-        return self._with_labels(self._ordered(x)) if is_any else self._without_labels(self._ordered(x))
+        return self._score_with_labels(self._ordered(x)) if is_any else self._score_without(self._ordered(x))
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) by distances alone."""
@@ -144,104 +140,110 @@ class Pretrained(Detector):
 
     def find_known(self, x: Floats) -> Rows:
         """Which rows are of the context: they have been read."""
-        return np.flatnonzero(np.isin(keys(self._ordered(x)), self._read.own))
+        return np.flatnonzero(np.isin(keys(self._ordered(x)), self._with_labels.own))
 
     def chance(self, x: Floats) -> Floats:
-        """The probability (n,) of being an anomaly, as the network was trained to tell it."""
-        return np.asarray(1 / (1 + np.exp(-self._read.log_odds(self._ordered(x)))))
+        """The probability (n,) of being an anomaly, by the network."""
+        return _probabilities(self._with_labels.log_odds(self._ordered(x)))
 
     def embed(self, x: Floats) -> Floats:
         """The network's last states (n, w)."""
-        return self._read.states(self._ordered(x))
+        return self._with_labels.states(self._ordered(x))
 
     def space(self, x: Floats) -> Floats:
         """Rows as standardised points (n, p), every value within +-CLIP."""
-        return self._plain.points(self._ordered(x))
+        return self._without_labels.points(self._ordered(x))
 
     @property
     def label_weight(self) -> float:
         """How far labels count in the score: 0 without a labelled anomaly, 2/3 with one, 0.95 with ten."""
-        n_anomalies = float((self.labels == ANOMALY).sum())
+        n_anomalies = int((self.labels == ANOMALY).sum())
         return n_anomalies / (n_anomalies + HALF_WEIGHT)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything it has learnt, by name."""
-        own = {name: np.asarray(getattr(self, name), np.float32) for name in _own_fields()}
-        parts = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without), (STUDENT, self.student))
-        return own | {
+        """All it has learnt, by name."""
+        rows = self.context
+        own: dict[str, Any] = {
+            "context": rows.values,
+            "views": rows.views,
+            "labels": self.labels,
+            "columns": self.columns,
+        }
+        own |= {"seed": rows.seed, "beyond": rows.n_beyond, "weights": rows.weights}
+        parts = ((WITH_LABELS, self.with_labels), (WITHOUT, self.without), (SURROGATE, self.surrogate))
+        return {name: np.asarray(value, np.float32) for name, value in own.items()} | {
             prefix + name: array for prefix, part in parts if part is not None for name, array in part.arrays().items()
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Pretrained:
         """The detector back from its arrays."""
-        own = {name: np.asarray(arrays[name], np.float32) for name in _own_fields()}
-        find_weights(own["weights"].item())  # says now, not with the first row, that they are others
+        find_weights(float(arrays["weights"]))  # refuses other ones now, not with the first row
+        values = np.asarray(arrays["context"], np.float32)
+        seed, n_beyond, weights = (int(arrays[name]) for name in ("seed", "beyond", "weights"))
         with_labels, without = (Neighbours.from_arrays(within(arrays, prefix)) for prefix in (WITH_LABELS, WITHOUT))
-        layers = within(arrays, STUDENT)
-        student = Student(**layers) if layers else None
-        nothing = np.zeros((0, len(own["columns"])), np.float32)
+        surrogate = within(arrays, SURROGATE)
         return cls(
-            **own,
+            context=Context(values, np.asarray(arrays["views"], np.float32), seed, n_beyond, weights),
+            labels=np.asarray(arrays["labels"], np.int8),
+            columns=np.asarray(arrays["columns"], np.int64),
             with_labels=with_labels,
-            beside=nothing,
-            lessons=nothing,
+            distance_rows=values[:0],
+            distillation_rows=values[:0],
             saved_without=without,
-            saved_student=student,
+            saved_surrogate=Surrogate.from_arrays(surrogate) if surrogate else None,
         )
 
-    def _score_by_student(self, x: Floats, sources: Floats | None) -> Floats:
-        """Scores (n,) by the student where there is one, and by the network where the student is suspicious."""
-        if self.student is None:
-            return self._look_closely(x, sources)
+    def _score(self, x: Floats, sources: Floats | None) -> Floats:
+        """Scores (n,) by the surrogate where there is one, and exact ones above its border."""
+        if self.surrogate is None:
+            return self._score_exactly(x, sources)
         distances = self.with_labels.score(x)
-        scores = self.student.score(x, distances)
-        closer = np.flatnonzero(scores > self.student.border)
-        if len(closer):
-            origin = None if sources is None else sources[closer]
-            scores[closer] = self._look_closely(x[closer], origin, distances[closer])
+        scores = self.surrogate.score(x, distances)
+        above = np.flatnonzero(scores > self.surrogate.border)
+        if len(above):
+            scores[above] = self._score_exactly(x[above], None if sources is None else sources[above], distances[above])
         return scores
 
-    def _look_closely(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
-        """Scores (n,) of rows in the order of `columns`.
-
-        sources: what they were put together from, if so. distances: their scores by these, where they are known.
-        """
+    def _score_exactly(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
+        """Scores (n,) of rows in the order of `columns`. distances: their scores by `with_labels`, where known."""
         weight = self.label_weight
         if not weight:
-            return self._without_labels(x, sources)
-        by_labels = self._with_labels(x, sources, distances)
-        return np.asarray(weight * by_labels + (1 - weight) * self._without_labels(x, sources))
+            return self._score_without(x, sources)
+        by_labels = self._score_with_labels(x, sources, distances)
+        return np.asarray(weight * by_labels + (1 - weight) * self._score_without(x, sources))
 
-    def _with_labels(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
+    def _score_with_labels(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         distances = self.with_labels.score(x) if distances is None else distances
         middle, spread = self._unit_with_labels
-        return np.asarray(_logits(self._read, x, sources) + DISTANCES_WITH_LABELS * (distances - middle) / spread)
+        return np.asarray(
+            _logits(self._with_labels, x, sources) + DISTANCES_WITH_LABELS * (distances - middle) / spread
+        )
 
-    def _without_labels(self, x: Floats, sources: Floats | None = None) -> Floats:
-        return np.asarray(_logits(self._plain, x, sources) + DISTANCES_WITHOUT * self._distances_without(x))
+    def _score_without(self, x: Floats, sources: Floats | None = None) -> Floats:
+        return np.asarray(_logits(self._without_labels, x, sources) + DISTANCES_WITHOUT * self._distances_without(x))
 
     def _distances_without(self, x: Floats) -> Floats:
         middle, spread = self._unit_without
         return np.asarray((self.without.score(x) - middle) / spread)
 
     def _ordered(self, x: Floats) -> Floats:
-        return np.asarray(x, np.float32)[:, self.columns.astype(np.int64)]
+        return np.asarray(x, np.float32)[:, self.columns]
 
     @cached_property
-    def student(self) -> Student | None:
-        """What answers for most rows of a large pool."""
-        if self.saved_student is not None or not len(self.lessons):
-            return self.saved_student
-        scores = self._look_closely(self.lessons)
-        return Student.teach(self.lessons, self.with_labels.score(self.lessons), scores, int(self.seed[0]))
+    def surrogate(self) -> Surrogate | None:
+        """What scores most rows of a large pool."""
+        if self.saved_surrogate is not None or not len(self.distillation_rows):
+            return self.saved_surrogate
+        rows = self.distillation_rows
+        return Surrogate.fit(rows, self.with_labels.score(rows), self._score_exactly(rows), self.context.seed)
 
     @cached_property
     def without(self) -> Neighbours:
-        """The distances as if nobody had labelled a row, when first asked for."""
+        """The distances without any label, when first asked for."""
         if self.saved_without is not None:
             return self.saved_without
-        return Neighbours.fit(self.beside, np.full(len(self.beside), UNLABELLED, np.int8), int(self.seed[0]))
+        return Neighbours.fit(self.distance_rows, _no_label(len(self.distance_rows)), self.context.seed)
 
     @cached_property
     def _unit_with_labels(self) -> tuple[float, float]:
@@ -253,26 +255,25 @@ class Pretrained(Detector):
 
     def _unit_of(self, distances: Neighbours) -> tuple[float, float]:
         """Mean and spread of scores by distances over the rows without a label, where these are enough."""
-        return unit_over(distances.score(self.context), self.labels == UNLABELLED)
+        return unit_over(distances.score(self.context.values), self.labels == UNLABELLED)
 
     @cached_property
-    def _rows(self) -> Context:
-        return Context(self.context, self.views, int(self.seed[0]), int(self.weights[0]), int(self.beyond[0]))
+    def _with_labels(self) -> Predictor:
+        is_any = bool((self.labels != UNLABELLED).any())
+        return Predictor(self.context, self.labels) if is_any else self._without_labels
 
     @cached_property
-    def _read(self) -> Reading:
-        labels = self.labels.astype(np.int8)
-        return Reading(self._rows, labels) if (labels != UNLABELLED).any() else self._plain
-
-    @cached_property
-    def _plain(self) -> Reading:
-        return Reading(self._rows, np.full(len(self.labels), UNLABELLED, np.int8))
+    def _without_labels(self) -> Predictor:
+        return Predictor(self.context, _no_label(len(self.labels)))
 
 
-def _logits(reading: Reading, x: Floats, sources: Floats | None) -> Floats:
-    return reading.logits(x) if sources is None else reading.changed_logits(x, sources)
+def _logits(predictor: Predictor, x: Floats, sources: Floats | None) -> Floats:
+    return predictor.logits(x) if sources is None else predictor.changed_logits(x, sources)
 
 
-def _own_fields() -> list[str]:
-    parts = ("with_labels", "beside", "lessons", "saved_without", "saved_student")
-    return [field.name for field in fields(Pretrained) if field.name not in parts]
+def _probabilities(log_odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-log_odds)))
+
+
+def _no_label(n_rows: int) -> Labels:
+    return np.full(n_rows, UNLABELLED, np.int8)

@@ -1,16 +1,16 @@
-"""What can be said of rows beside a pool before anybody has labelled one."""
+"""Features of cells, columns and rows beside a pool that need no label."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soel.detect.incontext.forest import Forest
-from soel.detect.incontext.kit import Array, kit_of
+from soel.detect.incontext.ops import Array, ops_of
 
 CLIP = 4.0  # in standard deviations: one wild value must not decide alone
-N_CELL, N_COLUMN, N_SCORES = 10, 8, 16  # widths of what is said of a cell, a column and a row
+N_CELL, N_COLUMN, N_SCORES = 10, 8, 16  # numbers of features of a cell, a column and a row
 NEIGHBOURS, NEIGHBOUR_SHARE = 5, 0.03
 DROPPED_SHARE = 0.1  # the most isolated rows are no reference for what is normal
 RIDGES = (0.1, 0.003)  # added to the covariance, as shares of the mean variance
@@ -20,7 +20,7 @@ LEAST_SPREAD = 0.02  # of a score over the pool: where all but a few rows agree,
 
 
 @dataclass(frozen=True)
-class Described:
+class RowFeatures:
     """Rows beside the pool: n rows of d columns, N of them in the pool."""
 
     z: Array  # (B, n, d) standardised values
@@ -35,22 +35,18 @@ class Described:
         """Of the parts."""
         return tuple(cls.__dataclass_fields__)
 
-    def first(self, n_rows: int) -> Described:
+    def first(self, n_rows: int) -> RowFeatures:
         """The first rows alone."""
         rows = slice(0, n_rows)
         z, g, cells, scores = (part[:, rows] for part in (self.z, self.g, self.cells, self.scores))
-        return Described(z, g, cells, scores, self.distances[:, :, rows], self.nodes[:, :, rows])
-
-    def followed_by(self, other: Described) -> Described:
-        """These rows and then others."""
-        return Described.joined([self, other])
+        return RowFeatures(z, g, cells, scores, self.distances[:, :, rows], self.nodes[:, :, rows])
 
     @classmethod
-    def joined(cls, parts: Sequence[Described]) -> Described:
+    def joined(cls, parts: Sequence[RowFeatures]) -> RowFeatures:
         """Rows that were described in parts."""
         if len(parts) == 1:
             return parts[0]
-        axes, concat = {"distances": 2, "nodes": 2}, kit_of(parts[0].z).concat
+        axes, concat = {"distances": 2, "nodes": 2}, ops_of(parts[0].z).concat
         return cls(**{name: concat([getattr(part, name) for part in parts], axes.get(name, 1)) for name in cls.names()})
 
 
@@ -66,13 +62,13 @@ class Origin:
         return Origin(self.rows[:, rows], self.same[rows])
 
     @property
-    def hidden(self) -> Array:
-        """Which rows of the pool (n, N) are no company for each."""
+    def masked(self) -> Array:
+        """Which rows of the pool (n, N) are no neighbours of each."""
         return self.same.any(1)
 
 
 @dataclass(frozen=True)
-class Reference:
+class PoolStats:
     """B pools of N rows and d columns, and all that is computed of them once."""
 
     mean: Array  # (B, 1, d)
@@ -90,58 +86,58 @@ class Reference:
     scale: Array  # (B,) a typical distance to the neighbours, as a share of that to any row
 
     @classmethod
-    def fit(cls, pool: Array, random: Array) -> tuple[Reference, Described]:
-        """From pools (B, N, d); also what is said of the pools' own rows. random: as `Forest.grow` takes it."""
-        kit = kit_of(pool)
-        mean, deviation = pool.mean(1, keepdims=True), kit.std(pool, 1)
-        deviation = kit.where(deviation > 1e-6 * (1 + abs(mean)), deviation, 1.0)
+    def fit(cls, pool: Array, random: Array) -> tuple[PoolStats, RowFeatures]:
+        """From pools (B, N, d); also the features of the pools' own rows. random: as `Forest.grow` takes it."""
+        ops = ops_of(pool)
+        mean, deviation = pool.mean(1, keepdims=True), ops.std(pool, 1)
+        deviation = ops.where(deviation > 1e-6 * (1 + abs(mean)), deviation, 1.0)
         raw = (pool - mean) / deviation
         z = raw.clip(-CLIP, CLIP)
-        ordered = kit.sort(raw.swapaxes(1, 2))
+        ordered = ops.sort(raw.swapaxes(1, 2))
         g = _gaussian_rank(*_places(ordered, raw, own=True), pool.shape[1] - 1)
         precisions = _precisions(z)
         columns = _columns(ordered, z, g, precisions[0])
-        nothing = kit.zeros(pool, 0)
+        nothing = ops.zeros(pool, 0)
         blank = cls(
             mean, deviation, ordered, z, g, precisions, Forest.grow(z, random), columns, *[nothing] * 5
         )  # the rest needs distances
         return blank._complete(raw)
 
-    def _complete(self, raw: Array) -> tuple[Reference, Described]:
-        kit = kit_of(raw)
+    def _complete(self, raw: Array) -> tuple[PoolStats, RowFeatures]:
+        ops = ops_of(raw)
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        blocks = kit.in_blocks(lambda rows: (rows, self._parts(raw[:, rows], rows)), raw.shape[1])
-        near, kth = (kit.concat([parts[name] for _, parts in blocks], 1) for name in ("near_mean", "kth"))
+        blocks = ops.in_blocks(lambda rows: (rows, self._parts(raw[:, rows], rows)), raw.shape[1])
+        near, kth = (ops.concat([parts[name] for _, parts in blocks], 1) for name in ("near_mean", "kth"))
         n_dropped = int(DROPPED_SHARE * raw.shape[1])
-        border = kit.amin(kit.largest(near, max(n_dropped, 1)))
+        border = ops.amin(ops.largest(near, max(n_dropped, 1)))
         fields["kth"], fields["dropped"] = kth, (near >= border[:, None]) & (n_dropped > 0)
         squares = sum((parts["distances"][0] ** 2).sum((1, 2)) for _, parts in blocks)
-        fields["scale"] = kit.median(near) / ((squares / raw.shape[1] ** 2) ** 0.5 + TINY)
-        whole = Reference(**fields)
-        said = {rows.start: parts for rows, parts in blocks}
-        each = kit.in_blocks(lambda rows: whole._scores(said[rows.start]), raw.shape[1])
-        scores = kit.concat(each, 1)
+        fields["scale"] = ops.median(near) / ((squares / raw.shape[1] ** 2) ** 0.5 + TINY)
+        whole = PoolStats(**fields)
+        known = {rows.start: parts for rows, parts in blocks}
+        each = ops.in_blocks(lambda rows: whole._scores(known[rows.start]), raw.shape[1])
+        scores = ops.concat(each, 1)
         beside = scores - scores[:, :1]  # or rounding would give one that is the same for all rows a spread
         fields["middle"], fields["spread"] = (
             scores[:, :1] + beside.mean(1, keepdims=True),
-            kit.std(beside, 1).clip(LEAST_SPREAD),
+            ops.std(beside, 1).clip(LEAST_SPREAD),
         )
-        whole = Reference(**fields)
+        whole = PoolStats(**fields)
         described = (whole._put_together(parts, found) for (_, parts), found in zip(blocks, each, strict=True))
-        return whole, Described.joined(list(described))
+        return whole, RowFeatures.joined(list(described))
 
-    def describe(self, rows: Array, origin: Origin | None = None) -> Described:
-        """What is said of other rows (B, n, d). origin: what they were made of, which is no company for them."""
+    def describe(self, rows: Array, origin: Origin | None = None) -> RowFeatures:
+        """Features of other rows (B, n, d). origin: their sources, which are no neighbours of theirs."""
         parts = self._parts((rows - self.mean) / self.deviation, origin=origin)
         return self._put_together(parts, self._scores(parts))
 
-    def _put_together(self, parts: dict[str, Array], scores: Array) -> Described:
+    def _put_together(self, parts: dict[str, Array], scores: Array) -> RowFeatures:
         scores = ((scores - self.middle) / self.spread).clip(-LARGEST_SCORE, LARGEST_SCORE)
-        return Described(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
+        return RowFeatures(parts["z"], parts["g"], parts["cells"], scores, parts["distances"], parts["nodes"])
 
     def _parts(self, raw: Array, own: slice | None = None, origin: Origin | None = None) -> dict[str, Array]:
         """All that scores are made of. own: which rows of the pool they are, if so."""
-        kit = kit_of(raw)
+        ops = ops_of(raw)
         z = raw.clip(-CLIP, CLIP)
         n_pool = self.z.shape[1]
         n_others = n_pool - int(own is not None)
@@ -151,15 +147,15 @@ class Reference:
         g = _gaussian_rank(low, high, n_others) if own is None else self.g[:, own]
         surprise = (z @ self.precisions[0]) / (self.precisions[0].diagonal(0, 1, 2) ** 0.5)[:, None]
         cells = _cells(self.ordered, z, g, low, high, n_others, surprise)
-        distances = kit.stack([pairwise_distances(z, self.z), pairwise_distances(g, self.g)])
+        distances = ops.stack([pairwise_distances(z, self.z), pairwise_distances(g, self.g)])
         if origin is not None:
-            distances = kit.where(origin.hidden, FAR, distances)
+            distances = ops.where(origin.masked, FAR, distances)
         others = distances
         if own is not None:
-            itself = kit.arange(n_pool, raw)[own]
+            itself = ops.arange(n_pool, raw)[own]
             others = distances + 0.0
             others[..., itself - own.start, itself] = FAR
-        near = kit.smallest(others[0], min(max(10, math.ceil(NEIGHBOUR_SHARE * n_pool)), n_others))
+        near = ops.smallest(others[0], min(max(10, math.ceil(NEIGHBOUR_SHARE * n_pool)), n_others))
         return {
             "z": z,
             "g": g,
@@ -170,7 +166,7 @@ class Reference:
             "five": near[..., :NEIGHBOURS].mean(-1),
             "near_mean": near.mean(-1),
             "kth": near[..., min(10, near.shape[-1]) - 1],
-            "near_g": kit.smallest(others[1], min(NEIGHBOURS, n_others)).mean(-1),
+            "near_g": ops.smallest(others[1], min(NEIGHBOURS, n_others)).mean(-1),
             "nodes": self.forest.nodes(z),
         }
 
@@ -185,86 +181,103 @@ class Reference:
 
     def _scores(self, parts: dict[str, Array]) -> Array:
         """Label-free scores (B, n, N_SCORES), higher is more anomalous, in units of their own."""
-        kit = kit_of(self.z)
+        ops = ops_of(self.z)
         z, cells = parts["z"], parts["cells"]
-        ten = kit.floats(parts["others"] <= parts["kth"][..., None])  # and those as far as the tenth
+        ten = ops.floats(parts["others"] <= parts["kth"][..., None])  # and those as far as the tenth
         theirs = (ten @ self.kth[..., None])[..., 0] / ten.sum(-1)
-        kept = kit.where(self.dropped[:, None], FAR, parts["others"])
-        cleaned = kit.smallest(kept, min(NEIGHBOURS, kept.shape[-1] - 1)).clip(max=1e3).mean(-1)
+        kept = ops.where(self.dropped[:, None], FAR, parts["others"])
+        cleaned = ops.smallest(kept, min(NEIGHBOURS, kept.shape[-1] - 1)).clip(max=1e3).mean(-1)
         tails, surprise = cells[..., 6], abs(parts["surprise"])
         scores = [
-            kit.log(parts["five"] + TINY),
-            kit.log(parts["near_mean"] + TINY),
-            kit.log((parts["kth"] + TINY) / (theirs + TINY)),
-            kit.log(cleaned + TINY),
-            kit.log(parts["near_g"] + TINY),
-            *[0.5 * kit.log(((z @ p) * z).sum(-1).clip(min=0) + TINY) for p in self.precisions],
-            kit.log((z**2).sum(-1) + TINY),
-            kit.log((parts["g"] ** 2).sum(-1) + TINY),
+            ops.log(parts["five"] + TINY),
+            ops.log(parts["near_mean"] + TINY),
+            ops.log((parts["kth"] + TINY) / (theirs + TINY)),
+            ops.log(cleaned + TINY),
+            ops.log(parts["near_g"] + TINY),
+            *[0.5 * ops.log(((z @ p) * z).sum(-1).clip(min=0) + TINY) for p in self.precisions],
+            ops.log((z**2).sum(-1) + TINY),
+            ops.log((parts["g"] ** 2).sum(-1) + TINY),
             tails.mean(-1),
-            kit.largest(tails, min(3, z.shape[2])).mean(-1),
+            ops.largest(tails, min(3, z.shape[2])).mean(-1),
             surprise.mean(-1),
-            kit.amax(surprise),
+            ops.amax(surprise),
             cells[..., 4].mean(-1),
             -cells[..., 5].mean(-1),
             -self.forest.isolation(parts["nodes"]),
         ]
-        return kit.stack(scores, -1)
+        return ops.stack(scores, -1)
+
+
+def add_extra_distances(stats: PoolStats, pool: RowFeatures, rows: RowFeatures, masked: Array | None) -> RowFeatures:
+    """Rows with their distances to those rows of the pool that came after its statistics, if there are any.
+
+    masked: (n, N) which rows of the pool are no neighbours of each.
+    """
+    n_known = stats.z.shape[1]
+    if pool.z.shape[1] == n_known:
+        return rows
+    ops = ops_of(rows.z)
+    extra = ops.stack(
+        [pairwise_distances(rows.z, pool.z[:, n_known:]), pairwise_distances(rows.g, pool.g[:, n_known:])]
+    )
+    if masked is not None:
+        extra = ops.where(masked[:, n_known:], FAR, extra)
+    return replace(rows, distances=ops.concat([rows.distances, extra], -1))
 
 
 def _places(ordered: Array, raw: Array, own: bool) -> tuple[Array, Array]:
     """How many other rows of the pool lie below, and not above, each cell: two (B, d, n)."""
-    search, values = kit_of(raw).search, raw.swapaxes(1, 2)
+    search, values = ops_of(raw).search, raw.swapaxes(1, 2)
     return search(ordered, values), search(ordered, values, right=True) - int(own)
 
 
 def _rank(low: Array, high: Array, n_others: int) -> Array:
     """Ranks (B, n, d) between 0 and 1."""
-    return ((0.5 * kit_of(low).floats(low + high) + 0.5) / (n_others + 1)).swapaxes(1, 2)
+    return ((0.5 * ops_of(low).floats(low + high) + 0.5) / (n_others + 1)).swapaxes(1, 2)
 
 
 def _gaussian_rank(low: Array, high: Array, n_others: int) -> Array:
     """Ranks as Gaussian quantiles (B, n, d)."""
     lowest = 0.5 / (n_others + 1)
-    return kit_of(low).normal_quantiles(_rank(low, high, n_others).clip(lowest, 1 - lowest))
+    return ops_of(low).normal_quantiles(_rank(low, high, n_others).clip(lowest, 1 - lowest))
 
 
 def _cells(ordered: Array, z: Array, g: Array, low: Array, high: Array, n_others: int, surprise: Array) -> Array:
-    """What is said of each cell (B, n, d, N_CELL): its value, its rank, its tail, how full its surroundings are."""
-    kit = kit_of(z)
+    """Features of each cell (B, n, d, N_CELL): its value, its rank, its tail, how full its surroundings are."""
+    ops = ops_of(z)
     n_pool = ordered.shape[-1]
     step = max(2, n_pool // 20)
-    before = kit.gather(ordered, (low - step).clip(0, n_pool - 1))
-    after = kit.gather(ordered, (high + step).clip(0, n_pool - 1))
-    gap = kit.log(after - before + TINY).clip(-7, 4).swapaxes(1, 2)
-    ties = kit.log(kit.floats(high - low + 1) / (n_others + 1)).swapaxes(1, 2)
+    before = ops.gather(ordered, (low - step).clip(0, n_pool - 1))
+    after = ops.gather(ordered, (high + step).clip(0, n_pool - 1))
+    gap = ops.log(after - before + TINY).clip(-7, 4).swapaxes(1, 2)
+    ties = ops.log(ops.floats(high - low + 1) / (n_others + 1)).swapaxes(1, 2)
     rank = _rank(low, high, n_others)
-    tail = -kit.log(kit.minimum(rank, 1 - rank).clip(0.5 / (n_others + 1), 0.5))
+    tail = -ops.log(ops.minimum(rank, 1 - rank).clip(0.5 / (n_others + 1), 0.5))
     surprise = surprise.clip(-2 * CLIP, 2 * CLIP)
-    return kit.stack([z, g, 2 * rank - 1, abs(2 * rank - 1), gap, ties / 3, tail, abs(z), surprise, abs(surprise)], -1)
+    return ops.stack([z, g, 2 * rank - 1, abs(2 * rank - 1), gap, ties / 3, tail, abs(z), surprise, abs(surprise)], -1)
 
 
 def _columns(ordered: Array, z: Array, g: Array, precision: Array) -> Array:
-    """What is said of each column (B, d, N_COLUMN): how discrete, skewed and heavy it is, and how bound to others."""
-    kit = kit_of(z)
+    """Features of each column (B, d, N_COLUMN): how discrete, skewed and heavy it is, and correlated."""
+    ops = ops_of(z)
     n_pool, width = z.shape[1:]
-    distinct = 1 + kit.floats(ordered[..., 1:] != ordered[..., :-1]).sum(-1)
-    runs = kit.search(ordered, ordered, right=True) - kit.search(ordered, ordered)
+    distinct = 1 + ops.floats(ordered[..., 1:] != ordered[..., :-1]).sum(-1)
+    runs = ops.search(ordered, ordered, right=True) - ops.search(ordered, ordered)
     square = z * z
     skew, heavy = (square * z).mean(1), (square * square).mean(1)
     correlation = abs(g.swapaxes(1, 2) @ g) / n_pool
-    itself = kit.arange(width, z)
+    itself = ops.arange(width, z)
     correlation[:, itself, itself] = 0.0
     alone = 1 / (precision.diagonal(0, 1, 2) + TINY)
-    return kit.stack(
+    return ops.stack(
         [
-            kit.log(distinct) / math.log(n_pool),
-            kit.floats(distinct <= 2),
-            kit.floats(distinct <= 20),
-            kit.floats(kit.amax(runs)) / n_pool,
-            kit.sign(skew) * kit.log(1 + abs(skew)),
-            kit.log(1 + heavy),
-            kit.amax(correlation),
+            ops.log(distinct) / math.log(n_pool),
+            ops.floats(distinct <= 2),
+            ops.floats(distinct <= 20),
+            ops.floats(ops.amax(runs)) / n_pool,
+            ops.sign(skew) * ops.log(1 + abs(skew)),
+            ops.log(1 + heavy),
+            ops.amax(correlation),
             alone.clip(0, 2),
         ],
         -1,
@@ -273,11 +286,11 @@ def _columns(ordered: Array, z: Array, g: Array, precision: Array) -> Array:
 
 def _precisions(z: Array) -> tuple[Array, ...]:
     """Inverse covariances (B, d, d) of standardised rows, one for each ridge."""
-    kit = kit_of(z)
+    ops = ops_of(z)
     n_pool, width = z.shape[1:]
     centred = z - z.mean(1, keepdims=True)
     covariance = centred.swapaxes(1, 2) @ centred / n_pool
-    itself = kit.arange(width, z)
+    itself = ops.arange(width, z)
     mean = covariance.diagonal(0, 1, 2).mean(1).clip(min=1e-3)[:, None]
 
     def add_ridge(ridge: float) -> Array:
@@ -285,7 +298,7 @@ def _precisions(z: Array) -> tuple[Array, ...]:
         raised[:, itself, itself] += ridge * mean
         return raised
 
-    return tuple(kit.inverse(add_ridge(ridge)) for ridge in RIDGES)
+    return tuple(ops.inverse(add_ridge(ridge)) for ridge in RIDGES)
 
 
 def pairwise_distances(x: Array, pool: Array) -> Array:

@@ -1,11 +1,34 @@
-"""A network that reads a pool with a few labels and says of rows how likely they are anomalies.
+"""The network: it reads a pool of N rows with a few labels, and gives n rows the log odds of being an anomaly.
 
-Stage one needs no label: cells become vectors that know their column, and the columns of a row attend to one another.
-Stage two is done anew after every answer: from the labels each column gets a weight in the space where rows are
-compared, and a gate on its cells; then rows attend to the pool's rows, near ones and labelled ones more.
-Neither the order of the columns nor that of the rows plays a part.
+B pools at once; d columns; c and w are the widths of cells and of rows. LN is layer norm without parameters, W with an
+index a linear layer with its bias, MLP(x) = W GELU(W LN x) where nothing else is said.
 
-It is written over arrays of either kind (`kit`); what holds the parameters in training is `pretraining.module`.
+1. Cell embeddings need no label. From features f of a cell and h of its column (`features`)
+
+       E_ij = W GELU(W f_ij + W h_j),  then the columns of a row attend to one another:
+       E <- E + Attention_columns(LN E),  E <- E + MLP(E),  E <- LN E;
+       r_i = sum_j softmax_j(W_k E_ij) * W_v E_ij.
+
+2. Column gates and scales are read off the labels. With m_a, m_0 and m the mean E_j of labelled anomalies, of labelled
+   normal rows and of all, t = self-attention over columns of MLP([m_a - m, m_0 - m, m, h_j, pool features]);
+   G_j = W LN t_j are gates, and s_hj, from exp(W LN t_j), the scale of column j in head h: two rows of the pool are one
+   apart on average.
+
+3. Rows enter as x_i = W GELU(W [r_i, sum_j G_j E_ij / sqrt(d), label-free scores, label features, pool features]), with
+   an embedding of the label added where a row of the pool has one.
+
+4. In each of L layers all rows attend to the pool's N rows, never to one another:
+
+       a_ik = softmax_k(q_i K_k / sqrt(e) - n_i |u_i - u_k|² + b_i [k labelled] + c_i [k anomaly]),
+       x_i <- x_i + W sum_k a_ik V_k,  x_i <- x_i + MLP(x_i),
+
+   u = s_h z in half of the heads (z: standardised values) and s_h g in the others (g: Gaussian ranks); log n_i, b_i and
+   c_i are linear in LN x_i ("look" among the parameters).
+
+5. (logit, log odds)_i = MLP(x_i); the pool's share of anomalies is MLP([mean_k LN x_k, pool features]) over bins.
+
+Neither the order of the columns nor that of the rows plays a part. The same code runs with numpy (inference on a CPU)
+and torch (on a GPU, and in training, where `pretraining.module` holds the parameters).
 """
 
 from __future__ import annotations
@@ -14,10 +37,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from soel.detect.incontext.kit import Array, kit_of
+from soel.detect.incontext.features import PoolStats, RowFeatures
+from soel.detect.incontext.label_features import LabelTables, label_features, pool_features
+from soel.detect.incontext.ops import Array, ops_of
 
 N_SHARE_BINS = 24
-PLACE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
+COORDINATE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
 LOWEST_SHARE, HIGHEST_SHARE = 0.002, 0.5  # of the bins, equally wide in log odds
 CELL_HEADS = 4
 
@@ -35,23 +60,34 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What stage one made of rows: vectors of cells (B, n, d, c) and of rows (B, n, c)."""
+class CellEmbeddings:
+    """Embeddings E of cells (B, n, d, c), and r of rows (B, n, c)."""
 
     cells: Array
     rows: Array
 
-    def part(self, rows: slice) -> Seen:
+    def part(self, rows: slice) -> CellEmbeddings:
         """Some of the rows."""
-        return Seen(self.cells[:, rows], self.rows[:, rows])
+        return CellEmbeddings(self.cells[:, rows], self.rows[:, rows])
 
     @classmethod
-    def joined(cls, parts: Sequence[Seen]) -> Seen:
-        """Of rows that were looked at in parts."""
+    def joined(cls, parts: Sequence[CellEmbeddings]) -> CellEmbeddings:
+        """Of rows that were embedded in parts."""
         if len(parts) == 1:
             return parts[0]
-        concat = kit_of(parts[0].rows).concat
+        concat = ops_of(parts[0].rows).concat
         return cls(concat([part.cells for part in parts], 1), concat([part.rows for part in parts], 1))
+
+
+@dataclass(frozen=True)
+class KeyValueCache:
+    """A pool that has been read with its labels: all that is needed to score other rows."""
+
+    gates: Array  # (B, d, gates, c)
+    scales: Array  # (B, h, d)
+    about: Array  # (B, N_POOL_FEATURES)
+    layers: list[tuple[Array, Array]]  # keys and values of each
+    tables: LabelTables
 
 
 @dataclass(frozen=True)
@@ -73,16 +109,16 @@ class Outputs:
 
     @classmethod
     def joined(cls, parts: Sequence[Outputs]) -> Outputs:
-        """Of rows that were looked at in parts."""
+        """Of rows that were scored in parts."""
         if len(parts) == 1:
             return parts[0]
-        concat = kit_of(parts[0].logits).concat
+        concat = ops_of(parts[0].logits).concat
         return cls(*(concat([getattr(part, name) for part in parts], 1) for name in ("logits", "chances", "states")))
 
 
 @dataclass(frozen=True)
 class Part:
-    """Parameters by name, those of one part of the network."""
+    """Parameters by name, those of one part of the network; called, it is a linear layer."""
 
     weights: Mapping[str, Array]
     name: str = ""
@@ -91,49 +127,13 @@ class Part:
         return Part(self.weights, f"{self.name}{name}.")
 
     def __call__(self, x: Array) -> Array:
-        """A linear layer."""
-        bias = self.weights.get(self.name + "bias")
-        return kit_of(x).linear(x, self.weights[self.name + "weight"], bias)
-
-
-def mix_columns(part: Part, x: Array) -> Array:
-    """The columns of each row attend to one another: (R, d, c) to the same."""
-    kit = kit_of(x)
-    n_rows, n_columns, width = x.shape
-    three = part["qkv"](kit.normalise(x)).reshape(n_rows, n_columns, 3, CELL_HEADS, -1)
-    q, k, v = (three[:, :, number].swapaxes(1, 2) for number in range(3))
-    x = x + part["out"](kit.mix_cells(q, k, v).swapaxes(1, 2).reshape(n_rows, n_columns, width))
-    return x + part["narrow"](kit.gelu(part["wide"](kit.normalise(x))))
-
-
-def remember(part: Part, pool: Array, places: Array) -> tuple[Array, Array]:
-    """Keys (B, h, N, e) and values of pool rows (B, N, w), seen at places (B, h, N, p + 4)."""
-    kit = kit_of(pool)
-    n_tasks, n_pool, _ = pool.shape
-    both = part["key_value"](kit.normalise(pool)).reshape(n_tasks, n_pool, 2, places.shape[1], -1)
-    k, v = (both[:, :, number].swapaxes(1, 2) for number in range(2))
-    keys = kit.concat([k, kit.as_precise(places, k)], -1)
-    return keys, kit.ready(keys, v)
-
-
-def attend(part: Part, x: Array, own: Array, memory: tuple[Array, Array], hidden: Array | None = None) -> Array:
-    """Rows (B, n, w) at their places (B, h, n, p) attend to the pool's. hidden: (n, N) what they do not see."""
-    kit = kit_of(x)
-    n_tasks, n_rows, width = x.shape
-    n_heads = own.shape[1]
-    y = kit.normalise(x)
-    q = part["query"](y).reshape(n_tasks, n_rows, n_heads, -1).swapaxes(1, 2) / math.sqrt(width // n_heads)
-    look = part["look"](y).reshape(n_tasks, n_rows, 3, n_heads).swapaxes(1, 3)[..., None]  # (B, h, 3, n, 1)
-    narrow = kit.exp(look[:, :, 0].clip(-6, 6))  # how narrowly; then how much for labels, how much for anomalies
-    q = kit.concat([q, narrow * kit.as_precise(own, q), narrow, narrow, look[:, :, 1], look[:, :, 2]], -1)
-    mixed = kit.attend(q, *memory, width // n_heads, hidden).reshape(n_tasks, n_rows, width)
-    x = x + part["out"](mixed)
-    return x + part["narrow"](kit.gelu(part["wide"](kit.normalise(x))))
+        """X W' + b."""
+        return ops_of(x).linear(x, self.weights[self.name + "weight"], self.weights.get(self.name + "bias"))
 
 
 @dataclass(frozen=True)
 class Network:
-    """Both stages, and what comes out."""
+    """The equations above, with parameters of numpy or of torch."""
 
     shape: Shape
     weights: Mapping[str, Array]
@@ -147,94 +147,207 @@ class Network:
     def _part(self) -> Part:
         return Part(self.weights)
 
-    def cells(self, cells: Array, columns: Array) -> Seen:
-        """Stage one, from what is said of cells (B, n, d, N_CELL) and columns (B, d, N_COLUMN)."""
-        parts = kit_of(cells).in_parts(lambda rows: self._see(cells[:, rows], columns), *cells.shape[1:3])
-        return Seen.joined(parts)
+    def embed_cells(self, rows: RowFeatures, columns: Array) -> CellEmbeddings:
+        """Equation 1, of rows and the features (B, d, N_COLUMN) of their columns."""
+        ops, n_columns = ops_of(rows.cells), rows.cells.shape[2]
 
-    def _see(self, cells: Array, columns: Array) -> Seen:
-        kit, part = kit_of(cells), self._part["cells"]
+        def embed_block(block: slice) -> CellEmbeddings:
+            cells = rows.cells[:, block]
+            parts = ops.in_parts(lambda few: self._embed(cells[:, few], columns), cells.shape[1], n_columns)
+            return CellEmbeddings.joined(parts)
+
+        return CellEmbeddings.joined(ops.in_blocks(embed_block, rows.cells.shape[1]))
+
+    def encode_pool(
+        self, pool: PoolStats, rows: RowFeatures, embedded: CellEmbeddings, labels: Array
+    ) -> tuple[KeyValueCache, Outputs]:
+        """Equations 2 to 5 with labels (B, N) of 1, 0 and -1: the first N rows are the pool, others only attend."""
+        ops = ops_of(rows.z)
+        n_pool, n_rows = labels.shape[1], rows.z.shape[1]
+        own, about = rows.first(n_pool), pool_features(pool, labels)
+        gates, log_scales = self.gates_and_scales(embedded.part(slice(0, n_pool)), pool.columns, labels, about)
+        scales = column_scales(log_scales, pool.z, pool.g)
+        u = self.coordinates(rows.z, rows.g, scales)
+        of_keys = key_coordinates(u[:, :, :n_pool], labels)
+        known = ops.concat([labels, ops.whole(ops.zeros(labels, len(labels), n_rows - n_pool)) - 1], 1)
+        tables = LabelTables.count(own, labels)
+        by_labels = label_features(pool, own, rows, labels, tables)
+
+        def enter(block: slice) -> Array:
+            return self.enter(
+                embedded.part(block), gates, rows.scores[:, block], by_labels[:, block], about, known[:, block]
+            )
+
+        x = ops.concat(ops.in_blocks(enter, n_rows), 1)
+        layers = []
+        for layer in self.layers:
+            layers.append(_keys_and_values(layer, x[:, :n_pool], of_keys))
+            x = _attend(layer, x, u, layers[-1])
+        logits, chances = self.heads(x)
+        outputs = Outputs(logits, chances, x, self.share_of(x[:, :n_pool], about))
+        return KeyValueCache(gates, scales, about, layers, tables), outputs
+
+    def score_rows(
+        self,
+        pool: PoolStats,
+        own: RowFeatures,
+        labels: Array,
+        cache: KeyValueCache,
+        rows: RowFeatures,
+        masked: Array | None = None,
+    ) -> Outputs:
+        """Equations 1 to 5 of other rows beside a pool that has been read.
+
+        own: the pool's rows. masked: (n, N) which of these each row does not attend to.
+        """
+        embedded = self.embed_cells(rows, pool.columns)
+        u = self.coordinates(rows.z, rows.g, cache.scales)
+        by_labels = label_features(pool, own, rows, labels, cache.tables)
+        x = self.enter(embedded, cache.gates, rows.scores, by_labels, cache.about, None)
+        for layer, keys_and_values in zip(self.layers, cache.layers, strict=True):
+            x = attend(layer, x, u, keys_and_values, masked)
+        logits, chances = self.heads(x)
+        return Outputs(logits, chances, x)
+
+    def _embed(self, cells: Array, columns: Array) -> CellEmbeddings:
+        """Equation 1, from features of cells (B, n, d, N_CELL) and of columns (B, d, N_COLUMN)."""
+        ops, part = ops_of(cells), self._part["cells"]
         kind = self.weights["cells.mix.weight"]
-        entered = (
-            part["of_cell"](kit.as_precise(cells, kind)) + part["of_column"](kit.as_precise(columns, kind))[:, None]
-        )
-        x = part["mix"](kit.gelu(entered))  # (B, n, d, c)
+        of_cells = part["of_cell"](ops.as_precise(cells, kind))
+        of_columns = part["of_column"](ops.as_precise(columns, kind))[:, None]
+        x = part["mix"](ops.gelu(of_cells + of_columns))  # (B, n, d, c)
         shape = x.shape
         x = x.reshape(-1, *shape[2:])
         for layer in range(self.shape.n_cell_layers):
-            x = mix_columns(part[f"blocks.{layer}"], x)
-        x = kit.normalise(x)
+            x = attend_to_columns(part[f"blocks.{layer}"], x)
+        x = ops.normalise(x)
         both, width = part["gather"](x), shape[-1]
-        rows = (both[..., :width] * kit.softmax(both[..., width:], 1)).sum(1)  # each channel looks where it wants to
-        return Seen(x.reshape(shape), rows.reshape(*shape[:2], -1))
+        rows = (both[..., :width] * ops.softmax(both[..., width:], 1)).sum(1)
+        return CellEmbeddings(x.reshape(shape), rows.reshape(*shape[:2], -1))
 
-    def columns(self, seen: Seen, columns: Array, labels: Array, meta: Array) -> tuple[Array, Array]:
-        """What the labels (B, N) say of each column: gates (B, d, gates, c) on its cells, log weights (B, heads, d)."""
-        kit, part = kit_of(columns), self._part["columns"]
-        groups = kit.stack([kit.floats(labels == 1), kit.floats(labels == 0), kit.floats(labels > -2)], 1)
-        share = kit.as_precise(groups / groups.sum(-1, keepdims=True).clip(min=1), seen.cells)  # (B, 3, N)
-        n_tasks, n_pool, n_columns, width = seen.cells.shape
-        means = (share @ seen.cells.reshape(n_tasks, n_pool, -1)).reshape(n_tasks, 3, n_columns, width)
-        about = kit.concat([columns, kit.zeros(columns, n_tasks, n_columns, 1) + meta[:, None]], -1)
-        heard = [means[:, 0] - means[:, 2], means[:, 1] - means[:, 2], means[:, 2], kit.as_precise(about, means)]
-        x = mix_columns(part["block"], part["mix"](kit.gelu(part["enter"](kit.concat(heard, -1)))))
-        x = kit.normalise(x)
+    def gates_and_scales(
+        self, embedded: CellEmbeddings, columns: Array, labels: Array, about: Array
+    ) -> tuple[Array, Array]:
+        """Equation 2, from the labels (B, N): gates (B, d, gates, c) and log scales (B, h, d)."""
+        ops, part = ops_of(columns), self._part["columns"]
+        groups = ops.stack([ops.floats(labels == 1), ops.floats(labels == 0), ops.floats(labels > -2)], 1)
+        share = ops.as_precise(groups / groups.sum(-1, keepdims=True).clip(min=1), embedded.cells)  # (B, 3, N)
+        n_tasks, n_pool, n_columns, width = embedded.cells.shape
+        means = (share @ embedded.cells.reshape(n_tasks, n_pool, -1)).reshape(n_tasks, 3, n_columns, width)
+        known = ops.concat([columns, ops.zeros(columns, n_tasks, n_columns, 1) + about[:, None]], -1)
+        given = [means[:, 0] - means[:, 2], means[:, 1] - means[:, 2], means[:, 2], ops.as_precise(known, means)]
+        x = attend_to_columns(part["block"], part["mix"](ops.gelu(part["enter"](ops.concat(given, -1)))))
+        x = ops.normalise(x)
         gates = part["gates"](x).reshape(n_tasks, n_columns, self.shape.n_gates, -1)
         return gates, part["weights"](x).swapaxes(1, 2)
 
-    def enter_rows(
-        self, seen: Seen, gates: Array, scores: Array, evidence: Array, meta: Array, labels: Array | None
+    def enter(
+        self,
+        embedded: CellEmbeddings,
+        gates: Array,
+        scores: Array,
+        by_labels: Array,
+        about: Array,
+        labels: Array | None,
     ) -> Array:
-        """Rows (B, n, w) as the layers take them; labels (B, n) only for the pool's own."""
-        kit, part = kit_of(seen.rows), self._part
-        n_tasks, n_rows, n_columns, _ = seen.cells.shape
-        gated = kit.gate(seen.cells, kit.as_precise(gates, seen.cells) / math.sqrt(n_columns))
-        about = kit.concat([scores, evidence, kit.zeros(scores, n_tasks, n_rows, 1) + meta[:, None]], -1)
-        entered = [kit.as_precise(seen.rows, gated), gated.reshape(n_tasks, n_rows, -1), kit.as_precise(about, gated)]
-        x = part["mix"](kit.gelu(part["enter"](kit.concat(entered, -1))))
+        """Equation 3: rows (B, n, w); labels (B, n) only for the pool's own."""
+        ops, part = ops_of(embedded.rows), self._part
+        n_tasks, n_rows, n_columns, _ = embedded.cells.shape
+        gated = ops.gate(embedded.cells, ops.as_precise(gates, embedded.cells) / math.sqrt(n_columns))
+        said = ops.concat([scores, by_labels, ops.zeros(scores, n_tasks, n_rows, 1) + about[:, None]], -1)
+        given = [ops.as_precise(embedded.rows, gated), gated.reshape(n_tasks, n_rows, -1), ops.as_precise(said, gated)]
+        x = part["mix"](ops.gelu(part["enter"](ops.concat(given, -1))))
         if labels is not None:
-            x = x + part["label"](kit.as_precise(kit.stack([kit.floats(labels == 0), kit.floats(labels == 1)], -1), x))
+            x = x + part["label"](ops.as_precise(ops.stack([ops.floats(labels == 0), ops.floats(labels == 1)], -1), x))
         return x
 
-    def places(self, z: Array, g: Array, weights: Array) -> Array:
-        """Coordinates (B, h, n, p) of rows: half of the heads go by value, half by rank."""
-        kit, half = kit_of(z), self.shape.n_heads // 2
-        weights = kit.floats(weights)
-        own = kit.concat([weights[:, :half, None] * z[:, None], weights[:, half:, None] * g[:, None]], 1)
-        return kit.widen(own, PLACE_WIDTHS)
+    def coordinates(self, z: Array, g: Array, scales: Array) -> Array:
+        """U of rows: (B, h, n, d); half of the heads go by value, half by rank."""
+        ops, half = ops_of(z), self.shape.n_heads // 2
+        scales = ops.floats(scales)
+        u = ops.concat([scales[:, :half, None] * z[:, None], scales[:, half:, None] * g[:, None]], 1)
+        return ops.widen(u, COORDINATE_WIDTHS)
 
-    def read(self, states: Array) -> tuple[Array, Array]:
-        """Logits and chances (B, n) from the last states."""
-        kit, part = kit_of(states), self._part
-        out = kit.floats(part["narrow"](kit.gelu(part["wide"](kit.normalise(states)))))
+    def heads(self, states: Array) -> tuple[Array, Array]:
+        """Equation 5: logits and log odds (B, n) from the last states."""
+        ops, part = ops_of(states), self._part
+        out = ops.floats(part["narrow"](ops.gelu(part["wide"](ops.normalise(states)))))
         return out[..., 0], out[..., 1]
 
-    def share_of(self, states: Array, meta: Array) -> Array:
-        """Logits (B, N_SHARE_BINS) from the pool's last states (B, N, w)."""
-        kit, part = kit_of(states), self._part["share"]
-        middle = kit.normalise(states).mean(1)
-        return kit.floats(part["2"](kit.gelu(part["0"](kit.concat([middle, kit.as_precise(meta, middle)], -1)))))
+    def share_of(self, states: Array, about: Array) -> Array:
+        """Equation 5: logits (B, N_SHARE_BINS) from the pool's last states (B, N, w)."""
+        ops, part = ops_of(states), self._part["share"]
+        middle = ops.normalise(states).mean(1)
+        return ops.floats(part["2"](ops.gelu(part["0"](ops.concat([middle, ops.as_precise(about, middle)], -1)))))
 
 
-def metric(log_weights: Array, z: Array, g: Array) -> Array:
-    """Weights (B, h, d) of the columns such that two rows of the pool are one apart on average, in squares."""
-    kit = kit_of(z)
-    weights = kit.exp(kit.floats(log_weights).clip(-6, 6))
-    half = weights.shape[1] // 2
-    by_value, by_rank = (kit.std(x, 1) ** 2 for x in (z, g))
-    variance = kit.concat([by_value] * half + [by_rank] * half, 1)  # (B, h, d)
-    return weights / ((2 * weights**2 * variance).sum(-1, keepdims=True) + 1e-6) ** 0.5
+def attend_to_columns(part: Part, x: Array) -> Array:
+    """Self-attention among the columns of each row, then an MLP: (R, d, c) to the same."""
+    ops = ops_of(x)
+    n_rows, n_columns, width = x.shape
+    three = part["qkv"](ops.normalise(x)).reshape(n_rows, n_columns, 3, CELL_HEADS, -1)
+    q, k, v = (three[:, :, number].swapaxes(1, 2) for number in range(3))
+    x = x + part["out"](ops.self_attend(q, k, v).swapaxes(1, 2).reshape(n_rows, n_columns, width))
+    return x + part["narrow"](ops.gelu(part["wide"](ops.normalise(x))))
 
 
-def seen_places(own: Array, labels: Array) -> Array:
-    """What the pool's rows at places (B, h, N, p) bring along for those that look: (B, h, N, p + 4).
+def keys_and_values(part: Part, pool: Array, of_keys: Array) -> tuple[Array, Array]:
+    """Keys (B, h, N, e + p + 4) and values of pool rows (B, N, w) with coordinates (B, h, N, p + 4)."""
+    ops = ops_of(pool)
+    n_tasks, n_pool, _ = pool.shape
+    both = part["key_value"](ops.normalise(pool)).reshape(n_tasks, n_pool, 2, of_keys.shape[1], -1)
+    k, v = (both[:, :, number].swapaxes(1, 2) for number in range(2))
+    keys = ops.concat([k, ops.as_precise(of_keys, k)], -1)
+    return keys, ops.lay_out_values(keys, v)
 
-    -|a - b|² is 2ab - b² but for a part that all rows looked at share. b² comes in two parts, so that it stays exact
-    in half precision. The last two: whether the row is labelled, and whether as an anomaly.
+
+def _keys_and_values(part: Part, pool: Array, of_keys: Array) -> tuple[Array, Array]:
+    """The same, block by block."""
+    ops = ops_of(pool)
+    parts = ops.in_blocks(lambda block: keys_and_values(part, pool[:, block], of_keys[:, :, block]), pool.shape[1])
+    return ops.lay_out_keys(ops.concat([keys for keys, _ in parts], 2)), ops.concat([v for _, v in parts], 2)
+
+
+def attend(part: Part, x: Array, u: Array, memory: tuple[Array, Array], masked: Array | None = None) -> Array:
+    """Equation 4: rows (B, n, w) at coordinates (B, h, n, p) to the keys and values of the pool. masked: (n, N)."""
+    ops = ops_of(x)
+    n_tasks, n_rows, width = x.shape
+    n_heads = u.shape[1]
+    y = ops.normalise(x)
+    q = part["query"](y).reshape(n_tasks, n_rows, n_heads, -1).swapaxes(1, 2) / math.sqrt(width // n_heads)
+    look = part["look"](y).reshape(n_tasks, n_rows, 3, n_heads).swapaxes(1, 3)[..., None]  # (B, h, 3, n, 1)
+    narrow = ops.exp(look[:, :, 0].clip(-6, 6))
+    q = ops.concat([q, narrow * ops.as_precise(u, q), narrow, narrow, look[:, :, 1], look[:, :, 2]], -1)
+    mixed = ops.cross_attend(q, *memory, width // n_heads, masked).reshape(n_tasks, n_rows, width)
+    x = x + part["out"](mixed)
+    return x + part["narrow"](ops.gelu(part["wide"](ops.normalise(x))))
+
+
+def _attend(part: Part, x: Array, u: Array, memory: tuple[Array, Array]) -> Array:
+    """The same, block by block."""
+    ops = ops_of(x)
+    return ops.concat(ops.in_blocks(lambda block: attend(part, x[:, block], u[:, :, block], memory), x.shape[1]), 1)
+
+
+def column_scales(log_scales: Array, z: Array, g: Array) -> Array:
+    """Scales (B, h, d) of the columns such that two rows of the pool are one apart on average, in squares."""
+    ops = ops_of(z)
+    scales = ops.exp(ops.floats(log_scales).clip(-6, 6))
+    half = scales.shape[1] // 2
+    by_value, by_rank = (ops.std(x, 1) ** 2 for x in (z, g))
+    variance = ops.concat([by_value] * half + [by_rank] * half, 1)  # (B, h, d)
+    return scales / ((2 * scales**2 * variance).sum(-1, keepdims=True) + 1e-6) ** 0.5
+
+
+def key_coordinates(u: Array, labels: Array) -> Array:
+    """What the coordinates (B, h, N, p) and labels of the pool's rows add to their keys: (B, h, N, p + 4).
+
+    -|a - b|² is 2ab - b² but for a part that all keys share. b² comes in two parts, so that it stays exact in half
+    precision. The last two: whether the row is labelled, and whether as an anomaly.
     """
-    kit = kit_of(own)
-    squares = (own**2).sum(-1, keepdims=True)
-    rough = kit.halve_precision(squares)
-    known = kit.stack([kit.floats(labels >= 0), kit.floats(labels == 1)], -1)[:, None]  # (B, 1, N, 2)
-    known = kit.zeros(own, *own.shape[:2], 1, 1) + kit.as_precise(known, own)
-    return kit.concat([2 * own, -rough, rough - squares, known], -1)
+    ops = ops_of(u)
+    squares = (u**2).sum(-1, keepdims=True)
+    rough = ops.halve_precision(squares)
+    known = ops.stack([ops.floats(labels >= 0), ops.floats(labels == 1)], -1)[:, None]  # (B, 1, N, 2)
+    known = ops.zeros(u, *u.shape[:2], 1, 1) + ops.as_precise(known, u)
+    return ops.concat([2 * u, -rough, rough - squares, known], -1)

@@ -1,4 +1,4 @@
-"""A context as the network reads it with its labels, and what it then says of other rows."""
+"""A context as the network reads it with its labels, and its outputs for other rows."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import Any
 
 import numpy as np
 
-from soel.detect.incontext.arrays import Chance, softmax
-from soel.detect.incontext.context import keys
-from soel.detect.incontext.device import GPU_BLOCK_ROWS, device_for, move
-from soel.detect.incontext.features import CLIP, Described, Origin, Reference
-from soel.detect.incontext.kit import Array, kit_of
-from soel.detect.incontext.network import Network, Outputs, Seen
-from soel.detect.incontext.passes import Memory, add_rows, measure_beyond, read_pool, read_rows, see
-from soel.detect.incontext.views import MOST_GROUPS
-from soel.detect.incontext.weights import trained_network
+from soel.detect.incontext.features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
+from soel.detect.incontext.network import CellEmbeddings, KeyValueCache, Network, Outputs
+from soel.detect.incontext.ops import Array, device_for, move, ops_of, softmax
+from soel.detect.incontext.sampling import MOST_GROUPS, keys
+from soel.detect.incontext.weights import VERSION, trained_network
 from soel.threads import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels
 
-BLOCK_ROWS = 1000
+BLOCK_ROWS, GPU_BLOCK_ROWS = 1000, 8192
 FEWEST_FREE = 10  # unlabelled rows from which the unit of scores can be told
 
 
 @dataclass(frozen=True)
 class Context:
-    """Rows (m, d) that stand for a pool, the views (v, d, p) of a wide one, and what else decides how they are read."""
+    """Rows that stand for a pool, and what else decides how they are read.
+
+    values: (m, d). views: (v, d, p) of a wide table, or none. n_beyond: so many rows at the end are attended to, but
+    are not part of the sample that says what is usual. weights: the version of the network.
+    """
 
     values: Floats
     views: Floats
-    seed: int
-    weights: int  # their version
-    n_beyond: int = 0  # the last so many rows are looked at, but are no measure of what is usual
+    seed: int = 0
+    n_beyond: int = 0
+    weights: int = VERSION
 
     @property
     def n_sample(self) -> int:
-        """How many rows are the measure."""
+        """How many rows are the sample."""
         return len(self.values) - self.n_beyond
 
 
 @dataclass(frozen=True)
-class Beside:
-    """All that rows are looked at with."""
+class Encoded:
+    """A context with its labels (1, m), on one device: all that other rows are scored with."""
 
     network: Network
-    reference: Reference
-    pool: Described
+    stats: PoolStats
+    pool: RowFeatures
     labels: Array
-    memory: Memory
+    cache: KeyValueCache
 
 
 class View:
@@ -59,22 +59,30 @@ class View:
         self.network = trained_network(rows.weights)
         self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
         self.labels = labels.astype(np.int64)[None]
-        self._moved: tuple[Any, Beside] | None = None
+        self._moved: tuple[Any, Encoded] | None = None
         context = self.narrow(rows.values)
         sample, beyond = context[: rows.n_sample], context[rows.n_sample :]
-        self.reference, self.pool, self.seen = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
+        self.stats, self.pool, self.embedded = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
         if len(beyond):
-            with single_threaded_blas():
-                self.pool, self.seen = add_rows(self.network, self.reference, self.pool, self.seen, beyond[None])
+            self._append(beyond[None])
+
+    def _append(self, rows: Floats) -> None:
+        """Labelled rows (1, n, d) beyond the sample; what is known of the sample stays as it is."""
+        with single_threaded_blas():
+            described = self.stats.describe(rows)
+            more = self.network.embed_cells(described, self.stats.columns)
+            longer = RowFeatures.joined([self.pool, described])
+            self.pool = add_extra_distances(self.stats, longer, longer, None)
+            self.embedded = CellEmbeddings.joined([self.embedded, more])
 
     @cached_property
-    def _after_labels(self) -> tuple[Memory, Outputs]:
+    def _after_labels(self) -> tuple[KeyValueCache, Outputs]:
         with single_threaded_blas():
-            return read_pool(self.network, self.reference, self.pool, self.seen, self.labels)
+            return self.network.encode_pool(self.stats, self.pool, self.embedded, self.labels)
 
     @property
     def outputs(self) -> Outputs:
-        """What the network says of the context's own rows."""
+        """The outputs for the context's own rows."""
         return self._after_labels[1]
 
     @cached_property
@@ -85,40 +93,36 @@ class View:
     def read(
         self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
     ) -> Outputs:
-        """What the network says of rows (n, d). sources: (n, s, d) what they were put together from; same: (n, s, m)
-        where these are in the context. device: a GPU that computes, None for this CPU.
+        """The outputs for rows (n, d). sources: (n, s, d) rows they were composed of; same: (n, s, m) where these are
+        in the context. device: a GPU that computes, None for this CPU.
         """
         rows, origins, apart = self.narrow(x)[None], None, None
         if sources is not None and same is not None:
             narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
-            origins = Origin(narrow[None], same[:, :, : self.reference.z.shape[1]])
+            origins = Origin(narrow[None], same[:, :, : self.stats.z.shape[1]])
             apart = np.asarray(same.any(axis=1))
-        beside = Beside(self.network, self.reference, self.pool, self.labels, self._after_labels[0])
+        known = Encoded(self.network, self.stats, self.pool, self.labels, self._after_labels[0])
         if device is not None:
             rows, origins, apart = move((rows, origins, apart), device)
-            beside = self._on(device)
-        kit = kit_of(rows)
+            known = self._on(device)
+        ops = ops_of(rows)
 
-        def read(block: slice) -> Outputs:
-            origin, hidden = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
-            described = beside.reference.describe(rows[:, block], origin)
-            described = measure_beyond(beside.reference, beside.pool, described, hidden)
-            seen = beside.network.cells(described.cells, beside.reference.columns)
-            known = (beside.network, beside.reference, beside.pool, beside.labels, beside.memory)
-            return read_rows(*known, described, seen, hidden)
+        def read_block(block: slice) -> Outputs:
+            origin, masked = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
+            described = known.stats.describe(rows[:, block], origin)
+            described = add_extra_distances(known.stats, known.pool, described, masked)
+            return known.network.score_rows(known.stats, known.pool, known.labels, known.cache, described, masked)
 
-        outputs = Outputs.joined(kit.in_blocks(read, len(x)))
-        return Outputs(*(kit.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
+        outputs = Outputs.joined(ops.in_blocks(read_block, len(x)))
+        return Outputs(*(ops.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
 
-    def _on(self, device: Any) -> Beside:
+    def _on(self, device: Any) -> Encoded:
         """The same on a device, where the context is read again: keys and values have another form there."""
-        if self._moved is not None and self._moved[0] == device:
-            return self._moved[1]
-        network, reference, pool, seen, labels = move(
-            (self.network, self.reference, self.pool, self.seen, self.labels), device
-        )
-        memory, _ = read_pool(network, reference, pool, seen, labels)
-        self._moved = device, Beside(network, reference, pool, labels, memory)
+        if self._moved is None or self._moved[0] != device:
+            given = self.network, self.stats, self.pool, self.embedded, self.labels
+            network, stats, pool, embedded, labels = move(given, device)
+            cache, _ = network.encode_pool(stats, pool, embedded, labels)
+            self._moved = device, Encoded(network, stats, pool, labels, cache)
         return self._moved[1]
 
     def logits(self, outputs: Outputs) -> Floats:
@@ -134,15 +138,15 @@ class View:
         return np.ascontiguousarray(x if self.matrix is None else x @ self.matrix, np.float32)
 
 
-class Reading:
-    """What the views say together: the first counts half where there are several, the others the other half."""
+class Predictor:
+    """The mean over views: the first counts half where there are several, the others the other half."""
 
     def __init__(self, rows: Context, labels: Labels) -> None:
         self.views = [View(rows, labels, view) for view in rows.views] or [View(rows, labels, None)]
         n_others = len(self.views) - 1
         self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
         self.n_sample = rows.n_sample
-        self.keys = own = keys(rows.values)
+        own = keys(rows.values)
         order = np.argsort(own, kind="stable")
         self.own, first, counts = np.unique(own[order], return_index=True, return_counts=True)
         self._groups = (order, first, counts)
@@ -152,20 +156,20 @@ class Reading:
         return self._of_each(x, lambda view, outputs: view.logits(outputs))
 
     def changed_logits(self, x: Floats, sources: Floats) -> Floats:
-        """The same of rows that were put together from others (n, s, d): the context is read without these."""
+        """The same of rows that were composed of others (n, s, d): the context is read without these."""
         values = np.empty(len(x))
         for start in range(0, len(x), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
             same = self._find(sources[rows])
             n_left = self.n_sample - same[:, :, : self.n_sample].sum(axis=(1, 2)).max(initial=0)
             apart = (sources[rows], same) if same.any() and n_left else ()
-            values[rows] = self._together([view.logits(view.read(x[rows], *apart)) for view in self.views])
+            values[rows] = self._mean([view.logits(view.read(x[rows], *apart)) for view in self.views])
         return values
 
     def _find(self, sources: Floats) -> np.ndarray:
         """Where (n, s, m) in the context rows (n, s, d) are.
 
-        Of equal rows one is meant: the others are company, as they are for a row of the context itself.
+        Of equal rows one is meant: the others stay neighbours, as they are for a row of the context itself.
         """
         theirs = keys(sources.reshape(-1, sources.shape[2])).reshape(sources.shape[:2])
         order, first, _ = self._groups
@@ -187,19 +191,18 @@ class Reading:
     def shares(self) -> Floats:
         """The probability (b,) of each bin of shares."""
         outputs = [view.outputs.shares for view in self.views]
-        each = [softmax(shares[0], -1) for shares in outputs if shares is not None]
-        return np.asarray(self.weights @ np.stack(each))
+        return self._mean([softmax(shares[0], -1) for shares in outputs if shares is not None])
 
     def points(self, x: Floats) -> Floats:
         """Standardised rows (n, p) of the first view."""
         view = self.views[0]
-        z = (view.narrow(x) - view.reference.mean[0]) / view.reference.deviation[0]
+        z = (view.narrow(x) - view.stats.mean[0]) / view.stats.deviation[0]
         return np.asarray(z.clip(-CLIP, CLIP))
 
     def _of_each(self, x: Floats, of: Callable[[View, Outputs], Floats]) -> Floats:
-        """What is read of rows (n, d), or known of them already where they are of the context."""
+        """A part of the outputs for rows (n, d); those of the context are known already."""
         order, first, counts = self._groups
-        context = self._together([of(view, view.outputs) for view in self.views])
+        context = self._mean([of(view, view.outputs) for view in self.views])
         known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
         key = keys(x)
         at = np.minimum(np.searchsorted(self.own, key), len(self.own) - 1)
@@ -211,10 +214,10 @@ class Reading:
         step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
         for start in range(0, len(others), step):
             rows = others[start : start + step]
-            values[rows] = self._together([of(view, view.read(x[rows], device=device)) for view in self.views])
+            values[rows] = self._mean([of(view, view.read(x[rows], device=device)) for view in self.views])
         return values
 
-    def _together(self, each: list[Floats]) -> Floats:
+    def _mean(self, each: list[Floats]) -> Floats:
         return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
 
 
@@ -227,9 +230,9 @@ def unit_over(scores: Floats, rows: Booleans) -> tuple[float, float]:
 @lru_cache(maxsize=2 * (1 + MOST_GROUPS))
 def _before_labels(
     context: bytes, shape: tuple[int, int], seed: int, weights: int
-) -> tuple[Reference, Described, Seen]:
+) -> tuple[PoolStats, RowFeatures, CellEmbeddings]:
     """What needs no label, kept for the next answer: no label changes the sample."""
-    rows = np.frombuffer(context, np.float32).reshape(1, *shape)
+    rows, network = np.frombuffer(context, np.float32).reshape(1, *shape), trained_network(weights)
     with single_threaded_blas():
-        reference, pool = Reference.fit(rows, Chance(seed))
-        return reference, pool, see(trained_network(weights), reference, pool)
+        stats, pool = PoolStats.fit(rows, np.random.RandomState(seed))
+        return stats, pool, network.embed_cells(pool, stats.columns)

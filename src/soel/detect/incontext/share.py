@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from soel.assess.share import COVERAGE, ContaminationEstimator
-from soel.detect.incontext.context import choose, column_order
 from soel.detect.incontext.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
-from soel.detect.incontext.predictor import Context, Reading
-from soel.detect.incontext.views import wide_views
-from soel.detect.incontext.weights import VERSION
+from soel.detect.incontext.predictor import Context, Predictor
+from soel.detect.incontext.sampling import choose_rows, column_order, keys, wide_views
 from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels
 
 CONTEXT_ROWS = 1000
@@ -41,10 +39,10 @@ class PretrainedShare(ContaminationEstimator):
         if n_known == n_rows:
             return Estimate(n_found / n_rows, n_found / n_rows, n_found / n_rows, "pretrained")
         points = points[:, column_order(points)]
-        rows = choose(points, labels, CONTEXT_ROWS, seed=0)
-        context = Context(points[rows], wide_views(points[rows], 0), 0, VERSION)
+        rows = choose_rows(keys(points), labels, CONTEXT_ROWS)
+        context = Context(points[rows], wide_views(points[rows], 0))
         tail = (1 - COVERAGE) / 2
-        chances = Reading(context, labels[rows]).shares() / np.array(PRIOR)
+        chances = Predictor(context, labels[rows]).shares() / np.array(PRIOR)
         shares = _quantiles(chances, np.array([tail, 0.5, 1 - tail]))
         n_free = len(rows) - int((labels[rows] != UNLABELLED).sum())
         rest = ((shares * len(rows) - int((labels[rows] == ANOMALY).sum())) / n_free).clip(0, 1)

@@ -1,28 +1,29 @@
-"""A small network that has learnt a detector's scores of one pool by heart: for the many rows that nobody suspects."""
+"""A small network that imitates a detector's scores of one pool, for the many rows that are clearly normal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from soel.detect.incontext.arrays import Chance
 from soel.threads import single_threaded_blas
 from soel.types import Floats
 
 WIDTH, STEPS, BATCH_ROWS, RATE = 128, 400, 512, 3e-3
-DECAY, REMEMBER, REMEMBER_SQUARES, TINY = 1e-3, 0.9, 0.999, 1e-8  # of AdamW
+DECAY, BETA_1, BETA_2, TINY = 1e-3, 0.9, 0.999, 1e-8  # of AdamW
 CLIP = 4.0  # in deviations, as the network that is imitated has it
 BLOCK_ROWS = 65_536
-CLOSER_SHARE = 0.07  # of the pool: rows that score as high are worth the teacher's own look
+EXACT_SHARE = 0.07  # of the pool: rows that score as high are worth the detector's own score
 
 
 @dataclass(frozen=True)
-class Student:
-    """Two hidden layers. Inputs are standardised rows and what the distances say of them.
+class Surrogate:
+    """Two hidden layers with ReLU, fitted by weighted least squares to the scores of a detector.
 
-    border: (1,) the score above which the teacher is asked.
+    Inputs are standardised rows, clipped, and their scores by distances. border: the score above which the detector
+    itself is asked.
     """
 
     mean: Floats
@@ -32,20 +33,19 @@ class Student:
     second: Floats
     second_bias: Floats
     last: Floats
-    last_bias: Floats
-    border: Floats
+    last_bias: float
+    border: float = np.inf
 
     @classmethod
-    def teach(cls, x: Floats, distances: Floats, scores: Floats, seed: int) -> Student:
-        """From rows (n, d), their scores by distances (n,) and by the teacher (n,)."""
+    def fit(cls, x: Floats, distances: Floats, scores: Floats, seed: int) -> Surrogate:
+        """From rows (n, d), their scores by distances (n,) and by the detector (n,)."""
         inputs = np.column_stack([x, distances]).astype(np.float32)
         mean, deviation = inputs.mean(axis=0), inputs.std(axis=0)
         deviation = np.where(deviation > 1e-6, deviation, 1).astype(np.float32)
         z = np.clip((inputs - mean) / deviation, -CLIP, CLIP)
-        layers = _train(z, np.asarray(scores, np.float32), seed)
-        student = cls(mean, deviation, **layers, border=np.array([np.inf], np.float32))
-        border = np.quantile(student.score(x, distances), 1 - CLOSER_SHARE)
-        return replace(student, border=np.array([border], np.float32))
+        surrogate = cls(mean, deviation, **_train(z, np.asarray(scores, np.float32), seed))
+        border = float(np.float32(np.quantile(surrogate.score(x, distances), 1 - EXACT_SHARE)))
+        return replace(surrogate, border=border)
 
     def score(self, x: Floats, distances: Floats) -> Floats:
         """Scores (n,) of rows (n, d)."""
@@ -60,67 +60,49 @@ class Student:
         return scores
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Everything it has learnt, by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """All its parameters, by name."""
+        return {name: np.asarray(value, np.float32) for name, value in asdict(self).items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Surrogate:
+        """The surrogate back from its arrays."""
+        values: dict[str, Any] = {name: value if value.ndim else float(value) for name, value in arrays.items()}
+        return cls(**values)
 
 
-def _train(z: Floats, scores: Floats, seed: int) -> dict[str, Floats]:
-    """Weights and biases of the three layers; the error counts by how high a row scores."""
+def _train(z: Floats, scores: Floats, seed: int) -> dict[str, Any]:
+    """Weights and biases of the three layers, by AdamW; the squared error counts by how high a row scores."""
     middle, spread = scores.mean(), max(scores.std(), np.float32(1e-6))
-    scores = (scores - middle) / spread
-    chance = Chance(seed % 2**31)
-    sizes = ((z.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 1))
-    weights = [chance.normal(*size) * np.float32((2 / size[0]) ** 0.5) for size in sizes]
-    values = np.concatenate([*(weight.reshape(-1) for weight in weights), *(np.zeros(n, np.float32) for _, n in sizes)])
-    (first, second, last), (first_bias, second_bias, last_bias) = _layers(values, sizes)
-    descent = _Descent(len(values))
+    scores, rng = (scores - middle) / spread, np.random.default_rng(seed)
+    shapes = ((z.shape[1], WIDTH), (WIDTH, WIDTH), (WIDTH, 1), (WIDTH,), (WIDTH,), (1,))
+    starts = [rng.normal(0, (2 / shape[0]) ** 0.5, shape) if len(shape) > 1 else np.zeros(shape) for shape in shapes]
+    values = np.concatenate([start.reshape(-1) for start in starts]).astype(np.float32)
+    parts = np.split(values, np.cumsum([start.size for start in starts])[:-1])  # views of all parameters
+    first, second, last, *biases = (part.reshape(shape) for part, shape in zip(parts, shapes, strict=True))
+    mean, square = np.zeros_like(values), np.zeros_like(values)
     with single_threaded_blas():
         for step in range(STEPS):
-            rows = chance.integers(len(z), min(BATCH_ROWS, len(z)))
+            rows = rng.integers(len(z), size=min(BATCH_ROWS, len(z)))
             x, wanted = z[rows], scores[rows]
-            one = np.maximum(x @ first + first_bias, 0)
-            two = np.maximum(one @ second + second_bias, 0)
-            error = (two @ last + last_bias)[:, 0] - wanted
-            weight = (1 + np.maximum(wanted, 0)) * np.float32(2 / len(rows))
-            of_last = (error * weight)[:, None]
+            one = np.maximum(x @ first + biases[0], 0)
+            two = np.maximum(one @ second + biases[1], 0)
+            error = (two @ last + biases[2])[:, 0] - wanted
+            of_last = (error * (1 + np.maximum(wanted, 0)) * np.float32(2 / len(rows)))[:, None]
             of_two = (of_last @ last.T) * (two > 0)
             of_one = (of_two @ second.T) * (one > 0)
-            slopes = [
-                x.T @ of_one,
-                one.T @ of_two,
-                two.T @ of_last,
-                *(of.sum(axis=0) for of in (of_one, of_two, of_last)),
-            ]
-            descent.step(values, np.concatenate([slope.reshape(-1) for slope in slopes]), RATE * (1 - step / STEPS))
+            deltas = (of_one, of_two, of_last)
+            slopes = [a.T @ b for a, b in zip((x, one, two), deltas, strict=True)] + [b.sum(axis=0) for b in deltas]
+            slope, rate = np.concatenate([part.reshape(-1) for part in slopes]), RATE * (1 - step / STEPS)
+            mean += (1 - BETA_1) * (slope - mean)
+            square += (1 - BETA_2) * (slope * slope - square)
+            values *= 1 - rate * DECAY
+            size = np.sqrt(square) / (1 - BETA_2 ** (step + 1)) ** 0.5 + TINY
+            values -= (rate / (1 - BETA_1 ** (step + 1))) * mean / size
     return {
         "first": first.copy(),
-        "first_bias": first_bias.copy(),
+        "first_bias": biases[0].copy(),
         "second": second.copy(),
-        "second_bias": second_bias.copy(),
+        "second_bias": biases[1].copy(),
         "last": last[:, 0] * spread,
-        "last_bias": last_bias * spread + middle,
+        "last_bias": float(biases[2][0] * spread + middle),
     }
-
-
-def _layers(values: Floats, sizes: Sequence[tuple[int, int]]) -> tuple[list[Floats], list[Floats]]:
-    """Views of all parameters in one array: weights, then biases."""
-    n_each = [*(n_in * n_out for n_in, n_out in sizes), *(n_out for _, n_out in sizes)]
-    parts = np.split(values, np.cumsum(n_each)[:-1])
-    return [part.reshape(size) for part, size in zip(parts, sizes, strict=False)], parts[len(sizes) :]
-
-
-class _Descent:
-    """AdamW's steps."""
-
-    def __init__(self, n_values: int) -> None:
-        self.mean, self.square, self.n_steps = np.zeros(n_values, np.float32), np.zeros(n_values, np.float32), 0
-
-    def step(self, values: Floats, slope: Floats, rate: float) -> None:
-        """Change the values."""
-        self.n_steps += 1
-        values *= 1 - rate * DECAY
-        self.mean += (1 - REMEMBER) * (slope - self.mean)
-        self.square *= REMEMBER_SQUARES
-        self.square += (1 - REMEMBER_SQUARES) * slope * slope
-        size = np.sqrt(self.square) / (1 - REMEMBER_SQUARES**self.n_steps) ** 0.5 + TINY
-        values -= (rate / (1 - REMEMBER**self.n_steps)) * self.mean / size

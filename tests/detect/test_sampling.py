@@ -7,9 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.detect.incontext.context import choose, choose_by, column_order, keys
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.views import MOST_COLUMNS, MOST_GROUPS, wide_views
+from soel.detect.incontext.sampling import (
+    MOST_COLUMNS,
+    MOST_GROUPS,
+    choose_rows,
+    column_order,
+    keys,
+    wide_views,
+)
 from soel.types import Floats
 
 
@@ -69,16 +75,16 @@ KEYS = np.array([5, 1, 9, 3, 7, 2], np.uint64)
 @pytest.mark.parametrize(("n_rows", "wanted"), [(2, [1, 0]), (4, [1, 5, 0, 4]), (5, [1, 5, 3, 0, 4]), (6, None)])
 def test_who_stands_for_a_pool_by_hand(n_rows: int, wanted: list[int] | None) -> None:
     labels = np.array([0, -1, 1, -1, 0, -1], np.int8)  # half of the places are for labels, those with low keys first
-    assert choose_by(KEYS, labels, n_rows).tolist() == (wanted or [1, 5, 3, 0, 4, 2])
+    assert choose_rows(KEYS, labels, n_rows).tolist() == (wanted or [1, 5, 3, 0, 4, 2])
 
 
 def test_labels_give_way_only_to_rows_that_there_are() -> None:
     labels = np.array([0, 0, 1, 1, 0, -1], np.int8)
-    assert choose_by(KEYS, labels, 5).tolist() == [1, 5, 3, 0, 4], "one has no label: four places are left"
+    assert choose_rows(KEYS, labels, 5).tolist() == [1, 5, 3, 0, 4], "one has no label: four places are left"
 
 
 def test_of_equal_rows_the_label_decides_not_the_place() -> None:
-    assert choose_by(np.full(3, 4, np.uint64), np.array([1, -1, 0], np.int8), 3).tolist() == [1, 2, 0]
+    assert choose_rows(np.full(3, 4, np.uint64), np.array([1, -1, 0], np.int8), 3).tolist() == [1, 2, 0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -87,8 +93,8 @@ def test_the_same_rows_stand_for_a_pool_in_any_order(seed: int, n_rows: int) -> 
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 3, (20, 2)).astype(np.float32)  # with equal rows
     labels = rng.integers(-1, 2, 20).astype(np.int8)
-    rows, order = choose(x, labels, n_rows, 7), rng.permutation(20)
-    again = order[choose(x[order], labels[order], n_rows, 7)]
+    rows, order = choose_rows(keys(x, 7), labels, n_rows), rng.permutation(20)
+    again = order[choose_rows(keys(x[order], 7), labels[order], n_rows)]
     np.testing.assert_array_equal(x[rows], x[again])
     np.testing.assert_array_equal(labels[rows], labels[again])
     n_free = int((labels < 0).sum())

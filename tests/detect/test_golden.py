@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from soel.detect.incontext.detector import Pretrained
 from soel.types import Floats
 
-GOLDEN = Path(__file__).with_name("pretrained_golden.json")  # made with the weights of version 4
+GOLDEN = Path(__file__).with_name("golden.json")  # made with the weights of version 4
 SHOWN = 60  # rows whose scores are kept
 TOLERANCE = 1e-4  # in standard deviations of a score
 
@@ -48,8 +48,8 @@ def compute(name: str, n_labels: int) -> dict[str, list[float]]:
     labels[asked] = truth[asked]
     fitted = Pretrained.fit(x, labels, 0)
     rows = np.concatenate([x[: SHOWN // 3], x[-SHOWN // 3 :], (x[: SHOWN // 3] + x[-SHOWN // 3 :]) / 2])
-    found = {"score": fitted.score(rows), "suspicion": fitted.suspicion(rows), "chance": fitted.chance(rows)}
-    found |= {"share": fitted._read.shares()}
+    found = {"score": fitted.score(rows), "suspicion": fitted.query_score(rows), "chance": fitted.chance(rows)}
+    found |= {"share": fitted._with_labels.shares()}
     return {part: np.round(values, 6).tolist() for part, values in found.items()}
 
 

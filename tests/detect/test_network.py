@@ -10,28 +10,26 @@ import torch
 from pretraining.module import Module
 from torch import Tensor
 
-from soel.detect.incontext import predictor as reading
-from soel.detect.incontext.context import choose, column_order, keys
+from soel.detect.incontext import predictor
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.features import Reference
+from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.network import (
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,
+    CellEmbeddings,
     Network,
     Outputs,
     Part,
-    Seen,
     Shape,
     attend,
-    metric,
-    mix_columns,
-    remember,
-    seen_places,
+    attend_to_columns,
+    column_scales,
+    key_coordinates,
+    keys_and_values,
 )
-from soel.detect.incontext.passes import read_pool, read_rows, see
+from soel.detect.incontext.sampling import MOST_COLUMNS, _axes, choose_rows, column_order, keys
 from soel.detect.incontext.share import share_bins
-from soel.detect.incontext.views import MOST_COLUMNS, _axes
 from soel.types import Floats
 
 SMALL = Shape(width=16, n_heads=4, n_layers=2, cell_width=8, n_cell_layers=1, n_gates=2)
@@ -54,16 +52,14 @@ LABELS[0, :2], LABELS[0, 2:6] = 1, 0
 
 def read(network: Network, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
     """What is said of a pool, and of other rows beside it."""
-    reference, own = Reference.fit(pool, torch.Generator().manual_seed(0))
-    memory, outputs = read_pool(network, reference, own, see(network, reference, own), labels)
-    others = reference.describe(new)
-    seen = see(network, reference, others)
-    return outputs, read_rows(network, reference, own, labels, memory, others, seen)
+    stats, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
+    cache, outputs = network.encode_pool(stats, own, network.embed_cells(own, stats.columns), labels)
+    return outputs, network.score_rows(stats, own, labels, cache, stats.describe(new))
 
 
 def test_two_rows_of_the_pool_are_one_apart_on_average() -> None:
     z, g = rows(1), rows(2) * torch.tensor([0.1, 1.0, 5.0])
-    weights = metric(torch.randn(1, 4, D, generator=torch.Generator().manual_seed(3)), z, g)
+    weights = column_scales(torch.randn(1, 4, D, generator=torch.Generator().manual_seed(3)), z, g)
     for head in range(4):
         places = weights[0, head] * (z if head < 2 else g)[0]
         squares = (places[:, None] - places).square().sum(-1)
@@ -72,15 +68,15 @@ def test_two_rows_of_the_pool_are_one_apart_on_average() -> None:
 
 def test_no_column_is_weighed_more_than_bounds_allow() -> None:
     z = rows(1)
-    wild = metric(torch.tensor([[[100.0, 0.0, -100.0]] * 2]), z, z)
-    bounded = metric(torch.tensor([[[6.0, 0.0, -6.0]] * 2]), z, z)
+    wild = column_scales(torch.tensor([[[100.0, 0.0, -100.0]] * 2]), z, z)
+    bounded = column_scales(torch.tensor([[[6.0, 0.0, -6.0]] * 2]), z, z)
     torch.testing.assert_close(wild, bounded)
 
 
 def test_what_is_remembered_of_a_place_gives_the_squared_distance() -> None:
     own = torch.randn(1, 2, 5, D, generator=torch.Generator().manual_seed(0)) * 10
     labels = torch.tensor([[1, 0, -1, -1, 1]])
-    seen = seen_places(own, labels)
+    seen = key_coordinates(own, labels)
     assert seen.shape == (1, 2, 5, D + 4)
     asking = torch.randn(1, 2, 3, D, generator=torch.Generator().manual_seed(1))
     query = torch.cat([asking, torch.ones(1, 2, 3, 2)], -1)
@@ -93,15 +89,15 @@ def test_what_is_remembered_of_a_place_gives_the_squared_distance() -> None:
 
 def test_the_rough_part_of_a_square_is_exact_in_half_precision() -> None:
     own = torch.tensor([[[[1.2345678, 2.3456789, 0.1]]]])
-    rough = seen_places(own, torch.tensor([[-1]]))[..., 3]
+    rough = key_coordinates(own, torch.tensor([[-1]]))[..., 3]
     assert rough.to(torch.bfloat16).float() == rough
 
 
 def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: Network) -> None:
     pool, new = rows(1), rows(2, 7)
-    reference, own = Reference.fit(pool, torch.Generator().manual_seed(0))
-    both = own.followed_by(reference.describe(new))
-    _, together = read_pool(network, reference, both, see(network, reference, both), LABELS)
+    reference, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
+    both = RowFeatures.joined([own, reference.describe(new)])
+    _, together = network.encode_pool(reference, both, network.embed_cells(both, reference.columns), LABELS)
     alone, later = read(network, pool, new)
     torch.testing.assert_close(together.logits[:, :N], alone.logits, atol=1e-5, rtol=1e-4)  # onlookers change nothing
     torch.testing.assert_close(together.logits[:, N:], later.logits, atol=1e-5, rtol=1e-4)
@@ -132,10 +128,10 @@ def test_columns_of_a_row_attend_to_one_another_in_any_order(network: Network) -
     part = Part(network.weights)["cells"]["blocks.0"]
     x = torch.randn(6, 4, 8, generator=torch.Generator().manual_seed(1))
     order = [2, 0, 3, 1]
-    out = mix_columns(part, x)
-    torch.testing.assert_close(mix_columns(part, x[:, order]), out[:, order], atol=1e-5, rtol=1e-4)
+    out = attend_to_columns(part, x)
+    torch.testing.assert_close(attend_to_columns(part, x[:, order]), out[:, order], atol=1e-5, rtol=1e-4)
     x[:, 3, :4] += 1
-    assert ((mix_columns(part, x) - out)[:, 0].abs() > 1e-6).any()  # another column was heard
+    assert ((attend_to_columns(part, x) - out)[:, 0].abs() > 1e-6).any()  # another column was heard
 
 
 def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
@@ -147,7 +143,7 @@ def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
     x, own = torch.randn(1, 1, 16), torch.zeros(1, 4, 1, D)  # at the place of the first
 
     def said(pool: Tensor) -> Tensor:
-        out: Tensor = attend(part, x, own, remember(part, pool, seen_places(places, labels)))
+        out: Tensor = attend(part, x, own, keys_and_values(part, pool, key_coordinates(places, labels)))
         return out
 
     before = said(pool)
@@ -158,9 +154,9 @@ def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
 
 
 def test_stage_one_looks_at_each_row_alone(network: Network) -> None:
-    reference, own = Reference.fit(rows(1), torch.Generator().manual_seed(0))
-    whole = see(network, reference, own)
-    part = network.cells(own.cells[:, 4:9], reference.columns)
+    reference, own = PoolStats.fit(rows(1), torch.Generator().manual_seed(0))
+    whole = network.embed_cells(own, reference.columns)
+    part = network._embed(own.cells[:, 4:9], reference.columns)
     torch.testing.assert_close(part.cells, whole.cells[:, 4:9], atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(part.rows, whole.rows[:, 4:9], atol=1e-6, rtol=1e-5)
 
@@ -168,22 +164,24 @@ def test_stage_one_looks_at_each_row_alone(network: Network) -> None:
 def test_columns_hear_labels_as_differences_from_the_pool(network: Network) -> None:
     cells = torch.randn(1, N, D, SMALL.cell_width, generator=torch.Generator().manual_seed(0))
     columns, about = torch.zeros(1, D, 8), torch.zeros(1, 8)
-    seen = Seen(cells, cells.mean(2))
-    gates, weights = network.columns(seen, columns, LABELS, about)
+    seen = CellEmbeddings(cells, cells.mean(2))
+    gates, weights = network.gates_and_scales(seen, columns, LABELS, about)
     assert gates.shape == (1, D, SMALL.n_gates, SMALL.cell_width)
     assert weights.shape == (1, SMALL.n_heads, D)
     order = torch.cat([torch.arange(5, N), torch.arange(5)])
-    moved = Seen(cells[:, order], seen.rows[:, order])
-    torch.testing.assert_close(network.columns(moved, columns, LABELS[:, order], about)[0], gates, atol=1e-5, rtol=1e-4)
-    swapped = Seen(cells.flip(2), seen.rows)
-    turned = network.columns(swapped, columns, LABELS, about)[1]
+    moved = CellEmbeddings(cells[:, order], seen.rows[:, order])
+    torch.testing.assert_close(
+        network.gates_and_scales(moved, columns, LABELS[:, order], about)[0], gates, atol=1e-5, rtol=1e-4
+    )
+    swapped = CellEmbeddings(cells.flip(2), seen.rows)
+    turned = network.gates_and_scales(swapped, columns, LABELS, about)[1]
     torch.testing.assert_close(turned, weights.flip(2), atol=1e-5, rtol=1e-4)
 
 
 def test_heads_go_by_value_and_by_rank(network: Network) -> None:
     z, g = rows(1, 2), rows(2, 2)
     weights = torch.arange(1.0, 5.0)[None, :, None].expand(-1, -1, D)
-    places = network.places(z, g, weights)
+    places = network.coordinates(z, g, weights)
     torch.testing.assert_close(places[0, 0], z[0])
     torch.testing.assert_close(places[0, 1], 2 * z[0])
     torch.testing.assert_close(places[0, 2], 3 * g[0])
@@ -223,14 +221,14 @@ def test_keys_know_the_seed_and_every_value() -> None:
 
 def test_a_small_pool_is_its_own_context() -> None:
     x, labels = table(), free()
-    assert sorted(choose(x, labels, 60, 0)) == list(range(60))
-    chosen = choose(x, labels, 59, 0)
+    assert sorted(choose_rows(keys(x), labels, 60)) == list(range(60))
+    chosen = choose_rows(keys(x), labels, 59)
     assert len(chosen) == len(set(chosen)) == 59
 
 
 def test_few_unlabelled_rows_leave_room_for_labels() -> None:
     labels = np.where(np.arange(60) < 50, 0, -1).astype(np.int8)
-    chosen = choose(table(), labels, 40, 0)
+    chosen = choose_rows(keys(table()), labels, 40)
     assert (labels[chosen] == -1).sum() == 10
     assert (labels[chosen] == 0).sum() == 30
 
@@ -239,13 +237,13 @@ def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
     x, labels = table(), free()
     x[:5, 0] += 3  # there is something to learn: what the network says of labelled noise is nobody's concern
     labels[:5] = 1
-    scores = Pretrained.fit(x, labels, 0).suspicion(x)
+    scores = Pretrained.fit(x, labels, 0).query_score(x)
     assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
     assert 1 < scores[5:].std() <= 1.5 + 1e-5  # the network's unit, and half of that of the distances
     assert scores[:5].mean() > 0.5
     all_known = np.zeros(60, np.int8)
     all_known[:5] = 1
-    assert Pretrained.fit(x, all_known, 0).suspicion(x).mean() == pytest.approx(0, abs=1e-5)
+    assert Pretrained.fit(x, all_known, 0).query_score(x).mean() == pytest.approx(0, abs=1e-5)
 
 
 def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
@@ -256,7 +254,7 @@ def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
     said = {}
     for n_labels in (0, 1):
         labels[:n_labels] = 1
-        view = Pretrained.fit(x, labels, 0)._read.views[0]
+        view = Pretrained.fit(x, labels, 0)._with_labels.views[0]
         said[n_labels] = np.argsort(view.logits(view.outputs)).tolist()
         wanted = view.outputs.chances + (view.outputs.logits if n_labels else 0)
         assert said[n_labels] == np.argsort(wanted[0]).tolist()
@@ -267,11 +265,11 @@ def test_copies_of_a_row_have_one_score() -> None:
     x = table()
     x[7] = x[3]
     fitted = Pretrained.fit(x, free(), 0)
-    scores, view = fitted._read.logits(fitted._ordered(x)), fitted._read.views[0]
+    scores, view = fitted._with_labels.logits(fitted._ordered(x)), fitted._with_labels.views[0]
     assert fitted.score(x)[7] == fitted.score(x)[3]
     assert scores[7] == scores[3]
     of_context, (middle, spread) = view.outputs.rank_by(any_label=False)[0], view.unit
-    at = [row for row in range(60) if (fitted.context[row] == x[3][column_order(x)]).all()]
+    at = [row for row in range(60) if (fitted.context.values[row] == x[3][column_order(x)]).all()]
     assert len(at) == 2
     assert scores[3] == pytest.approx((of_context[at].mean() - middle) / spread, abs=1e-5)
 
@@ -280,7 +278,7 @@ def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     x, new = table(), table(23, seed=5)
     fitted = Pretrained.fit(x, free(), 0)
     whole = fitted.score(new)
-    monkeypatch.setattr(reading, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(predictor, "BLOCK_ROWS", 5)
     np.testing.assert_allclose(fitted.score(new), whole, atol=1e-4)
     np.testing.assert_allclose(fitted.chance(new)[3:4], fitted.chance(new[3:4]), atol=1e-5)
 
@@ -288,7 +286,7 @@ def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_chances_are_the_networks_log_odds() -> None:
     x = table()
     fitted = Pretrained.fit(x, free(), 0)
-    odds = fitted._read.log_odds(fitted._ordered(x))
+    odds = fitted._with_labels.log_odds(fitted._ordered(x))
     np.testing.assert_allclose(fitted.chance(x), 1 / (1 + np.exp(-odds)), rtol=1e-5)
 
 
@@ -326,16 +324,16 @@ def test_axes_of_a_wide_table_are_orthonormal_and_look_one_way() -> None:
 
 def test_one_row_is_read_twice_rather_than_not_at_all() -> None:
     fitted = Pretrained.fit(table(1), free(1), 0)
-    assert len(fitted.context) == 2
+    assert len(fitted.context.values) == 2
     assert fitted.score(table(1)) == pytest.approx(0, abs=1e-5)
 
 
 def test_what_needs_no_label_is_kept_for_the_next_answer() -> None:
-    reading._before_labels.cache_clear()
+    predictor._before_labels.cache_clear()
     x, labels = table(), free()
-    Pretrained.fit(x, labels, 0).suspicion(x)
+    Pretrained.fit(x, labels, 0).query_score(x)
     labels[4] = 1
-    Pretrained.fit(x, labels, 0).suspicion(x)
-    assert (reading._before_labels.cache_info().misses, reading._before_labels.cache_info().hits) == (1, 1)
-    Pretrained.fit(x, labels, 1).suspicion(x)
-    assert reading._before_labels.cache_info().misses == 2
+    Pretrained.fit(x, labels, 0).query_score(x)
+    assert (predictor._before_labels.cache_info().misses, predictor._before_labels.cache_info().hits) == (1, 1)
+    Pretrained.fit(x, labels, 1).query_score(x)
+    assert predictor._before_labels.cache_info().misses == 2

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from soel.detect.incontext import device, weights
-from soel.detect.incontext import predictor as reading
-from soel.detect.incontext.arrays import softmax
-from soel.detect.incontext.features import CLIP, FAR
-from soel.detect.incontext.passes import measure_beyond
-from soel.detect.incontext.predictor import Context, Reading
-from soel.detect.incontext.views import MOST_COLUMNS, wide_views
+from soel.detect.incontext import ops, predictor
+from soel.detect.incontext.features import CLIP, FAR, add_extra_distances
+from soel.detect.incontext.ops import softmax
+from soel.detect.incontext.predictor import Context, Predictor
+from soel.detect.incontext.sampling import MOST_COLUMNS, wide_views
 from soel.types import Floats
 
 NO_VIEWS = np.zeros((0, 0, 0), np.float32)
@@ -29,36 +27,36 @@ def free(n_rows: int = 40) -> np.ndarray:
     return np.full(n_rows, -1, np.int8)
 
 
-def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS, n_beyond: int = 0) -> Reading:
-    return Reading(Context(x, views, 0, weights.VERSION, n_beyond), free(len(x)) if labels is None else labels)
+def read(x: Floats, labels: np.ndarray | None = None, views: Floats = NO_VIEWS, n_beyond: int = 0) -> Predictor:
+    return Predictor(Context(x, views, 0, n_beyond), free(len(x)) if labels is None else labels)
 
 
 @pytest.fixture(scope="module")
-def narrow() -> Reading:
+def narrow() -> Predictor:
     labels = free()
     labels[:4] = [1, 0, 0, 0]
     return read(table(), labels)
 
 
 @pytest.fixture(scope="module")
-def wide() -> Reading:
+def wide() -> Predictor:
     x = table(40, 2 * MOST_COLUMNS + 1)
     return read(x, None, wide_views(x, 0))
 
 
-def test_one_view_counts_alone_and_the_first_of_several_counts_half(narrow: Reading, wide: Reading) -> None:
+def test_one_view_counts_alone_and_the_first_of_several_counts_half(narrow: Predictor, wide: Predictor) -> None:
     assert narrow.weights.tolist() == [1]
     assert len(wide.views) == 4, "the axes, and three groups of columns"
     np.testing.assert_allclose(wide.weights, [1 / 2, 1 / 6, 1 / 6, 1 / 6])
 
 
-def test_what_several_views_say_is_their_weighted_mean(wide: Reading) -> None:
+def test_what_several_views_say_is_their_weighted_mean(wide: Predictor) -> None:
     new = table(3, 2 * MOST_COLUMNS + 1, seed=1)
     each = [view.logits(view.read(new)) for view in wide.views]
     np.testing.assert_allclose(wide.logits(new), 0.5 * each[0] + (each[1] + each[2] + each[3]) / 6, atol=1e-5)
 
 
-def test_each_group_of_columns_is_looked_at_as_it_is(wide: Reading) -> None:
+def test_each_group_of_columns_is_looked_at_as_it_is(wide: Predictor) -> None:
     x = table(5, 2 * MOST_COLUMNS + 1, seed=2)
     seen = np.concatenate([view.narrow(x) for view in wide.views[1:]], axis=1)
     assert seen.shape == x.shape, "no column is seen twice"
@@ -66,9 +64,9 @@ def test_each_group_of_columns_is_looked_at_as_it_is(wide: Reading) -> None:
     assert all(view.narrow(x).shape[1] <= MOST_COLUMNS for view in wide.views)
 
 
-def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     """They were read with their labels, and are not read again."""
-    monkeypatch.setattr(reading.View, "read", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(predictor.View, "read", lambda *_: pytest.fail("it was read again"))
     order = [7, 0, 39, 7]
     np.testing.assert_allclose(
         narrow.logits(table()[order]), narrow.views[0].logits(narrow.views[0].outputs)[order], atol=1e-6
@@ -77,7 +75,7 @@ def test_rows_of_the_context_keep_the_scores_that_it_has(narrow: Reading, monkey
     np.testing.assert_array_equal(narrow.states(table()[[7]]), narrow.states(table()[order])[[0]])
 
 
-def test_known_and_new_rows_can_come_mixed(narrow: Reading) -> None:
+def test_known_and_new_rows_can_come_mixed(narrow: Predictor) -> None:
     new = table(3, seed=1)
     mixed = np.stack([new[0], table()[5], new[1], table()[6], new[2]])
     found = narrow.logits(mixed)
@@ -95,7 +93,7 @@ def test_a_labelled_anomaly_raises_the_rows_around_it() -> None:
     assert told.log_odds(x)[1:5].mean() > untold.log_odds(x)[1:5].mean() + 0.5
 
 
-def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Reading) -> None:
+def test_the_share_is_a_distribution_over_its_bins(narrow: Predictor, wide: Predictor) -> None:
     for each in (narrow, wide):
         assert each.shares().sum() == pytest.approx(1, abs=1e-5)
         assert each.shares().min() >= 0
@@ -103,22 +101,22 @@ def test_the_share_is_a_distribution_over_its_bins(narrow: Reading, wide: Readin
     np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
 
 
-def test_points_are_standardised_and_clipped(narrow: Reading) -> None:
+def test_points_are_standardised_and_clipped(narrow: Predictor) -> None:
     x = table()
     np.testing.assert_allclose(narrow.points(x), (x - x.mean(axis=0)) / x.std(axis=0, ddof=1), atol=1e-3)
     wild = x[:1] + 1e4
     assert narrow.points(wild).tolist() == [[CLIP] * 3]
 
 
-def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Reading) -> None:
+def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Predictor) -> None:
     new = table(4, seed=1)
     np.testing.assert_allclose(narrow.changed_logits(new, new[:, None] + 1), narrow.logits(new), atol=1e-4)
 
 
-def test_changed_rows_are_read_block_by_block(narrow: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_rows_are_read_block_by_block(narrow: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
     x, origin = table(7, seed=3), table()[:7, None]
     whole = narrow.changed_logits(x, origin)
-    monkeypatch.setattr(reading, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(predictor, "BLOCK_ROWS", 3)
     np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
 
 
@@ -135,12 +133,12 @@ def test_of_equal_rows_one_is_taken_away() -> None:
 
 def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
     x, labels = table(), free()
-    labels[: 40 - reading.FEWEST_FREE] = 0
+    labels[: 40 - predictor.FEWEST_FREE] = 0
     labels[0] = 1
     free_rows = read(x, labels).logits(x)[labels < 0]
     assert free_rows.mean() == pytest.approx(0, abs=1e-4)
     assert free_rows.std() == pytest.approx(1, abs=1e-3)
-    labels[40 - reading.FEWEST_FREE] = 0  # one fewer: now all rows do
+    labels[40 - predictor.FEWEST_FREE] = 0  # one fewer: now all rows do
     scores = read(x, labels).logits(x)
     assert scores.mean() == pytest.approx(0, abs=1e-4)
     assert scores.std() == pytest.approx(1, abs=1e-3)
@@ -150,9 +148,9 @@ def test_rows_beyond_the_sample_change_nothing_of_what_is_said_of_it() -> None:
     x, labels = table(43), free(43)
     labels[[3, 40, 41, 42]] = [0, 1, 0, 1]
     view, alone = read(x, labels, n_beyond=3).views[0], read(x[:40]).views[0]
-    np.testing.assert_array_equal(view.reference.z, alone.reference.z)
+    np.testing.assert_array_equal(view.stats.z, alone.stats.z)
     np.testing.assert_array_equal(view.pool.scores[:, :40], alone.pool.scores)
-    np.testing.assert_array_equal(view.seen.cells[:, :40], alone.seen.cells)
+    np.testing.assert_array_equal(view.embedded.cells[:, :40], alone.embedded.cells)
     np.testing.assert_array_equal(view.pool.distances[:, :, :40, :40], alone.pool.distances)
     apart = np.sqrt(np.square(view.pool.z[0][:, None] - view.pool.z[0][None, 40:]).mean(axis=2))
     np.testing.assert_allclose(view.pool.distances[0, 0][:, 40:], apart, atol=2e-3)
@@ -168,8 +166,8 @@ def test_a_changed_row_does_not_look_at_its_origin_beyond_the_sample() -> None:
     near = x[40:41] + np.float32(0.1)
     as_new, as_changed = both.logits(near)[0], both.changed_logits(near, x[40:41][None])[0]
     assert as_changed < as_new - 0.1
-    described = both.views[0].reference.describe(near[None])
-    far = measure_beyond(both.views[0].reference, both.views[0].pool, described, np.arange(43)[None] == 40)
+    described = both.views[0].stats.describe(near[None])
+    far = add_extra_distances(both.views[0].stats, both.views[0].pool, described, np.arange(43)[None] == 40)
     assert far.distances.shape == (2, 1, 1, 43)
     assert (far.distances[..., 40] == FAR).all()
     assert (far.distances[..., 41:] < 10).all()
@@ -186,11 +184,11 @@ def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest
         places.append("looked for")
         return torch.device("cpu")
 
-    monkeypatch.setattr(device, "find_gpu", find_gpu)
+    monkeypatch.setattr(ops, "find_gpu", find_gpu)
     np.testing.assert_array_equal(read(x, labels, n_beyond=2).logits(new), wanted[0])
     assert not places, "fewer rows than are worth it"
-    monkeypatch.setattr(device, "GPU_ROWS", 50)
-    monkeypatch.setattr(reading, "GPU_BLOCK_ROWS", 30)
+    monkeypatch.setattr(ops, "GPU_ROWS", 50)
+    monkeypatch.setattr(predictor, "GPU_BLOCK_ROWS", 30)
     with_gpu = read(x, labels, n_beyond=2)
     np.testing.assert_allclose(with_gpu.logits(new), wanted[0], atol=1e-4)
     np.testing.assert_allclose(with_gpu.states(new), wanted[1], atol=1e-3)
@@ -199,10 +197,10 @@ def test_many_rows_are_looked_at_by_a_gpu_where_there_is_one(monkeypatch: pytest
 
 
 def test_a_machine_without_the_driver_of_a_gpu_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(device, "DRIVERS", (tmp_path / "none",))
+    monkeypatch.setattr(ops, "DRIVERS", (tmp_path / "none",))
     monkeypatch.setitem(sys.modules, "torch", None)  # it would not even be imported
-    device.find_gpu.cache_clear()
+    ops.find_gpu.cache_clear()
     try:
-        assert device.device_for(10**9) is None
+        assert ops.device_for(10**9) is None
     finally:
-        device.find_gpu.cache_clear()
+        ops.find_gpu.cache_clear()

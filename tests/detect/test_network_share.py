@@ -67,7 +67,7 @@ class Said:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, chances: np.ndarray) -> None:
         self.contexts: list[Context] = []
         self.labels: list[np.ndarray] = []
-        monkeypatch.setattr(share, "Reading", self.read)
+        monkeypatch.setattr(share, "Predictor", self.read)
         self.chances = chances
 
     def read(self, context: Context, labels: np.ndarray) -> Said:

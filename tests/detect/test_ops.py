@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 import torch
 
-from soel.detect.incontext import arrays, tensors
-from soel.detect.incontext.arrays import Chance
-from soel.detect.incontext.features import Origin, Reference
-from soel.detect.incontext.kit import kit_of
+from soel.detect.incontext import ops, torch_ops
+from soel.detect.incontext.features import Origin, PoolStats
 from soel.detect.incontext.network import Network
-from soel.detect.incontext.passes import read_pool, read_rows, see
 from soel.detect.incontext.weights import trained_network
 
 
@@ -39,14 +36,14 @@ SAME: dict[str, tuple[Any, ...]] = {
     "search": (np.sort(whole(9, 2, 3, 20).astype(np.float32)), whole(9, 2, 3, 6).astype(np.float32), True),
     "normal_quantiles": (np.linspace(0.001, 0.999, 99).astype(np.float32),),
     "gather": (values(2, 3, 9), whole(9, 2, 3, 5)),
-    "look_up": (values(2, 6, 4), whole(6, 2, 3, 5), whole(4, 2, 3, 5, seed=1)),
+    "take_cells": (values(2, 6, 4), whole(6, 2, 3, 5), whole(4, 2, 3, 5, seed=1)),
     "tally": (whole(6, 2, 3, 20), np.abs(values(2, 3, 20)), 6),
     "extremes": (whole(6, 2, 3, 5), values(2, 3, 5), 6),
     "inverse": (np.eye(4, dtype=np.float32)[None] + 0.1,),
     "linear": (values(2, 3, 5), values(4, 5), values(4)),
     "normalise": (values(4, 9, scale=5),),
     "softmax": (values(3, 4, 5, scale=3), 1),
-    "mix_cells": (values(5, 2, 4, 3), values(5, 2, 4, 3, seed=1), values(5, 2, 4, 3, seed=2)),
+    "self_attend": (values(5, 2, 4, 3), values(5, 2, 4, 3, seed=1), values(5, 2, 4, 3, seed=2)),
     "gate": (values(2, 5, 4, 3), values(2, 4, 2, 3)),
     "halve_precision": (values(40, scale=100),),
     "sign": (values(9),),
@@ -57,7 +54,7 @@ SAME: dict[str, tuple[Any, ...]] = {
 def test_a_function_gives_the_same_for_both_kinds(name: str) -> None:
     given = SAME[name]
     as_tensors = [torch.from_numpy(x.copy()) if isinstance(x, np.ndarray) else x for x in given]
-    found, wanted = getattr(arrays, name)(*given), getattr(tensors, name)(*as_tensors)
+    found, wanted = getattr(ops, name)(*given), getattr(torch_ops, name)(*as_tensors)
     for one, two in zip(*((each if isinstance(each, tuple) else (each,)) for each in (found, wanted)), strict=True):
         assert one.shape == two.shape
         assert str(two.dtype).endswith(str(one.dtype))
@@ -66,12 +63,12 @@ def test_a_function_gives_the_same_for_both_kinds(name: str) -> None:
 
 def test_the_largest_come_in_any_order() -> None:
     x = values(3, 20)
-    np.testing.assert_array_equal(np.sort(arrays.largest(x, 4)), np.sort(tensors.largest(torch.from_numpy(x), 4)))
+    np.testing.assert_array_equal(np.sort(ops.largest(x, 4)), np.sort(torch_ops.largest(torch.from_numpy(x), 4)))
 
 
 def test_values_are_bent_as_torch_does_it_from_far_below_to_far_above() -> None:
     x = np.linspace(-30, 30, 200_001).astype(np.float32)
-    found, wanted = arrays.gelu(x.copy()), torch.nn.functional.gelu(torch.from_numpy(x)).numpy()
+    found, wanted = ops.gelu(x.copy()), torch.nn.functional.gelu(torch.from_numpy(x)).numpy()
     np.testing.assert_allclose(found, wanted, atol=1.5e-5)  # where only tails are left
     near = np.abs(x) < 4.5
     np.testing.assert_allclose(found[near], wanted[near], atol=3e-6)
@@ -80,33 +77,23 @@ def test_values_are_bent_as_torch_does_it_from_far_below_to_far_above() -> None:
 @pytest.mark.parametrize("hidden", [None, whole(3, 6, 11) == 0])
 def test_attention_hears_the_same(hidden: np.ndarray | None) -> None:
     q, keys, heard = values(2, 3, 6, 5, scale=3), values(2, 3, 11, 5, seed=1), values(2, 3, 11, 4, seed=2)
-    found = arrays.attend(q, keys, arrays.ready(keys, heard), 4, hidden)
+    found = ops.cross_attend(q, keys, ops.lay_out_values(keys, heard), 4, hidden)
     q_, keys_, heard_ = (torch.from_numpy(x) for x in (q, keys, heard))
     shown = None if hidden is None else torch.from_numpy(hidden)
-    wanted = tensors.attend(q_, keys_, tensors.ready(keys_, heard_), 4, shown)
+    wanted = torch_ops.cross_attend(q_, keys_, torch_ops.lay_out_values(keys_, heard_), 4, shown)
     assert found.shape == wanted.shape == (2, 6, 3, 4)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", [0, 7, 2**24 - 1])
-def test_chance_is_torchs_own(seed: int) -> None:
-    chance, other = Chance(seed), torch.Generator().manual_seed(seed)
-    np.testing.assert_array_equal(chance.uniform(3, 5), torch.rand(3, 5, generator=other))
-    np.testing.assert_array_equal(chance.integers(30, 40), torch.randint(0, 30, (40,), generator=other))
-    np.testing.assert_allclose(chance.normal(8, 4), torch.randn(8, 4, generator=other), atol=1e-5)
-    np.testing.assert_allclose(chance.normal(37), torch.randn(37, generator=other), atol=1e-5)
-    np.testing.assert_array_equal(chance.uniform(2), torch.rand(2, generator=other))
-
-
 @pytest.mark.parametrize("n_rows", [0, 1, 255, 256, 512, 513, 600, 1100, 2000])
 def test_blocks_hold_every_row_once_and_are_nearly_equal(n_rows: int) -> None:
-    parts = arrays.row_blocks(n_rows)
+    parts = ops.row_blocks(n_rows)
     assert [row for part in parts for row in range(part.start, part.stop)] == list(range(n_rows))
     sizes = [part.stop - part.start for part in parts]
-    assert max(sizes) <= arrays.BLOCK_ROWS
+    assert max(sizes) <= ops.BLOCK_ROWS
     assert max(sizes) - min(sizes) <= 1
-    assert len(parts) == 1 if n_rows < arrays.WORTH_TWO else len(parts) % 2 == 0
-    assert arrays.in_blocks(lambda part: part, n_rows) == parts
+    assert len(parts) == 1 if n_rows < ops.WORTH_TWO else len(parts) % 2 == 0
+    assert ops.in_blocks(lambda part: part, n_rows) == parts
 
 
 def test_both_kits_have_the_same_functions_and_arguments() -> None:
@@ -114,36 +101,43 @@ def test_both_kits_have_the_same_functions_and_arguments() -> None:
         found = inspect.getmembers(kit, inspect.isfunction)
         return {name: f for name, f in found if f.__module__ == kit.__name__ and not name.startswith("_")}
 
-    ours, theirs = functions(arrays), functions(tensors)
-    only_ours = {"row_blocks", "gelu"}  # torch's own takes its place
-    assert set(ours) - only_ours == set(theirs)
-    for name, function in theirs.items():
-        assert list(inspect.signature(function).parameters) == list(inspect.signature(ours[name]).parameters), name
-    assert kit_of(np.zeros(1)) is arrays
-    assert kit_of(torch.zeros(1)) is tensors
+    ours, theirs = functions(ops), functions(torch_ops)
+    only_ours = {"row_blocks", "gelu", "ops_of", "device_for", "move"}  # the dispatch, and what torch has itself
+    assert set(ours) - only_ours == set(theirs) - {"tensor", "find_gpu"}
+    for name in set(ours) & set(theirs):
+        assert list(inspect.signature(theirs[name]).parameters) == list(inspect.signature(ours[name]).parameters), name
+    assert ops.ops_of(np.zeros(1)) is ops
+    assert ops.ops_of(torch.zeros(1)) is torch_ops
 
 
-def test_the_whole_network_says_the_same_of_both_kinds() -> None:
+def test_the_network_gives_the_same_for_both_kinds() -> None:
     ours = trained_network()
     theirs = Network(ours.shape, {name: torch.from_numpy(value) for name, value in ours.weights.items()})
     pool, new, labels = values(1, 300, 7), values(1, 280, 7, seed=1), np.full((1, 300), -1)
     labels[0, :9] = [1, 0, 0, 1, 0, 0, 0, 1, 0]
     same = np.zeros((280, 1, 300), bool)
     same[np.arange(280), 0, np.arange(280)] = True
-    found = []
-    for network, chance, of in (
-        (ours, Chance(3), np.asarray),
-        (theirs, torch.Generator().manual_seed(3), torch.from_numpy),
+    numpy_stats, numpy_own = PoolStats.fit(pool, np.random.RandomState(3))  # the forest is grown once, and moved
+    cpu, found = torch.device("cpu"), []
+    for network, (stats, own), of in (
+        (ours, (numpy_stats, numpy_own), np.asarray),
+        (theirs, ops.move((numpy_stats, numpy_own), cpu), torch.from_numpy),
     ):
-        reference, own = Reference.fit(of(pool), chance)
-        memory, said = read_pool(network, reference, own, see(network, reference, own), of(labels))
-        described = reference.describe(of(new))
-        later = read_rows(network, reference, own, of(labels), memory, described, see(network, reference, described))
+        embedded = network.embed_cells(own, stats.columns)
+        cache, outputs = network.encode_pool(stats, own, embedded, of(labels))
+        later = network.score_rows(stats, own, of(labels), cache, stats.describe(of(new)))
         origin = Origin(of(np.ascontiguousarray(pool[:, :280, None])), of(same))
-        changed = reference.describe(of(new), origin)
-        hidden = see(network, reference, changed), origin.hidden
-        last = read_rows(network, reference, own, of(labels), memory, changed, *hidden)
-        each = [said.logits, said.chances, said.states, said.shares, later.logits, later.states, last.logits]
+        changed = stats.describe(of(new), origin)
+        last = network.score_rows(stats, own, of(labels), cache, changed, origin.masked)
+        each = [
+            outputs.logits,
+            outputs.chances,
+            outputs.states,
+            outputs.shares,
+            later.logits,
+            later.states,
+            last.logits,
+        ]
         found.append([np.asarray(x) for x in each])
     for one, two in zip(*found, strict=True):
         np.testing.assert_allclose(one, two, atol=2e-4)

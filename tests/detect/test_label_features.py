@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.features import TINY, Described, Reference
+from soel.detect.incontext.features import TINY, PoolStats, RowFeatures
 from soel.detect.incontext.forest import DEPTH
 from soel.detect.incontext.label_features import (
     DEPTHS,
     N_BINS,
-    N_EVIDENCE,
-    N_META,
+    N_LABEL_FEATURES,
+    N_POOL_FEATURES,
     PRIOR,
     LabelTables,
     _along,
@@ -23,18 +23,18 @@ from soel.detect.incontext.label_features import (
     _odds_of_nodes,
     _ratios_of_bins,
     _to_nearest,
-    evidence,
-    meta,
+    label_features,
+    pool_features,
 )
 
 N, D = 30, 4
 
 
 @pytest.fixture(scope="module")
-def table() -> tuple[Reference, Described, Described]:
+def table() -> tuple[PoolStats, RowFeatures, RowFeatures]:
     rng = np.random.default_rng(0)
     x = torch.from_numpy(rng.normal(size=(1, N, D)).astype(np.float32))
-    reference, own = Reference.fit(x, torch.Generator().manual_seed(0))
+    reference, own = PoolStats.fit(x, torch.Generator().manual_seed(0))
     new = torch.from_numpy(rng.normal(size=(1, 6, D)).astype(np.float32))
     return reference, own, reference.describe(new)
 
@@ -45,8 +45,8 @@ def answers(anomalies: list[int], normals: list[int], n_rows: int = N) -> Tensor
     return labels
 
 
-def say(reference: Reference, pool: Described, rows: Described, labels: Tensor) -> Tensor:
-    found: Tensor = evidence(reference, pool, rows, labels, LabelTables.count(pool, labels))
+def say(reference: PoolStats, pool: RowFeatures, rows: RowFeatures, labels: Tensor) -> Tensor:
+    found: Tensor = label_features(reference, pool, rows, labels, LabelTables.count(pool, labels))
     return found
 
 
@@ -54,7 +54,7 @@ def share_nodes(pool: Tensor, rows: Tensor, is_anomaly: Tensor, is_normal: Tenso
     return LabelTables(_odds_of_nodes(pool, is_anomaly, is_normal), torch.zeros(0)).of_nodes(rows)
 
 
-def share_bins(pool: Described, rows: Described, is_anomaly: Tensor, is_normal: Tensor) -> list[Tensor]:
+def share_bins(pool: RowFeatures, rows: RowFeatures, is_anomaly: Tensor, is_normal: Tensor) -> list[Tensor]:
     return LabelTables((), _ratios_of_bins(pool, is_anomaly, is_normal)).of_bins(rows)
 
 
@@ -124,7 +124,7 @@ def slow_bins(own: np.ndarray, row: np.ndarray, labels: np.ndarray) -> tuple[flo
     return 2 * float(np.mean(said)), max(said) + min(said)
 
 
-def test_bins_of_columns_speak_as_naive_bayes(table: tuple[Reference, Described, Described]) -> None:
+def test_bins_of_columns_speak_as_naive_bayes(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     _, pool, rows = table
     labels = answers([0, 1, 2], [3, 4, 5, 6])
     own, theirs = ((((d.cells[0, ..., 2] + 1) / 2 * N_BINS).long().clamp(0, N_BINS - 1)).numpy() for d in (pool, rows))
@@ -170,9 +170,9 @@ def test_near_labels_count_more_than_far_ones() -> None:
     assert _kernel(pool, pool, is_anomaly, is_normal)[0, 0] == pytest.approx(math.log(1.01 / 0.1) - math.log(0.1))
 
 
-def test_about_the_whole_by_hand(table: tuple[Reference, Described, Described]) -> None:
+def test_about_the_whole_by_hand(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, _, _ = table
-    said = meta(reference, answers([0, 1, 2], [3]))[0]
+    said = pool_features(reference, answers([0, 1, 2], [3]))[0]
     wanted = [
         math.log(D) / 3,
         math.log(N) / 3 - 1,
@@ -184,28 +184,28 @@ def test_about_the_whole_by_hand(table: tuple[Reference, Described, Described]) 
         math.log(float(reference.scale[0]) + TINY),
     ]
     np.testing.assert_allclose(said, wanted, rtol=1e-5)
-    nothing = meta(reference, answers([], []))[0]
+    nothing = pool_features(reference, answers([], []))[0]
     assert nothing[2:7].tolist() == [0, 0, 0, 0, 0]
-    assert nothing.shape == (N_META,)
+    assert nothing.shape == (N_POOL_FEATURES,)
 
 
-def test_what_was_counted_once_serves_any_rows(table: tuple[Reference, Described, Described]) -> None:
+def test_what_was_counted_once_serves_any_rows(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, pool, rows = table
     labels = answers([0, 1], [2, 3, 4])
     tables = LabelTables.count(pool, labels)
-    both = evidence(reference, pool, pool.followed_by(rows), labels, tables)
-    torch.testing.assert_close(both[:, :N], evidence(reference, pool, pool, labels, tables))
-    torch.testing.assert_close(both[:, N:], evidence(reference, pool, rows, labels, tables))
+    both = label_features(reference, pool, RowFeatures.joined([pool, rows]), labels, tables)
+    torch.testing.assert_close(both[:, :N], label_features(reference, pool, pool, labels, tables))
+    torch.testing.assert_close(both[:, N:], label_features(reference, pool, rows, labels, tables))
 
 
-def test_nobody_labelled_is_no_evidence(table: tuple[Reference, Described, Described]) -> None:
+def test_nobody_labelled_is_no_evidence(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, pool, rows = table
     said = say(reference, pool, rows, answers([], []))
-    assert said.shape == (1, 6, N_EVIDENCE)
+    assert said.shape == (1, 6, N_LABEL_FEATURES)
     np.testing.assert_allclose(said, 0, atol=1e-5)
 
 
-def test_the_parts_stand_in_their_order_and_within_bounds(table: tuple[Reference, Described, Described]) -> None:
+def test_the_parts_stand_in_their_order_and_within_bounds(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, pool, rows = table
     labels = answers([0, 1], [2, 3, 4])
     said = say(reference, pool, rows, labels)[0]
@@ -228,7 +228,7 @@ def test_the_parts_stand_in_their_order_and_within_bounds(table: tuple[Reference
     assert said.abs().max() <= 6
 
 
-def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[Reference, Described, Described]) -> None:
+def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     reference, pool, _ = table
     farthest = int(pool.z[0].square().sum(-1).argmax())
     nearest = int(pool.z[0].square().sum(-1).argmin())
@@ -239,9 +239,9 @@ def test_a_row_at_an_anomaly_is_suspected_by_every_rule(table: tuple[Reference, 
     assert above[4:].all()
 
 
-def test_tasks_side_by_side_are_apart(table: tuple[Reference, Described, Described]) -> None:
+def test_tasks_side_by_side_are_apart(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     x = torch.randn(2, N, D, generator=torch.Generator().manual_seed(3))
-    reference, pool = Reference.fit(x, torch.Generator().manual_seed(0))
+    reference, pool = PoolStats.fit(x, torch.Generator().manual_seed(0))
     labels = torch.cat([answers([0, 1], [2, 3]), answers([5], [6, 7, 8])])
     other = torch.cat([labels[:1], answers([9, 10], [11])])
     before, after = (say(reference, pool, pool, each) for each in (labels, other))
@@ -254,7 +254,7 @@ def test_a_lone_label_in_a_tenth_by_hand() -> None:
     cells = torch.zeros(1, 10, 1, 10)
     cells[0, :, 0, 2] = (torch.arange(10) + 0.5) / 5 - 1
     none = torch.zeros(1)
-    pool = Described(none, none, cells, none, none, none)
+    pool = RowFeatures(none, none, cells, none, none, none)
     is_anomaly, is_normal = torch.zeros(1, 10), torch.zeros(1, 10)
     is_anomaly[0, 9] = 1
     mean, ends = share_bins(pool, pool, is_anomaly, is_normal)
@@ -266,7 +266,7 @@ def test_a_lone_label_in_a_tenth_by_hand() -> None:
 
 
 def test_every_depth_and_the_ends_of_the_columns_have_their_place(
-    table: tuple[Reference, Described, Described],
+    table: tuple[PoolStats, RowFeatures, RowFeatures],
 ) -> None:
     reference, pool, rows = table
     labels = answers([0, 1], [2, 3, 4])
@@ -277,7 +277,7 @@ def test_every_depth_and_the_ends_of_the_columns_have_their_place(
         torch.testing.assert_close(said[:, at], wanted[0].clamp(-6, 6))
 
 
-def test_labels_that_trade_places_turn_distances_round(table: tuple[Reference, Described, Described]) -> None:
+def test_labels_that_trade_places_turn_distances_round(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
     """Of those about distances; the others have a prior or weights, and treat the two kinds differently."""
     reference, pool, rows = table
     here, there = (say(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))

@@ -17,9 +17,9 @@ from soel.detect.incontext.features import (
     N_SCORES,
     RIDGES,
     TINY,
-    Described,
     Origin,
-    Reference,
+    PoolStats,
+    RowFeatures,
     _cells,
     _columns,
     _gaussian_rank,
@@ -43,8 +43,8 @@ def pool(seed: int = 0, n_rows: int = N) -> Tensor:
     return x
 
 
-def fit(x: Tensor, seed: int = 0) -> tuple[Reference, Described]:
-    return Reference.fit(x, torch.Generator().manual_seed(seed))
+def fit(x: Tensor, seed: int = 0) -> tuple[PoolStats, RowFeatures]:
+    return PoolStats.fit(x, torch.Generator().manual_seed(seed))
 
 
 ORDERED = torch.tensor([[[0.0, 1.0, 1.0, 3.0]]])  # one column of a pool of four
@@ -138,7 +138,7 @@ def test_values_are_standardised_and_clipped_and_a_constant_column_stays() -> No
     assert torch.isfinite(own.scores).all()
 
 
-def slow_scores(reference: Reference, rows: Described, at: int) -> list[float]:
+def slow_scores(reference: PoolStats, rows: RowFeatures, at: int) -> list[float]:
     """The 16 scores of a row that is not in the pool, one after the other."""
     z, g, cells = (part[0, at].double().numpy() for part in (rows.z, rows.g, rows.cells))
     pool_z, pool_g = reference.z[0].double().numpy(), reference.g[0].double().numpy()
@@ -228,10 +228,10 @@ def test_pools_side_by_side_say_what_each_says_alone() -> None:
 def test_rows_can_be_put_together_and_taken_apart() -> None:
     reference, own = fit(pool())
     new = reference.describe(pool(5, 7))
-    both = own.followed_by(new)
+    both = RowFeatures.joined([own, new])
     assert both.z.shape == (1, N + 7, D)
     assert both.distances.shape == (2, 1, N + 7, N)
-    for name in Described.names():
+    for name in RowFeatures.names():
         torch.testing.assert_close(getattr(both.first(N), name), getattr(own, name))
     torch.testing.assert_close(both.nodes[:, :, N:], new.nodes)
     torch.testing.assert_close(both.distances[:, :, N:], new.distances)
@@ -246,7 +246,7 @@ def test_a_row_of_the_pool_keeps_its_place_but_not_itself() -> None:
     assert (again.scores[..., 0] < own.scores[..., 0]).all()  # it is now its own neighbour
 
 
-def line_of_ten() -> Reference:
+def line_of_ten() -> PoolStats:
     reference, _ = fit(column(*map(float, range(10))))
     return reference
 
