@@ -4,6 +4,7 @@
 
     SoelError
     ├── DataError            the data cannot be used as it is (also a ValueError)
+    │   ├── EmptyTableError  a table without rows: a header alone
     │   ├── LabelError       labels with unknown codes, or for other rows
     │   └── SchemaError      other columns than those the detector was fitted on
     ├── ConfigError          an unknown part, or a setting out of range (also a ValueError)
@@ -43,6 +44,10 @@ class SoelError(Exception):
 
 class DataError(SoelError, ValueError):
     """The data cannot be used as it is."""
+
+
+class EmptyTableError(DataError):
+    """A table without rows: a header alone."""
 
 
 class LabelError(DataError):

@@ -15,7 +15,8 @@ import pytest
 
 from soel.cli.reply import Exit
 from soel.session.config import read_config, write_config
-from tests.cli.conftest import HEADER, Run
+from soel.tables.csv_cells import read_rows
+from tests.cli.conftest import HEADER, N_ROWS, Run
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 
@@ -89,6 +90,49 @@ def test_rows_in_parts_are_compared_too(run: Run, fitted: Path, tmp_path: Path) 
     assert said.code == Exit.DRIFTED, said.err
     (found,) = [each for each in said.document["drift"]["findings"] if each["what"] == "range" and each["is_drift"]]
     assert (found["column"], found["n_rows"]) == ("width", 90)
+
+
+def test_a_column_more_is_left_out_and_said(run: Run, fitted: Path, tmp_path: Path) -> None:
+    new = write_new(tmp_path / "new.csv")
+    plain = run("score", fitted, "--data", new, "--json", "--out", tmp_path / "plain.csv").document
+    wider = new.with_name("wider.csv")
+    wider.write_text("".join(f"{line},{at}\n" for at, line in enumerate(new.read_text().splitlines())))
+    said = run("score", fitted, "--data", wider, "--json", "--out", tmp_path / "out.csv")
+    assert (said.code, said.err) == (Exit.DONE, "")
+    assert said.document["notes"] == ["A column that the pool does not have is left out: '0'."]
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "plain.csv").read_text()
+    assert said.document["n_alarms"] == plain["n_alarms"]
+
+
+def test_a_strict_session_refuses_a_column_more(run: Run, table: Path, tmp_path: Path) -> None:
+    (tmp_path / "columns.toml").write_text("strict = true\n")
+    place = tmp_path / "strict"
+    assert run("init", place, "--data", table, "--id-column", "name", "--columns", tmp_path / "columns.toml").code == 0
+    assert run("fit", place).code == 0
+    wider = tmp_path / "wider.csv"
+    wider.write_text("".join(f"{line},{at}\n" for at, line in enumerate(table.read_text().splitlines())))
+    said = run("score", place, "--data", wider)
+    assert said.code == Exit.REFUSED
+    assert "no more and no fewer" in said.err
+
+
+def test_a_header_alone_is_an_empty_night(run: Run, fitted: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text(",".join(HEADER) + "\n")
+    said = run("score", fitted, "--data", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert (said.code, said.err) == (Exit.EMPTY, "")
+    assert "has no rows: nothing to score" in said.out
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_recognised_id_column_names_rows_without_being_told(run: Run, table: Path, tmp_path: Path) -> None:
+    lines = table.read_text().splitlines()
+    named = ["order_id," + lines[0], *(f"A-{1000 + at}," + line for at, line in enumerate(lines[1:]))]
+    table.write_text("\n".join(named))
+    place = tmp_path / "named"
+    assert run("init", place, "--data", table, "--ignore", "name", "--label-column", "truth").code == 0
+    assert run("fit", place).code == 0
+    run("score", place, "--data", table, "--out", tmp_path / "out.csv")
+    assert {row["order_id"] for row in read_rows(tmp_path / "out.csv")} == {f"A-{1000 + at}" for at in range(N_ROWS)}
 
 
 def test_every_exit_code_is_in_the_table() -> None:

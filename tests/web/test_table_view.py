@@ -43,6 +43,13 @@ def test_values_are_shown_as_people_wrote_them(tmp_path: Path) -> None:
     assert shown["läuft"] == ("nein", "in 33 % of the rows, typical ja")
 
 
+def test_a_column_of_ids_names_the_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\n".join(["order_id;size", *(f"A-{row};{row % 7}" for row in range(60))]))
+    table = read_table(tmp_path / "a.csv")
+    view = TableView(list(table.ids), lambda: table.frame, named=False)
+    assert view.title(table.ids[3]) == "A-3"
+
+
 def test_a_rare_category_and_a_rare_gap_stand_out() -> None:
     rare, gap = make_view().card("r99", {}), make_view().card("r1", {})
     assert (rare.fields[0].name, rare.fields[0].value) == ("colour", "gold")

@@ -48,6 +48,7 @@ def read_column_options(args: argparse.Namespace) -> ReadOptions:
         decimal=args.decimal,
         dates=args.dates,
         drop_duplicates=args.drop_duplicates,
+        strict=ReadOptions.strict,
         encoding=args.encoding,
         sheet=args.sheet,
         query=args.query,

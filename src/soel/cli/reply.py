@@ -18,6 +18,7 @@ class Exit(IntEnum):
     DIFFERS = 4  # `replay`: what was computed again came out otherwise
     DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
     INCOMPLETE = 6  # `score`: some pictures cannot be read; the scores of all others are written
+    EMPTY = 7  # `score --data`: a header without rows; nothing is written
     INTERRUPTED = 130
 
 

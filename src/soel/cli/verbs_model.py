@@ -12,7 +12,7 @@ from typing import Any
 
 from soel.cli.options import add_engine, add_place, cluster_options, open_session
 from soel.cli.reply import Exit, Reply
-from soel.errors import ConfigError
+from soel.errors import ConfigError, EmptyTableError
 from soel.report.progress import progress_bar
 
 
@@ -78,7 +78,11 @@ def run_score(args: argparse.Namespace) -> Reply:
     cluster = cluster_options(args)
     with closing(open_session(args)) as session, progress_bar("Scoring") as bar:
         out = args.out or args.folder / ("scores.csv" if not session.folder.wholes else "scores.parquet")
-        document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why, cluster)
+        try:
+            document = score_file(session, args.data, out, args.threshold, bar, args.with_columns, args.why, cluster)
+        except EmptyTableError:
+            text = f"{show(args.data)} has no rows: nothing to score, and nothing is written to {out}."
+            return Reply({"n_items": 0, "n_alarms": 0, "out": None}, text, Exit.EMPTY)
         if args.maps is not None:
             from soel.session.media import write_maps
 

@@ -59,7 +59,7 @@ def read_new_rows(session: Session, data: Path, with_cells: bool = False) -> New
     encoder = read_encoder_with_baseline(session.folder)
     table = read_rows_as(data, session.config, encoder.how, with_cells, drop_duplicates=False)
     frame, ids = table.frame, tuple(table.ids.tolist())
-    names = name_rows(ids, session.config.id_column)
+    names = name_rows(ids, session.config.id_column, frame.row_names)
     return NewItems(ids, names, encoder.encode(frame), encoder, frame, encoder.tally(frame), table.cells)
 
 

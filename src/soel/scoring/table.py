@@ -109,11 +109,17 @@ def labels_by_item(state: SessionState) -> Answers:
     return {item: (label.word, state.answers[item].who) for item, label in state.labels.items()}
 
 
-def name_rows(ids: Sequence[str], id_column: str | None) -> dict[str, Sequence[Any]]:
-    """Rows of a table: the id column under its own name; without one, the number of the row, from 1, and its id."""
+def name_rows(
+    ids: Sequence[str], id_column: str | None, called: tuple[str, Sequence[Any]] | None = None
+) -> dict[str, Sequence[Any]]:
+    """Rows of a table: the id column under its own name; without one, the number of the row, from 1, and its id.
+
+    called: a column that was recognised as names of the rows.
+    """
     if id_column is not None:
         return {id_column: ids}
-    return {"row": range(1, len(ids) + 1), "id": ids}
+    names: dict[str, Sequence[Any]] = {"row": range(1, len(ids) + 1), "id": ids}
+    return names if called is None else names | {free_name(called[0], (*names, *COLUMNS)): called[1]}
 
 
 def name_pictures(items: Sequence[MediaItem]) -> dict[str, Sequence[Any]]:

@@ -97,8 +97,11 @@ def score_file(
 
 def name_items(session: Session) -> Names:
     """What the session's own items are called, in row order."""
-    media = open_media(session.folder)
-    return name_rows(session.ids, session.config.id_column) if media is None else name_pictures(media.items)
+    media, id_column = open_media(session.folder), session.config.id_column
+    if media is not None:
+        return name_pictures(media.items)
+    called = None if id_column is not None else read_items(session.folder).frame.row_names
+    return name_rows(session.ids, id_column, called)
 
 
 def _explain(scored: ItemScores, new: NewItems | None, why: str) -> Names:

@@ -63,9 +63,9 @@ def chain(streams: Sequence[Stream]) -> Stream:
     if len(streams) == 1:
         return first
     for other in streams[1:]:
-        if set(other.format.columns) != set(first.format.columns):
-            missing = [repr(name) for name in first.format.columns if name not in other.format.columns]
-            unseen = [repr(name) for name in other.format.columns if name not in first.format.columns]
+        if set(other.columns) != set(first.columns):
+            missing = [repr(name) for name in first.columns if name not in other.columns]
+            unseen = [repr(name) for name in other.columns if name not in first.columns]
             raise SchemaError(
                 f"{other.name} has other columns than {first.name} (missing: {', '.join(missing) or 'none'}; new: "
                 f"{', '.join(unseen) or 'none'}). Give it the same columns; their order is free."

@@ -59,7 +59,7 @@ def decide_each(
             give_back(len(column), at)
     decimal = options.decimal or _find_decimal(sketches, cells)
     n_rows = max((len(column) for column in cells.values()), default=0)
-    table = Schema((), n_rows, 0, decimal or ".", layout, options.drop_duplicates)
+    table = Schema((), n_rows, 0, decimal or ".", layout, options.drop_duplicates, options.strict)
     hints = FileHints(decimal, options.decimal is not None, layout.separator, named, options.dates)
     return table, _decide_columns(cells, sketches, hints, options)
 

@@ -12,7 +12,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
-from soel.errors import DataError, DataWarning, SchemaError
+from soel.errors import DataError, DataWarning, EmptyTableError, SchemaError
 from soel.tables.cells import (
     Cells,
     as_objects,
@@ -22,7 +22,7 @@ from soel.tables.cells import (
     cells_from_series,
     give_back,
 )
-from soel.tables.columns import Values, check_finite
+from soel.tables.columns import Values, as_categories, check_finite
 from soel.tables.decide import decide, parse_column
 from soel.tables.kinds import kind_of
 from soel.tables.kinds.missing import find_codes
@@ -60,6 +60,17 @@ class Frame:
     def take(self, rows: NDArray[Any]) -> Frame:
         """Some of the rows."""
         return Frame({name: column[rows] for name, column in self.columns.items()}, self.named, self.schema)
+
+    @property
+    def row_names(self) -> tuple[str, list[str]] | None:
+        """The first column that surely names every row, and its cells as text; None where there is none."""
+        for column in () if self.schema is None else self.schema.columns:
+            values = self.columns.get(column.name)
+            if kind_of(column).names_rows and values is not None and column.is_sure:
+                texts = as_categories(values).tolist()
+                if None not in texts:
+                    return column.name, texts
+        return None
 
     def leaving_out(self, n_repeated: int) -> Frame:
         """The frame, whose schema says that so many repeated rows were left out of it."""
@@ -139,6 +150,28 @@ def frame_by(raw: Raw, schema: Schema) -> Frame:
         columns = {name: as_objects(cells) for name, cells in raw.cells.items()}
     _check_shape(raw.n_rows, len(columns))
     return Frame(columns, raw.named, replace(schema, layout=raw.layout, n_rows=raw.n_rows, n_duplicates=0))
+
+
+def extra_columns(names: Collection[str], schema: Schema) -> tuple[str, ...]:
+    """Names of columns that the pool did not have; none where columns are matched by their places."""
+    known = schema.by_name
+    return tuple(name for name in names if name not in known) if any(name in known for name in names) else ()
+
+
+def without_extras(raw: Raw, schema: Schema) -> Raw:
+    """The columns that the pool had, with a note that says which others are left out; a strict schema refuses those."""
+    extras = extra_columns(raw.cells, schema) if raw.named and not schema.strict else ()
+    if not extras:
+        return raw
+    layout = replace(raw.layout, notes=(*raw.layout.notes, note_on_extras(extras)))
+    return Raw({name: cells for name, cells in raw.cells.items() if name not in extras}, raw.named, layout)
+
+
+def note_on_extras(names: Sequence[str]) -> str:
+    """What is said of columns that the pool did not have."""
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    what = "A column that the pool does not have is" if len(names) == 1 else "Columns that the pool does not have are"
+    return f"{what} left out: {shown}."
 
 
 def raw_from(X: Any) -> Raw:
@@ -222,7 +255,7 @@ def _names(given: Sequence[Any]) -> tuple[list[str], bool]:
 def _check_shape(n_rows: int, n_columns: int) -> None:
     shape = f"(shape=({n_rows}, {n_columns}))"
     if not n_rows:
-        raise DataError(f"Found 0 sample(s) {shape} while a minimum of 1 is required. Give rows.")
+        raise EmptyTableError(f"Found 0 sample(s) {shape} while a minimum of 1 is required. Give rows.")
     if not n_columns:
         raise DataError(f"Found 0 feature(s) {shape} while a minimum of 1 is required. Give columns.")
 

@@ -21,7 +21,7 @@ from soel.tables.budget import enough_memory
 from soel.tables.cells import as_objects, give_back
 from soel.tables.decide import parse_column
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
-from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow
+from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
 from soel.tables.nested import flatten
@@ -71,7 +71,7 @@ def read_table(
     aside = dict.fromkeys([*([id_column] if id_column else []), *exclude])
     with naming(path.name), enough_memory(path.name):
         raw, columns = read_raw(path, aside, options)
-        frame = frame_from(raw, options) if schema is None else frame_by(raw, schema)
+        frame = frame_from(raw, options) if schema is None else frame_by(without_extras(raw, schema), schema)
         cells = _collect_cells(raw, frame) | columns if with_cells else {}
         n_cells = raw.n_rows * len(raw.cells)
         del raw

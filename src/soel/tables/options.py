@@ -21,6 +21,7 @@ class ReadOptions:
 
     ignore: left out. only: all others are left out. numeric, categorical, text, time: read as that kind. decimal: the
     decimal sign of numbers in text. drop_duplicates: rows that repeat an earlier one are left out of a pool.
+    strict: new rows with columns that the pool does not have are refused; else these columns are left out.
     encoding: of a text file, such as 'utf-8' or 'windows-1252'. sheet: of an Excel file. query: what to select from a
     database, or the name of a table in it. max_unpacked: how many bytes a packed file may have when it is unpacked.
     """
@@ -34,6 +35,7 @@ class ReadOptions:
     decimal: str | None = None
     dates: str | None = None
     drop_duplicates: bool = False
+    strict: bool = False
     encoding: str | None = None
     sheet: str | None = None
     query: str | None = None

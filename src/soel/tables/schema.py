@@ -34,6 +34,7 @@ class Schema:
 
     n_duplicates: rows that repeat an earlier one; drop_duplicates: whether those are left out of a pool.
     decimal: the decimal sign of its text.
+    strict: whether new rows with columns that the pool did not have are refused; else these columns are left out.
     """
 
     columns: tuple[Column, ...]
@@ -42,6 +43,7 @@ class Schema:
     decimal: str = "."
     layout: Layout = UNKNOWN
     drop_duplicates: bool = False
+    strict: bool = False
 
     def __getitem__(self, name: str) -> Column:
         """How a column is read."""
@@ -75,6 +77,7 @@ class Schema:
             "decimal": self.decimal,
             "layout": asdict(self.layout),
             "drop_duplicates": self.drop_duplicates,
+            "strict": self.strict,
         }
 
     @classmethod
@@ -93,6 +96,7 @@ class Schema:
                 str(values["decimal"]),
                 Layout(**layout | {"notes": tuple(layout["notes"])}),
                 bool(values["drop_duplicates"]),
+                bool(values["strict"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(

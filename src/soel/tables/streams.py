@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from soel.errors import DataError, SchemaError
+from soel.errors import DataError, EmptyTableError, SchemaError
 from soel.tables.address import LocalPlace, Place, find_place, fingerprint_of, is_address
 from soel.tables.batches import Block, Format, Part, column_of, ids_of, raw_of, row_numbers
 from soel.tables.columns import Column
@@ -20,7 +20,7 @@ from soel.tables.csv_lines import find_runs
 from soel.tables.csv_parts import open_csv
 from soel.tables.decide import decide
 from soel.tables.faults import reason
-from soel.tables.frame import frame_by
+from soel.tables.frame import extra_columns, frame_by, note_on_extras
 from soel.tables.kinds.category import Category
 from soel.tables.npy_parts import open_npy
 from soel.tables.options import DEFAULT, ReadOptions
@@ -56,12 +56,24 @@ class Stream:
     @property
     def features(self) -> tuple[str, ...]:
         """The columns that are features, in order."""
-        return tuple(name for name in self.format.columns if name not in self._aside)
+        return tuple(name for name in self.columns if name not in self._aside)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """All of its columns, but those that the pool did not have."""
+        return tuple(name for name in self.format.columns if name not in self._extras)
+
+    @cached_property
+    def _extras(self) -> tuple[str, ...]:
+        if self.given is None or self.given.strict:
+            return ()
+        return extra_columns([name for name in self.format.columns if name not in self._aside], self.given)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out about the file, and left out of it."""
-        return getattr(self.format, "notes", ())
+        notes: tuple[str, ...] = getattr(self.format, "notes", ())
+        return (*notes, note_on_extras(self._extras)) if self._extras else notes
 
     @property
     def n_rows(self) -> int:
@@ -107,7 +119,7 @@ class Stream:
 
     def _block(self, batch: Any, first_row: int) -> Block:
         try:
-            frame = frame_by(raw_of(batch, self._aside), self.schema)
+            frame = frame_by(raw_of(batch, (*self._aside, *self._extras)), self.schema)
             ids, aside = self.names_of(batch, first_row)
         except DataError as error:
             raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
@@ -142,7 +154,7 @@ def open_stream(
     address = str(data) if is_address(data) else str(Path(data).absolute())
     stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, schema)
     if not stream.parts:
-        raise DataError(f"{data} has no rows (0 sample(s)). Give a table with one row per item.")
+        raise EmptyTableError(f"{data} has no rows (0 sample(s)). Give a table with one row per item.")
     return stream
 
 

@@ -50,9 +50,11 @@ class TableView:
         return "table"
 
     def title(self, item: str) -> str:
-        """A row is called by its id, or by its number."""
+        """A row is called by its id, by the name that a column gives it, or by its number."""
         row = None if self._named else self._row_of.get(item)  # one that was removed has no number any more
-        return item if row is None else f"#{row + 1}"
+        if row is None:
+            return item
+        return f"#{row + 1}" if self._names is None else self._names[row]
 
     def card(
         self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
@@ -94,6 +96,11 @@ class TableView:
     def frames(self, item: str) -> tuple[Frame, ...]:
         """A row has no neighbours in time."""
         return ()
+
+    @cached_property
+    def _names(self) -> list[str] | None:
+        called = self._frame.row_names
+        return None if called is None else called[1]
 
     @property
     def _frame(self) -> TableFrame:

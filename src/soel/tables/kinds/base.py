@@ -100,7 +100,7 @@ class Kind(ABC):
 
     name: for `Column.kind`. option: the setting that asks for it, such as 'numeric'.
     changed_by: options that read such a column otherwise.
-    is_used: whether it gives features. is_kept: whether a frame has its values.
+    is_used: whether it gives features. is_kept: whether a frame has its values. names_rows: whether these are ids.
     holds, plain_advice: what its cells are and should be, for messages.
     names_layout: whether the layout of its form is shown to people. codes: the classes that `fit` returns.
     """
@@ -110,6 +110,7 @@ class Kind(ABC):
     changed_by: ClassVar[tuple[str, ...]] = ("--categorical", "--ignore")
     is_used: ClassVar[bool] = True
     is_kept: ClassVar[bool] = True
+    names_rows: ClassVar[bool] = False
     holds: ClassVar[str] = "text"
     plain_advice: ClassVar[str] = ""
     names_layout: ClassVar[bool] = False

@@ -23,6 +23,7 @@ class Id(Kind):
     name = "id"
     changed_by = ("--id-column", "--numeric", "--categorical")
     is_used = False
+    names_rows = True
 
     def sniff(self, source: Source) -> Found | None:
         """Numbers that only name the rows; codes that nearly all differ."""
