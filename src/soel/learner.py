@@ -22,6 +22,7 @@ from soel.assess.calibration import calibrate
 from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.compute import HERE, Compute
+from soel.deep import has_gpu
 from soel.detect import DETECTORS
 from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
@@ -29,6 +30,7 @@ from soel.held_out import reference_scores, weigh_patches
 from soel.model import Blend, Fitted, Network, PatchPart, Warm
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES, Objective, Task
+from soel.plugins import is_installed
 from soel.settings import Profile
 from soel.threads import single_threaded_blas
 from soel.types import (
@@ -50,8 +52,7 @@ from soel.types import (
 )
 
 if TYPE_CHECKING:
-    import torch
-
+    from soel.deep import torch
     from soel.networks import Model
     from soel.networks.base import Backbone, UserModule
 
@@ -64,9 +65,9 @@ __all__ = [
     "Network",
     "Task",
     "Warm",
-    "has_gpu",
     "learn_together",
     "prepare_together",
+    "settle",
 ]
 
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
@@ -407,7 +408,7 @@ def _rate(labels: Labels, seen: Labels, estimate: Estimate) -> float:
 
 def _device(n_features: int) -> torch.device:
     """A GPU where there is one and the rows are wide enough to gain by it."""
-    import torch
+    from soel.deep import torch
 
     return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")
 
@@ -480,10 +481,7 @@ class _Stack:
         return self.learner.new_model(self.n_features, n_members)
 
 
-def has_gpu(kind: Kind) -> bool:
-    """Whether a GPU will compute for rows of this kind. On a table none does, so that torch need not be imported."""
-    if kind is Kind.TABLE:
-        return False
-    import torch
-
-    return bool(torch.cuda.is_available())
+def settle(profile: Profile, kind: Kind, n_features: int) -> Profile:
+    """The profile for rows of this kind and width on this machine: by whether torch is installed and sees a GPU."""
+    on_gpu = kind is not Kind.TABLE and has_gpu()  # tables gain nothing by one, and torch is not loaded
+    return profile.settle(kind, n_features, on_gpu, is_installed("torch"))

@@ -268,7 +268,7 @@ def _restore_network(
     arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None
 ) -> Network:
     def load() -> Model:
-        import torch  # here: a blend without a network, or with a few rows, has no need of it
+        from soel.deep import torch  # here: a blend without a network, or with a few rows, has no need of it
 
         model = new_model()
         model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])

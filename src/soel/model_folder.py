@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from soel.assess.threshold import parse_threshold
-from soel.errors import ModelFileError
+from soel.errors import MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, write_whole
 from soel.learner import Fitted, Learner, Warm
 from soel.model import restore, state_of
@@ -75,6 +75,8 @@ def load_model(folder: Path, backbone: UserModule | None = None, few_rows: bool 
         )
     try:
         return _rebuild(arrays, content, backbone, few_rows)
+    except MissingPackageError:
+        raise
     except ModelFileError as error:
         raise ModelFileError(f"The manifest of {folder} cannot be used. {error}") from error
     except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:

@@ -1,13 +1,14 @@
-"""Names for exchangeable parts: one line per part, third parties by entry point."""
+"""Exchangeable parts by name: one line per part, third parties by entry point; and packages that extras bring."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from typing import Any
 
-from soel.errors import ConfigError
+from soel.errors import ConfigError, MissingPackageError
 
 
 class Registry:
@@ -52,3 +53,16 @@ class Registry:
 
     def _plug_ins(self) -> Any:
         return entry_points(group=self.group)
+
+
+def is_installed(*packages: str) -> bool:
+    """Whether all of these packages are there; none is imported for it."""
+    try:
+        return all(find_spec(package) is not None for package in packages)
+    except ImportError:
+        return False
+
+
+def missing_package(purpose: str, package: str, extra: str) -> MissingPackageError:
+    """The error where an optional package is needed and missing. purpose: the subject of 'need'."""
+    return MissingPackageError(f"{purpose} need {package}, which is not installed: pip install 'soel[{extra}]'.")

@@ -109,9 +109,15 @@ class Profile:
         """What the rows are for this profile: those of a backbone that learns on pixels are pictures."""
         return Kind.PICTURES if self.backbone in PICTURE_BACKBONES else found
 
-    def settle(self, kind: Kind, n_features: int, has_gpu: bool = False) -> Profile:
-        """The profile for rows of this kind and encoded width: nothing is left to be decided by the data."""
+    def settle(self, kind: Kind, n_features: int, has_gpu: bool = False, has_torch: bool = True) -> Profile:
+        """The profile for rows of this kind and encoded width: nothing is left to be decided by the data.
+
+        Without torch, a network that nobody named is left out where a detector stands beside it.
+        """
         settled = replace(self, kind=kind)
+        if self.backbone == "auto" and settled.schedule.detector is not None and not has_torch:
+            alone: dict[str, Any] = {_FORMS[kind]: replace(settled.schedule, deep_weight=0.0)}
+            settled = replace(settled, **alone, narrows=False)
         schedule = settled.schedule
         if self.strategy == "auto":
             settled = replace(settled, strategy=schedule.strategy, strategy_options=schedule.strategy_options)
@@ -120,7 +126,7 @@ class Profile:
         if self.backbone != "auto":
             return settled
         too_wide = n_features > WIDE if kind is Kind.TABLE else kind is Kind.VECTORS and not has_gpu
-        return settled.narrow() if self.narrows and too_wide else settled.with_parts(backbone=schedule.backbone)
+        return settled.narrow() if settled.narrows and too_wide else settled.with_parts(backbone=schedule.backbone)
 
     def narrow(self) -> Profile:
         """One narrow member instead of several wide ones; on feature vectors it counts for less."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from soel.deep import has_gpu
 from soel.files import write_whole
-from soel.images.onnx_extractor import has_gpu
 from soel.types import Progress
 from soel_paper.artefact import Artefact
 from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact

@@ -15,6 +15,7 @@ from torch import nn
 from soel.errors import ConfigError, ModelFileError
 from soel.images import export
 from soel.images.export import export_extractor
+from soel.images.extractors import DEFAULT, open_extractor
 from soel.images.onnx_extractor import OnnxExtractor
 from tests.images.makers import noise
 
@@ -61,24 +62,17 @@ def test_wrong_names(tmp_path: Path) -> None:
         export_extractor("efficientnet-lite2", tmp_path / "a.pt")
 
 
-def test_the_default_network_runs_in_torch_where_the_exporter_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(export, "find_spec", lambda name: None)
-    extractor = export.load_efficientnet(tmp_path)
-    assert isinstance(extractor, export.TorchEfficientNet)
-    assert not list(tmp_path.rglob("*.onnx"))
+def test_the_default_network_as_onnx_computes_what_it_does_in_torch() -> None:
+    extractor = open_extractor(DEFAULT)
     grey = np.full((1, extractor.size, extractor.size, 3), 127, np.uint8)  # what the network sees as 0
     with torch.no_grad():
         known = export.load_module()(torch.zeros(1, 3, extractor.size, extractor.size)).numpy()
-    pictures = np.concatenate([grey, noise(0, extractor.size, extractor.size)[None]])
-    features = extractor.features(pictures)
-    assert features.shape == (2, export.WIDTH)
+    features = extractor.features(np.concatenate([grey, noise(0, extractor.size, extractor.size)[None]]))
     np.testing.assert_allclose(features[:1], known, rtol=1e-3, atol=1e-4)
     assert np.abs(features[1] - known[0]).max() > 0.1
 
 
 def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "SHA256", "0" * 64)
+    monkeypatch.setattr(export, "DEFAULT_WEIGHTS", "0" * 64)
     with pytest.raises(ModelFileError, match="not the published ones"):
         export.load_module()

@@ -19,7 +19,7 @@ from soel.images import extract as pipeline
 from soel.images.arrays import image_array
 from soel.images.decode import square
 from soel.images.extract import GrowingMatrix, extract
-from soel.images.extractors import OwnExtractor, find_extractor
+from soel.images.extractors import OwnExtractor, open_extractor
 from soel.images.items import Picture, Source
 from soel.images.source import open_source
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise
@@ -145,7 +145,7 @@ def test_an_own_callable_is_an_extractor(tmp_path: Path) -> None:
     def brightness(picture: np.ndarray) -> list[float]:
         return [float(picture.mean()), float(picture.shape[0])]
 
-    extractor = find_extractor(brightness, tmp_path, lambda model, folder: folder)
+    extractor = open_extractor(brightness)
     assert (extractor.name, extractor.fingerprint) == ("brightness", None)
     features = extract(open_source(make_folder(tmp_path / "data", 3)), extractor, tmp_path / "cache")
     assert features.matrix.shape == (3, 2)
@@ -158,9 +158,9 @@ def test_a_callable_that_gives_no_vector(tmp_path: Path) -> None:
         OwnExtractor(lambda picture: np.zeros((2, 2))).features(np.zeros((1, 4, 4, 3), np.uint8))
 
 
-def test_an_unknown_name(tmp_path: Path) -> None:
+def test_an_unknown_name() -> None:
     with pytest.raises(ConfigError, match="efficientnet-lite2"):
-        find_extractor("resnet", tmp_path, lambda model, folder: folder)
+        open_extractor("resnet")
 
 
 def test_a_fault_of_our_own_is_not_taken_for_a_record_that_does_not_fit(

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 
 from soel.errors import ConfigError, ModelFileError
 from soel.images import onnx_extractor, torch_resnet
-from soel.images.extractors import find_extractor
+from soel.images.extractors import open_extractor
 from soel.images.onnx_extractor import OnnxExtractor, read_graph
 from soel.images.torch_resnet import load_onnx_resnet
 from tests.images.makers import noise, residual_network
@@ -81,9 +81,9 @@ def test_how_pixels_are_given_follows_the_file(tmp_path: Path) -> None:
     assert lite.fingerprint != plain.fingerprint
 
 
-def test_the_name_of_a_file_may_say_how_it_wants_pixels(tmp_path: Path, network: Path) -> None:
+def test_the_name_of_a_file_may_say_how_it_wants_pixels(network: Path) -> None:
     def found(which: str) -> OnnxExtractor:
-        extractor = find_extractor(which, tmp_path, fetch=lambda *_: network)
+        extractor = open_extractor(which)
         assert isinstance(extractor, OnnxExtractor)
         return extractor
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.images.export import load_efficientnet
 from soel.tables.csv_cells import read_rows
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, N_FRAMES, write_clip, write_discs
@@ -33,18 +32,10 @@ class Story:
     look: Callable[[Page], None]
 
 
-@pytest.fixture(scope="module")
-def networks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with the default extractor in it: it is made once, and takes longer than a story's features."""
-    cache = tmp_path_factory.mktemp("cache")
-    load_efficientnet(cache)
-    return cache
-
-
 @pytest.fixture(params=KINDS)
 def story(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     if request.param != "table":
-        monkeypatch.setenv("SOEL_CACHE", str(request.getfixturevalue("networks")))
+        monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     story = MAKERS[request.param](tmp_path)
     yield story
     story.command.stop()

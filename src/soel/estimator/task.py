@@ -15,7 +15,7 @@ from soel.checks import is_number
 from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows
-from soel.learner import Learner, has_gpu
+from soel.learner import Learner, settle
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import Profile
@@ -53,7 +53,7 @@ def read_task(
     encoder = Encoder.fit(frame, profile.scaling_for(settled))
     pool = Pool.of(encoder.encode(frame), settled, patches)
     warn_of_equal_rows(pool.rows)
-    learner = make_learner(profile.settle(settled, pool.n_features, has_gpu(settled)))
+    learner = make_learner(settle(profile, settled, pool.n_features))
     return Task(learner, pool, encoder, images, frame)
 
 

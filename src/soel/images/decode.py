@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import ConfigError, DataError
+from soel.errors import DataError
 from soel.files import write_whole
 from soel.images.items import Picture, reason
+from soel.plugins import missing_package
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})
 FORMATS = ("JPEG", "PNG", "TIFF", "BMP", "WEBP")  # no other decoder is ever started
@@ -98,7 +99,7 @@ def image_library() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ConfigError("Pictures need Pillow, which is not installed: pip install 'soel[images]'.") from error
+        raise missing_package("Pictures", "Pillow", "images") from error
     return Image
 
 

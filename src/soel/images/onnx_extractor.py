@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.errors import ConfigError, DataError, ModelFileError
+from soel.deep import has_gpu
+from soel.errors import DataError, ModelFileError
 from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.images.extractors import Pictures, check_pixels, file_digest
 from soel.images.items import reason
 from soel.images.patches import DEPTH, FINE_DEPTH, Patches, make_patches
+from soel.plugins import missing_package
 from soel.threads import n_cores
 from soel.types import Floats
 
@@ -140,13 +142,6 @@ class OnnxExtractor:
         return found
 
 
-def has_gpu() -> bool:
-    """Whether torch sees a GPU."""
-    import torch  # loading it takes a second
-
-    return bool(torch.cuda.is_available())
-
-
 def _in_torch(path: Path, size: int) -> TorchResNet | None:
     """The network in torch; None where torch does not know what it is made of."""
     from soel.images.torch_resnet import load_onnx_resnet
@@ -162,7 +157,7 @@ def _session(path: Path, outputs: Sequence[str], known: Sequence[str]) -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise ConfigError("ONNX files need onnxruntime: pip install 'soel[images]'.") from error
+        raise missing_package("ONNX files", "onnxruntime", "images") from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     # Several batches at once, each on few threads, wait less for one another than one batch on all of them. Threads

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
+from soel.deep import F, Tensor, nn, torch
 from soel.errors import DataError, ModelFileError
 from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN, fit_shorter_side
 from soel.images.onnx_extractor import Node, feature_output, normalises, read_graph

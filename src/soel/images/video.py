@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import ConfigError, DataError
+from soel.errors import DataError
 from soel.images.decode import MAX_PIXELS
 from soel.images.files import Scanned
 from soel.images.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
+from soel.plugins import missing_package
 
 # Demuxers that read one file and nothing else: playlists (concat, hls, dash) would open what a file names.
 FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegvideo,m4v,mpegts"
@@ -146,5 +147,5 @@ def _library() -> Any:
     try:
         import av
     except ImportError as error:
-        raise ConfigError("Video needs PyAV, which is not installed: pip install 'soel[video]'.") from error
+        raise missing_package("Videos", "PyAV", "video") from error
     return av

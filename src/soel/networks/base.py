@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
+from soel.deep import Tensor, nn, torch
 from soel.networks.ranks import ALONE, Ranks
 
 Pair = tuple[Tensor, Tensor]

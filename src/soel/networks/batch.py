@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from soel.deep import Tensor, torch
 from soel.networks.inference import losses
 from soel.networks.model import Model
 from soel.networks.ranks import ALONE, Ranks

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.func import functional_call, grad, vmap
 
+from soel.deep import Tensor, torch
 from soel.networks.model import Model, threads_for
 from soel.threads import parallel_map
 from soel.types import Floats
@@ -73,10 +71,10 @@ def gradient_embeddings(model: Model, x: Floats, is_anomaly: np.ndarray, seed: i
     def loss(layer: Tensor, row: Tensor, target: Tensor) -> Any:
         state = {**parameters, **buffers, backbone.last_layer: layer}
         rows = row.expand(model.n_members, 1, -1)
-        l0, l1 = functional_call(_Losses(backbone), {f"backbone.{k}": v for k, v in state.items()}, (rows,))
+        l0, l1 = torch.func.functional_call(_Losses(backbone), {f"backbone.{k}": v for k, v in state.items()}, (rows,))
         return (target * l1 + (1 - target) * l0).sum()
 
-    per_row = vmap(grad(loss), in_dims=(None, 0, 0))
+    per_row = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))
     fold = _Fold(last.numel(), seed)
     rows = torch.from_numpy(np.ascontiguousarray(x, np.float32)).to(model.device)
     targets = torch.from_numpy(is_anomaly.astype(np.float32)).to(model.device)

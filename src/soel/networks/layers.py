@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
+from soel.deep import F, Tensor, nn, torch
 from soel.networks.ranks import ALONE, Ranks, SharedNorm
 
 MOMENTUM = 0.1  # of the running statistics

@@ -7,9 +7,8 @@ from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from soel.deep import Tensor, torch
 from soel.networks.batch import Rows, Shard, rows_of
 from soel.networks.model import Model, precision, threads_for
 from soel.networks.objectives import Task

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
+from soel.deep import Tensor, torch
 from soel.networks.base import Backbone
 from soel.threads import n_cores
 from soel.types import Precision

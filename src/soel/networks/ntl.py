@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
+from soel.deep import F, Tensor, torch
 from soel.networks.base import Backbone, Pair
 from soel.networks.layers import Linear, Perceptron
 

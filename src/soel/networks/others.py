@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional as F
 
+from soel.deep import F, Tensor, torch
 from soel.networks.base import Backbone, Pair
 from soel.networks.layers import Perceptron
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from soel.deep import Tensor, nn, torch
 
 EPSILON = 1e-5  # added to a variance, as in torch's batch-norm
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
+from soel.deep import F, Tensor, nn, torch
 from soel.errors import ConfigError
 from soel.networks.base import Backbone, Pair
 

@@ -47,7 +47,7 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
-    from soel.learner import has_gpu  # here: to open a session needs no learner, and must not wait for scipy
+    from soel.learner import settle  # here: to open a session needs no learner, and must not wait for scipy
 
     options = options or SessionOptions()
     folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)
@@ -65,7 +65,7 @@ def create_session(
             encoder = replace(encoder, schema=inspect_frame(table.frame, labels))
         if kind is Kind.TABLE:
             encoder = encoder.with_baseline(table.frame)
-        chosen = wanted.settle(kind, features.shape[1], has_gpu(kind))
+        chosen = settle(wanted, kind, features.shape[1])
         budget = options.budget_for(len(table.ids))
         found = {"id_column": pool.id_column, "label_column": pool.label_column, "kind": str(kind), "budget": budget}
         config = SessionConfig(

@@ -8,13 +8,19 @@ test by law, go through the kit's list::
         law(MyStrategy)
 """
 
-from soel.testing.backbones import BACKBONE_LAWS, check_backbone
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from soel.testing.contamination import CONTAMINATION_LAWS, check_contamination_estimator
 from soel.testing.detectors import DETECTOR_LAWS, check_detector
 from soel.testing.extractors import EXTRACTOR_LAWS, check_extractor
 from soel.testing.objectives import OBJECTIVE_LAWS, check_objective
 from soel.testing.stores import STORE_LAWS, check_store
 from soel.testing.strategies import STRATEGY_LAWS, check_strategy
+
+if TYPE_CHECKING:
+    from soel.testing.backbones import BACKBONE_LAWS, check_backbone
 
 __all__ = [
     "BACKBONE_LAWS",
@@ -32,3 +38,11 @@ __all__ = [
     "check_store",
     "check_strategy",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("BACKBONE_LAWS", "check_backbone"):  # these load torch
+        from soel.testing import backbones
+
+        return getattr(backbones, name)
+    raise AttributeError(f"module 'soel.testing' has no attribute {name!r}")

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from soel.assess.metrics import auroc
+from soel.deep import Tensor, torch
 from soel.networks import Model, fit, losses, warm_up
 from soel.networks.base import Backbone
 from soel.networks.objectives import Task

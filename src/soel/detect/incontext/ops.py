@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from soel.distances import smallest as nearest_values
+from soel.plugins import is_installed
 from soel.threads import parallel_map, single_threaded_blas
 
 Array: TypeAlias = Any
@@ -53,7 +54,7 @@ def ops_of(x: Array) -> ModuleType:
 @cache
 def find_gpu() -> Any:
     """The GPU as torch knows it; None, and torch is not loaded, on a machine without one."""
-    if not any(driver.exists() for driver in DRIVERS):
+    if not any(driver.exists() for driver in DRIVERS) or not is_installed("torch"):
         return None
     from soel.detect.incontext import torch_ops  # here: it loads torch
 

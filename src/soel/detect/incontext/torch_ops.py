@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+
+from soel.deep import F, Tensor, torch
 
 MOST_AT_ONCE = 60_000  # rows whose cells attend to one another in one call: a GPU takes 65,535
 
