@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import soel
+from soel.cli.columns import as_flag
 from soel.errors import ConfigError
 from soel.text import (
     ENGLISH,
@@ -28,8 +29,7 @@ from soel.text import (
 )
 
 FLAG = re.compile(r"(?<![\w`-])--[a-z][a-z-]+")
-READING = ("tables/reading", "tables/look", "tables/arrow_files", "web/reading_view", "web/column_question")
-ELSEWHERE = ("cli", *READING, "report/plots", "report/histogram", "report/scatter_map")  # CSS variables, too
+ELSEWHERE = ("cli", "report/plots", "report/histogram", "report/scatter_map")  # CSS variables, too
 
 
 def test_numbers_go_right_and_text_left() -> None:
@@ -118,7 +118,7 @@ def test_a_message_is_said_in_every_language() -> None:
 def test_options_are_named_as_the_reader_knows_them() -> None:
     error = ConfigError("Read it with <<id-column>>, <<patches=no>> or <<replace=True>>.")
     assert str(error) == "Read it with id_column=, patches='no' or replace=True."
-    assert name_options(error.message, as_flags=True) == "Read it with --id-column, --patches no or --replace."
+    assert name_options(error.message, as_flag) == "Read it with --id-column, --columns patches=no or --replace."
 
 
 def strings(tree: ast.Module) -> Iterator[str]:

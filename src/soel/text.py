@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
@@ -160,19 +160,17 @@ def texts_in(language: str) -> Texts:
 ENGLISH = texts_in("en")
 
 
-def name_options(message: str, as_flags: bool = False) -> str:
+def as_argument(name: str, value: str) -> str:
+    """An option as an argument of Python."""
+    return f"{name.replace('-', '_')}={value if value in ('', 'True') or value.isdigit() else repr(value)}"
+
+
+def name_options(message: str, write: Callable[[str, str], str] = as_argument) -> str:
     """A message with its options, <<name>> or <<name=value>>, as the reader knows them.
 
-    They are arguments in Python (`name=`), and flags on the command line (`--name`).
+    write: an option by its name and value; an argument of Python unless the command line says otherwise.
     """
-
-    def named(match: re.Match[str]) -> str:
-        name, value = match[1], match[2] or ""
-        if as_flags:
-            return f"--{name}" if value in ("", "True") else f"--{name} {value}"
-        return f"{name.replace('-', '_')}={value if value in ('', 'True') or value.isdigit() else repr(value)}"
-
-    return _OPTION.sub(named, message)
+    return _OPTION.sub(lambda match: write(match[1], match[2] or ""), message)
 
 
 # Tables for a terminal

@@ -17,7 +17,7 @@ INIT_ERRORS = [
     (["--budget", "41"], "41 labels but the data has 40 items"),
     (["--budget", "many"], "invalid int value: 'many'"),
     (["--seed", "-1"], "must not be negative"),
-    (["--profile", "nobody"], "invalid choice: 'nobody'"),
+    (["--profile", "nobody"], "no profile called 'nobody'"),
     (["--threshold", "sometimes"], "'sometimes' is not a threshold rule"),
     (["--contamination", "0.9"], "between 0 and 0.5"),
     (["--id-column", "nothing"], "no column 'nothing'"),

@@ -1,4 +1,4 @@
-"""add, remove, extend, merge, describe, sessions and init --labels on the command line."""
+"""add, remove, set, import of sessions, status of folders on the command line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def test_a_month_is_added_and_the_reply_says_what_to_do_next(run: Run, folder: P
     assert (removed["n_removed"], removed["n_items"]) == (2, N_ROWS + 1)
     assert "no item 'nobody'" in run("remove", folder, "nobody").err
     assert run("status", folder).out.startswith("table.csv: ")
-    assert run("replay", folder).code == 0
     assert run("check", folder).code == 0
 
 
@@ -50,26 +49,29 @@ def test_what_reading_left_out_is_said(run: Run, folder: Path) -> None:
 
 
 def test_a_budget_grows(run: Run, folder: Path) -> None:
-    assert "The budget is now 30 labels, 30 of them left." in run("extend", folder, 10).out
-    assert json.loads(run("extend", folder, 1, "--json").out) == {"budget": 31, "n_left": 31}
-    assert "grows by at least one label" in run("extend", folder, 0).err
-    assert "more than the" in run("extend", folder, 10_000).err
+    assert "The budget is 30 labels, 30 of them left." in run("set", folder, "--budget", 30).out
+    document = run("set", folder, "--budget", 31, "--json").document
+    assert (document["budget"], document["n_left"]) == (31, 31)
+    assert "can only grow, got 30" in run("set", folder, "--budget", 30).err
+    assert "more than the" in run("set", folder, "--budget", 10_000).err
+    assert run("set", folder, "--budget", 31).code == 0, "the budget that it has is no error"
 
 
 def test_a_session_has_a_name_and_is_found(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
     second = tmp_path / "second"
-    said = run("init", second, "--data", table, "--id-column", "name", "--name", "Pumps", "--description", "An hour")
-    assert said.code == 0, said.err
+    assert run("init", second, "--data", table, "--id-column", "name").code == 0
+    assert run("set", second, "--name", "Pumps", "--description", "An hour").code == 0
     assert run("status", second).out.startswith("Pumps\nAn hour\n")
-    assert json.loads(run("describe", second, "--name", "North", "--json").out)["description"] == "An hour"
-    assert "North" in run("describe", second).out
-    listed = run("sessions", tmp_path)
+    assert json.loads(run("set", second, "--name", "North", "--json").out)["description"] == "An hour"
+    assert "North" in run("set", second).out
+    listed = run("status", tmp_path)
     assert "North" in listed.out
     assert str(folder) in listed.out
-    document = json.loads(run("sessions", tmp_path, "--json").out)
+    document = json.loads(run("status", tmp_path, "--json").out)
     assert {entry["name"] for entry in document["sessions"]} == {"North", ""}
     (tmp_path / "empty").mkdir()
-    assert "There is no session" in run("sessions", tmp_path / "empty").out
+    assert "is not a session folder" in run("status", tmp_path / "empty").err
+    assert "--page lists the sessions" in run("status", folder, "--page", tmp_path / "list.html").err
 
 
 def test_a_folder_of_sessions_has_no_page_and_says_which_have_one(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -81,18 +83,15 @@ def test_a_folder_of_sessions_has_no_page_and_says_which_have_one(run: Run, fold
 def test_answers_are_taken_over_and_merged(run: Run, folder: Path, table: Path, tmp_path: Path) -> None:
     assert run("tell", folder, "=n0=anomaly", "=n9=normal").code == 0
     second, data = tmp_path / "second", ("--data", table, "--id-column", "name")
-    said = run("init", second, *data, "--labels", folder)
-    assert "2 answers were taken over, matched by id." in said.out
+    assert run("init", second, *data).code == 0
+    assert "2 answers were taken over, matched by id." in run("import", second, folder).out
     assert run("tell", second, "=n9=anomaly", "=n8=normal", "--who", "bob").code == 0
-    merged = run("merge", folder, second)
+    merged = run("import", folder, second)
     assert merged.code == 0, merged.err
     assert "People disagree on 1 items" in merged.out
-    assert json.loads(run("merge", folder, second, "--json").out)["n_stored"] == 0
-    missing = run("init", tmp_path / "third", *data, "--labels", tmp_path / "nowhere")
-    assert (missing.code, (tmp_path / "third").exists()) == (2, False)
-    (tmp_path / "odd.csv").write_text("item_id,label\nnobody,normal\n")
-    odd = run("init", tmp_path / "third", *data, "--labels", tmp_path / "odd.csv")
-    assert "The session is there, without answers" in odd.err
+    assert run("import", folder, second, "--json").document["n_stored"] == 0
+    assert "keep their names" in run("import", folder, second, "--who", "ann").err
+    assert run("import", folder, tmp_path / "nowhere").code == 2
 
 
 def test_items_are_shared_out_and_status_says_how_far_each_one_is(run: Run, folder: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from soel.cli.column_options import settle
+from soel.cli.columns import settle
 from soel.cli.main import main
 from soel.tables.look import look_at
 from soel.tables.options import ReadOptions
@@ -48,7 +49,7 @@ def test_look_shows_no_password(
 
 
 def test_look_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["look", str(table), "--json", "--label-column", "is_fraud", "--categorical", "price"]) == 0
+    assert main(["look", str(table), "--json", "--label-column", "is_fraud", "--columns", "categorical=price"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [column["kind"] for column in document["columns"]] == ["id", "category", "time"]
     assert document["n_rows"] == 60
@@ -125,4 +126,55 @@ def test_settings_in_a_file(table: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert kinds == ["id", "category", "time", "ignored"]
     (tmp_path / "columns.toml").write_text("colour = 1\n")
     assert main(["look", str(table), "--columns", str(tmp_path / "columns.toml")]) == 2
-    assert "colour is no setting for columns" in capsys.readouterr().err
+    assert "columns.toml holds colour, no setting" in capsys.readouterr().err
+
+
+def look_document(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    assert main(["look", *map(str, words), "--json"]) == 0, capsys.readouterr().err
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_a_template_holds_what_was_found_and_is_a_file_of_settings(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "columns.toml"
+    assert main(["look", str(table), "--write", str(template)]) == 0
+    assert f"Next: soel init DIR --data {table} --columns {template}" in capsys.readouterr().out
+    kinds = [each["kind"] for each in look_document(capsys, table, "--columns", template)["columns"]]
+    assert kinds == [each["kind"] for each in look_document(capsys, table)["columns"]], "all of it is commented"
+    lines = template.read_text().splitlines()
+    (found,) = [line for line in lines if line.startswith("# numeric = ")]
+    assert "price" in found
+    template.write_text(found.removeprefix("# ").replace("numeric", "categorical"))
+    changed = {each["name"]: each["kind"] for each in look_document(capsys, table, "--columns", template)["columns"]}
+    assert changed["price"] == "category"
+    assert main(["look", str(table), "--write", str(template)]) == 2, "a file that is there is kept"
+    assert main(["look", str(table), "--write", str(tmp_path / "columns.json")]) == 2
+
+
+def test_settings_are_said_in_place_too_and_win_over_a_file(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.json").write_text('{"categorical": ["price"], "ignore": ["is_fraud"]}')
+    words = ["--columns", tmp_path / "c.json", "categorical=price", "categorical=is_fraud", "--ignore", "when"]
+    kinds = [each["kind"] for each in look_document(capsys, table, *words)["columns"]]
+    assert kinds == ["id", "category", "ignored", "category"]
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("colour=red", "There is no setting called 'colour'"),
+        ("max_unpacked=much", "max_unpacked cannot be 'much'; write max_unpacked=BYTES"),
+        ("patches=perhaps", "patches=no"),
+        ("drop-duplicates=maybe", "drop_duplicates=yes"),
+        ("decimal=;", "The decimal sign"),
+        ("no-such-file.toml", "no-such-file.toml cannot be read"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(
+    table: Path, capsys: pytest.CaptureFixture[str], word: str, message: str
+) -> None:
+    assert main(["look", str(table), "--columns", word]) == 2
+    assert message in capsys.readouterr().err

@@ -33,7 +33,7 @@ def test_init_on_a_folder_says_what_was_chosen_and_left_out(run: Run, tmp_path: 
 def test_strict_stops_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "pictures", 4)
     (folder / "broken.jpg").write_bytes(b"x")
-    said = run("init", tmp_path / "s", "--data", folder, "--strict")
+    said = run("init", tmp_path / "s", "--data", folder, "--columns", "strict=yes")
     assert said.code == 2
     assert "broken.jpg" in said.err
     assert not (tmp_path / "s").exists()
@@ -41,7 +41,7 @@ def test_strict_stops_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
 
 def test_a_clip_thinned(run: Run, tmp_path: Path) -> None:
     clip = make_clip(tmp_path / "a.mp4", 20)
-    said = run("init", tmp_path / "s", "--data", clip, "--every", 4, "--budget", 2, "--json")
+    said = run("init", tmp_path / "s", "--data", clip, "--columns", "every=4", "--budget", 2, "--json")
     assert said.document["n_items"] == 5
 
 

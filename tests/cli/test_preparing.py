@@ -6,23 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.verbs_web import TerminalProgress, _describe_end
+from soel.cli.label import TerminalProgress, _describe_end
 from soel.session.worker import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
 
 BAD_OPTIONS = [
-    (["--profile", "mine"], "invalid choice: 'mine'"),
+    (["--profile", "mine"], "no profile called 'mine'"),
     (["--id-column", "nome"], "table.csv has no column 'nome'. Choose among its columns: name, width"),
     (["--label-column", "nome"], "no column 'nome'"),
     (["--budget", "0"], "at least one label, got 0"),
     (["--budget", "many"], "invalid int value: 'many'"),
     (["--budget", str(N_ROWS + 1)], f"{N_ROWS + 1} labels but the data has {N_ROWS} items"),
-    (["--seed", "-1"], "must not be negative, got -1"),
-    (["--answers-per-item", "0"], "at least one annotator, got 0"),
     (["--store", "somewhere"], "write postgresql://user@host/database"),
-    (["--extractor", "mine", "--path-column", "nome"], "no column 'nome'"),
-    (["--every", "0"], "got 0"),
+    (["--extractor", "mine", "--columns", "path_column=nome"], "no column 'nome'"),
+    (["--columns", "every=0"], "got 0"),
     (["--port", "70000"], "from 0 to 65535, got 70000"),
     (["--host", "no.such.host.invalid"], "no.such.host.invalid"),
     (["--trusted-proxy", "proxy"], "needs an address or a network"),

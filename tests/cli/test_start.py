@@ -20,7 +20,7 @@ from soel.session import SessionFolder, SessionOptions, create, lay_out
 
 VERBS = (
     *("init", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    *("export", "import", "decide", "replay", "check"),
+    *("export", "import", "decide", "assign", "check", "look", "label", "set"),
 )
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(soel.__file__).parents[1])}
 

@@ -102,11 +102,11 @@ def test_seconds_since_1970_are_times_in_a_column_of_that_name() -> None:
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        (["20,781", "1,250", "950"], "could also be a decimal sign; --decimal"),
-        (["01/02/2024", "02/03/2024"], "month first; --dates"),
+        (["20,781", "1,250", "950"], "could also be a decimal sign; <<decimal>>"),
+        (["01/02/2024", "02/03/2024"], "month first; <<dates=dmy>>"),
         (["$5", "€6"], "amounts in $ and € are compared"),
-        (["007", "008", "123"], "leading zeros are taken for codes; --numeric"),
-        (list(range(30)), "only numbers the rows; --numeric"),
+        (["007", "008", "123"], "leading zeros are taken for codes; <<numeric>>"),
+        (list(range(30)), "only numbers the rows; <<numeric>>"),
     ],
 )
 def test_what_could_be_read_otherwise_is_said(cells: list[Any], said: str) -> None:
@@ -146,7 +146,7 @@ def test_words_are_told_apart(cells: list[Any], name: str, expected: str) -> Non
 
 
 def test_a_column_that_is_called_a_label_is_doubted() -> None:
-    assert "--label-column" in doubt(read([0, 1, 0, 1, 1], "is_fraud"), "is_fraud")
+    assert "<<label-column>>" in doubt(read([0, 1, 0, 1, 1], "is_fraud"), "is_fraud")
     assert not doubt(read([0.5, 1, 0, 7, 1], "target"), "target")
 
 

@@ -148,9 +148,9 @@ def test_it_is_said_and_the_option_keeps_the_values(tmp_path: Path) -> None:
     pd.DataFrame({"a": coded(), "z": ordinary(1)}).to_csv(tmp_path / "a.csv", index=False)
     found = look_at(tmp_path / "a.csv")
     assert found["a"].seen.n_missing == CODED.sum()
-    said = "8 cells are -999, far from all others: taken for missing; --numeric keeps them as values"
+    said = "8 cells are -999, far from all others: taken for missing; <<numeric>> keeps them as values"
     assert warnings_of(found) == [f"Column 'a' is read as number, -999 for missing: {said}."]
-    assert "--numeric" in options_for(found["a"])
+    assert "numeric" in options_for(found["a"])
     kept = read_table(tmp_path / "a.csv", options=ReadOptions(numeric=("a",))).frame
     np.testing.assert_array_equal(kept.columns["a"], coded())
     assert schema_of(kept).is_sure
@@ -172,7 +172,7 @@ def test_a_doubt_that_offers_an_option_stays_the_question() -> None:
     cells = ["-999" if code else f"1,{100 + row}" for row, code in enumerate(CODED)]
     found = schema_of(read_frame(pd.DataFrame({"a": cells})))
     assert found.form.missing == (-999,)
-    assert "--decimal" in found.doubt
+    assert "<<decimal>>" in found.doubt
     assert found.seen.oddities[0].startswith("8 cells are -999")
 
 

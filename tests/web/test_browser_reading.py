@@ -48,7 +48,7 @@ def test_it_unfolds_by_key_and_stays_as_it_was_left(browser: Browser, sure: Live
     page.keyboard.press("Enter")
     row = page.locator("#reading-rows tr").filter(has_text="Kosten")
     expect(row).to_contain_text("number, decimal comma, thousands by point, in €")
-    expect(row).to_contain_text("--categorical Kosten")
+    expect(row).to_contain_text('categorical = ["Kosten"]')
     expect(page.locator("#reading-rows tr").filter(has_text="Stufe")).to_contain_text("20 % empty")
     assert violations(page) == []
     page.reload()

@@ -50,13 +50,13 @@ def test_a_column_says_how_it_is_written_and_which_option_changes_it(reading: Sc
     assert columns["Stufe"].missing == 0.2
     assert columns["Druck"].picture
     options = {each.typed: each.words for each in columns["Druck"].options}
-    assert options == {"--categorical Druck": "Kategorie", "--ignore Druck": "weglassen"}
+    assert options == {'categorical = ["Druck"]': "Kategorie", 'ignore = ["Druck"]': "weglassen"}
 
 
 def test_an_option_can_be_typed_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("it's a b\n" + "".join(f"{row}.5\n" for row in range(30)))
     (column,) = describe_columns(look_at(tmp_path / "a.csv"), ENGLISH)
-    assert column.options[0].typed == """--categorical 'it'"'"'s a b'"""
+    assert column.options[0].typed == """categorical = ["it's a b"]"""
 
 
 def test_a_column_that_is_empty_throughout_is_100_percent_empty(

@@ -14,7 +14,7 @@ from tests.web.accessibility import serious_findings
 
 
 def test_the_page_says_where_each_session_stands(run: Run, folder: Path, tmp_path: Path, browser: Browser) -> None:  # noqa: F811
-    run("describe", folder, "--name", "Pumps <north>")
+    run("set", folder, "--name", "Pumps <north>")
     (tmp_path / "damaged").mkdir()
     for name in ("config.json", "encoder.json"):
         (tmp_path / "damaged" / name).write_text("{")
@@ -22,7 +22,7 @@ def test_the_page_says_where_each_session_stands(run: Run, folder: Path, tmp_pat
     with socket.create_server(("127.0.0.1", 0)) as listener:
         Auth(folder).remember_port(listener.getsockname()[1])
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        said = run("sessions", tmp_path, "--page", out)
+        said = run("status", tmp_path, "--page", out)
     assert said.code == 0, said.err
     assert f"The page is in {out}." in said.out
     page = browser.new_page()
@@ -33,6 +33,6 @@ def test_the_page_says_where_each_session_stands(run: Run, folder: Path, tmp_pat
         assert part in text
     assert page.get_by_role("link", name="open its page").get_attribute("href") == address
     assert serious_findings(page) == []
-    assert main(["sessions", str(tmp_path), "--page", str(out)]) == 0
+    assert main(["status", str(tmp_path), "--page", str(out)]) == 0
     assert "open its page" not in out.read_text(), "nobody listens any more"
     assert f"soel label {folder}" in out.read_text()

@@ -74,7 +74,7 @@ def test_an_event_leads_to_its_frame(browser: Browser, clips: Page, look: str) -
         missing: list[str] = []
         opened.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
         opened.goto(f"{live.address}/results")
-        expect(opened.locator("#timeline-no-maps")).to_contain_text("--patches yes")  # frames have no maps by default
+        expect(opened.locator("#timeline-no-maps")).to_contain_text("patches=yes")  # frames have no maps by default
         button = opened.locator(".events button").first
         button.click()
         frame = opened.locator("#timeline-frame img")

@@ -14,25 +14,41 @@ from typing import Any, NoReturn
 
 from soel import __version__
 from soel.cli import (
+    add_remove_set,
+    ask_tell_undo,
+    decide_assign,
+    fit_score_report,
+    import_export_check,
+    init_demo,
+    label,
+    look,
+    status,
     verbs_features,
-    verbs_grow,
-    verbs_label,
-    verbs_look,
-    verbs_model,
     verbs_research,
-    verbs_share,
-    verbs_start,
-    verbs_web,
 )
+from soel.cli.columns import as_flag
 from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.text import name_options, show
 
+VERBS = (
+    init_demo,
+    label,
+    look,
+    ask_tell_undo,
+    fit_score_report,
+    status,
+    add_remove_set,
+    import_export_check,
+    decide_assign,
+    verbs_features,
+    verbs_research,
+)
 GROUPS = {
     "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    "data": ("add", "remove", "extend", "merge", "import", "export", "extractor", "check", "replay"),
-    "team": ("sessions", "describe", "assign", "decide"),
-    "research": ("datasets", "reproduce", "compare"),
+    "data": ("add", "remove", "import", "export", "check", "set", "extractor"),
+    "team": ("decide", "assign"),
+    "research": ("reproduce", "datasets", "compare"),
 }
 ELSEWHERE = {
     "train": "`soel fit DIR` learns from the answers",
@@ -60,6 +76,7 @@ class Parser(argparse.ArgumentParser):
     def parse_words(self, words: Sequence[str]) -> argparse.Namespace:
         """The arguments; a verb or an option that does not exist is told with those that are like it."""
         verbs: dict[str, argparse.ArgumentParser] = self.get_default("verbs")
+        words = [*words[1:2], "--help"] if words[:1] == ["help"] else words  # `soel help VERB` is `soel VERB --help`
         if words and not words[0].startswith("-") and words[0] not in verbs:
             hint = ELSEWHERE.get(words[0]) or _like(words[0], verbs)
             raise ConfigError(f"there is no verb {words[0]!r}.{_sentence(hint)} See `soel help`.")
@@ -96,31 +113,12 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"soel {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS, prog="soel")
-    rooms = (
-        verbs_start,
-        verbs_look,
-        verbs_features,
-        verbs_label,
-        verbs_model,
-        verbs_grow,
-        verbs_research,
-        verbs_web,
-        verbs_share,
-    )
-    for room in rooms:
-        room.add(verbs, common)
+    for verb_group in VERBS:
+        verb_group.add(verbs, common)
     summaries = {action.dest: action.help or "" for action in verbs._choices_actions}
-    shown = verbs.add_parser("help", help="say what soel, or one verb, can do")
-    shown.add_argument("about", metavar="VERB", nargs="?", choices=[*summaries, "help"])
-    shown.set_defaults(handler=lambda args: _help(parser, args), json=False)
     parser.set_defaults(verbs=dict(verbs.choices))
     parser.epilog = "\n".join(_list_verbs(summaries))
     return parser
-
-
-def _help(parser: Parser, args: argparse.Namespace) -> Reply:
-    about: argparse.ArgumentParser = args.verbs[args.about] if args.about else parser
-    return Reply({}, about.format_help().rstrip())
 
 
 def _list_verbs(summaries: Mapping[str, str]) -> Iterator[str]:
@@ -141,6 +139,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_words(words)
         reply: Reply = args.handler(args)
         _print(reply, args.json)
+    except SystemExit as ended:  # help and the version, which argparse prints by itself
+        return int(ended.code or 0)
     except KeyboardInterrupt:
         print("soel: interrupted; what was stored before is safe.", file=sys.stderr)
         return Exit.INTERRUPTED
@@ -163,12 +163,12 @@ def _print(reply: Reply, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_plain(reply.document), ensure_ascii=False, indent=2, allow_nan=False), flush=True)
     else:
-        print(_visible(name_options(reply.text, as_flags=True)), flush=True)
+        print(_visible(name_options(reply.text, as_flag)), flush=True)
 
 
 def _fail(words: Sequence[str], message: str, code: int) -> int:
     """Say what went wrong: in words on standard error, and as the one document where JSON was asked for."""
-    message = name_options(message, as_flags=True)
+    message = name_options(message, as_flag)
     if "--debug" in words:
         traceback.print_exc()
     if "--json" in words:
@@ -192,7 +192,7 @@ def _leave(code: int) -> NoReturn:
 def _plain(value: Any) -> Any:
     """The value with null for numbers that JSON does not have, and options as flags."""
     if isinstance(value, str):
-        return name_options(value, as_flags=True)
+        return name_options(value, as_flag)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):

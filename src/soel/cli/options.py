@@ -7,16 +7,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.columns import add_columns
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
+    from soel.cli.columns import DataSettings
     from soel.scoring.ray import Cluster
-    from soel.session import Session, SessionOptions
+    from soel.session import Session
 
-PROFILES = ("default", "distances", "paper", "authors")
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
-KIND_HELP = "what rows are: columns of a table, or features of a network (default: auto)"
 GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"
+EXTRACTOR = "efficientnet-lite2"
 
 
 def add_place(verb: argparse.ArgumentParser) -> None:
@@ -28,8 +29,7 @@ def add_place(verb: argparse.ArgumentParser) -> None:
 def add_engine(verb: argparse.ArgumentParser) -> None:
     """Add the arguments that say which machines read and score rows."""
     group = verb.add_argument_group("where it computes")
-    group.add_argument("--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster")
-    group.add_argument("--address", metavar="HOST:PORT", help="the cluster's head (default: a local Ray)")
+    group.add_argument("--engine", default="local", metavar="local | ray[:HOST:PORT]", help="this machine, or Ray")
     group.add_argument("--workers", metavar="N", type=int, help="parts computed at the same time (default: one a core)")
     group.add_argument("--shared", metavar="PLACE", help="where to copy data that only this machine has")
 
@@ -43,11 +43,14 @@ def open_session(args: argparse.Namespace) -> Session:
 
 def cluster_options(args: argparse.Namespace) -> Cluster | None:
     """The cluster that the arguments name; None for this machine."""
-    if getattr(args, "engine", "local") == "ray":
+    name, _, address = getattr(args, "engine", "local").partition(":")
+    if name not in ("local", "ray") or (name == "local" and address):
+        raise ConfigError(f"--engine is local, ray or ray:HOST:PORT, got {args.engine!r}.")
+    if name == "ray":
         from soel.scoring.ray import Cluster
 
-        return Cluster(args.address, args.workers, args.shared)
-    named = [name for name in ("address", "workers", "shared") if getattr(args, name, None) is not None]
+        return Cluster(address or None, args.workers, args.shared)
+    named = [option for option in ("workers", "shared") if getattr(args, option, None) is not None]
     if named:
         raise ConfigError(f"--{named[0]} is about a cluster; say --engine ray, too, or leave it out.")
     return None
@@ -56,31 +59,19 @@ def cluster_options(args: argparse.Namespace) -> Cluster | None:
 def add_session_options(verb: argparse.ArgumentParser) -> None:
     """Add what a person chooses once, when a session starts. What is not given takes the usual value."""
     new = verb.add_argument_group("new sessions")
-    new.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
-    new.add_argument("--label-column", metavar="COLUMN", help="a column of known labels, kept out of the features")
-    new.add_argument("--profile", choices=PROFILES, help="how the detector learns (default: default)")
+    new.add_argument("--profile", metavar="NAME", help="how the detector learns: default, paper or authors")
     new.add_argument("--goal", choices=("learn", "find"), help=GOAL_HELP)
-    new.add_argument("--kind", choices=("auto", "table", "vectors"), help=KIND_HELP)
-    new.add_argument("--seed", type=int, help="where chance starts from (default: 0)")
-    new.add_argument("--budget", type=int, help="labels the expert can give (default: 20)")
+    new.add_argument("--budget", type=int, metavar="N", help="labels the expert can give (default: 20)")
     new.add_argument("--threshold", metavar="RULE", help="where alarms start (default: contamination)")
     new.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
-    new.add_argument("--answers-per-item", type=int, metavar="N", help="annotators per item (default: 1)")
-    new.add_argument(
-        "--pool-rows", type=int, metavar="N", help="draw a pool of N rows from a larger table (default: 200000)"
-    )
+    new.add_argument("--labels-by", metavar="NAME", help="store the labels of --label-column as answers of NAME")
+    new.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the network for pictures")
+    add_columns(verb)
 
 
-def given_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, by name."""
+def given_options(args: argparse.Namespace, settings: DataSettings) -> dict[str, Any]:
+    """The options of a new session that were given, by name."""
     from soel.session import SessionOptions
 
     given = {field.name: getattr(args, field.name, None) for field in fields(SessionOptions)}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def read_session_options(args: argparse.Namespace) -> SessionOptions:
-    """The options as one record."""
-    from soel.session import SessionOptions
-
-    return SessionOptions(**given_options(args))
+    return {name: value for name, value in given.items() if value is not None} | settings.of_session

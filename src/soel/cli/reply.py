@@ -15,7 +15,6 @@ class Exit(IntEnum):
     BUG = 1
     REFUSED = 2  # with a message
     DAMAGED = 3  # `check`: a file or an event is not what it was
-    DIFFERS = 4  # `replay`: what was computed again came out otherwise
     DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
     INCOMPLETE = 6  # `score`: some pictures cannot be read; the scores of all others are written
     EMPTY = 7  # `score --data`: a header without rows; nothing is written

@@ -107,7 +107,7 @@ class Cluster:
             reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
             raise ConfigError(
                 f"There is no Ray cluster at {self.address or 'this machine'} ({reason}). Give the HOST:PORT that "
-                "`ray start --head` has printed, or leave <<address>> out to use this machine alone."
+                "`ray start --head` has printed, or leave the address out to use this machine alone."
             ) from error
         except ClusterLostError:
             ray = None  # it would wait for its head
@@ -129,10 +129,10 @@ class Cluster:
                 n_silent = 0
             except OSError:
                 n_silent += 1
-        where = f"<<address={self.address}>>" if self.address else "without an address"
+        where = f":{self.address}" if self.address else ""
         raise ClusterLostError(
             f"The head of the Ray cluster ({head}) does not answer any more. Nothing stored is lost: start the "
-            f"cluster again and run the same command with <<engine=ray>> {where}; it goes on from what is stored."
+            f"cluster again and run the same command with <<engine=ray{where}>>; it goes on from what is stored."
         )
 
 

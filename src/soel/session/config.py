@@ -9,10 +9,11 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.files import explain, write_whole
-from soel.settings import GOALS, Profile
+from soel.settings import GOALS, Profile, choose_profile
 from soel.types import Kind
 
 FORMAT = 1
@@ -33,6 +34,7 @@ class SessionOptions:
     lease_minutes: how long an item that was shown is kept for whoever it was shown to. pool_rows: a larger table is
     thinned to so many rows at random. kind: what the rows of a table are, 'table' or 'vectors' (features of a network);
     'auto' looks at them. goal: what questions are for, to 'learn' the best detector or to 'find' the most anomalies.
+    strategy: how items to ask about are picked, by name; None takes the profile's.
     """
 
     id_column: str | None = None
@@ -47,6 +49,7 @@ class SessionOptions:
     pool_rows: int = POOL_ROWS
     kind: str = "auto"
     goal: str = "learn"
+    strategy: str | None = None
 
     def __post_init__(self) -> None:
         parse_threshold(self.threshold)
@@ -65,6 +68,13 @@ class SessionOptions:
             raise ConfigError(f"A lease lasts more than 0 minutes and at most a week, got {self.lease_minutes}.")
         if self.pool_rows < 2:
             raise ConfigError(f"A pool needs at least 2 rows, got <<pool-rows={self.pool_rows}>>.")
+
+    @property
+    def method(self) -> Profile:
+        """The profile with the strategy or the goal that was chosen."""
+        if self.strategy is not None:
+            STRATEGIES.check(self.strategy)
+        return choose_profile(self.profile, strategy=self.strategy, goal=self.goal)
 
     def budget_for(self, n_items: int) -> int:
         """How many labels there can be of so many items: at most one each, and no fewer than somebody asked for."""

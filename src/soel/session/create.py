@@ -23,7 +23,7 @@ from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions
 from soel.session.sampling import PoolSource, Sampling, read_pool
 from soel.session.store import new_store, open_store, strip_password
-from soel.settings import Profile, find_profile
+from soel.settings import Profile
 from soel.tables.encoder import Encoder
 from soel.tables.look import inspect_frame
 from soel.tables.options import ReadOptions, as_options
@@ -50,7 +50,7 @@ def create_session(
     from soel.learner import settle  # here: to open a session needs no learner, and must not wait for scipy
 
     options = options or SessionOptions()
-    folder, wanted = Path(folder), find_profile(options.profile).with_goal(options.goal)
+    folder, wanted = Path(folder), options.method
     _check_free(folder)
     if wanted.vectors.patch_detector is None:
         media = replace(media or MediaOptions(), patches="no")

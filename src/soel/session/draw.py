@@ -55,7 +55,7 @@ def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
     """How many items the next round asks: `n`, or as many as usual, within budget and pool."""
     if state.n_left == 0:
         raise SessionError(
-            f"The budget of {state.budget} labels is used up. Fit and score, or allow more with `soel extend`."
+            f"The budget of {state.budget} labels is used up. Fit and score, or allow more: `soel set DIR --budget N`."
         )
     if n_candidates == 0:
         raise SessionError("Every item has an answer already; there is nothing left to ask. Fit and score.")
@@ -64,7 +64,7 @@ def round_size(state: SessionState, n_candidates: int, n: int | None) -> int:
     if n > state.n_left:
         raise SessionError(
             f"{n} items were asked for but the budget leaves {state.n_left} labels; ask for "
-            "fewer, or allow more with `soel extend`."
+            "fewer, or allow more with `soel set DIR --budget N`."
         )
     if n > n_candidates:
         raise SessionError(f"{n} items were asked for but only {n_candidates} can still be asked; ask for fewer.")

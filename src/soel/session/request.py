@@ -26,7 +26,6 @@ from soel.session import SessionFolder, SessionOptions
 from soel.session.pictures import MediaOptions
 from soel.session.store import strip_password
 from soel.session.worker import JobStatus, begin, progress
-from soel.settings import find_profile
 from soel.tables.look import look_at, look_at_start
 from soel.tables.open import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.options import DEFAULT, ReadOptions
@@ -198,7 +197,7 @@ MOST_FILES = 20_000  # of a folder, before it is taken at its word
 
 def check_request(request: Request, store: str | None = None) -> None:
     """Raise what the creation would raise, as far as a quick look can tell."""
-    find_profile(request.options.profile)
+    _ = request.options.method  # refuses a profile or a strategy that there is not
     strip_password(store)
     if request.folder.is_dir() and any(request.folder.iterdir()):
         raise SessionError(f"{request.folder} is no session and not empty; move it away, the session needs its name.")

@@ -43,7 +43,7 @@ def notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:
     """What is to be said about an encoding that was guessed and is not UTF-8."""
     if options.encoding or encoding == "utf-8":
         return ()
-    return (f"The text is read as {encoding}; --encoding says otherwise.",)
+    return (f"The text is read as {encoding}; <<encoding>> says otherwise.",)
 
 
 def _read_text(path: Path, options: ReadOptions, start: bytes, encoding: str, guessed: bool) -> tuple[Any, Layout]:

@@ -227,5 +227,5 @@ def _not_a_cell(name: str, cell: Any) -> DataError:
         return DataError(f"Complex data not supported: column {name!r} holds {cell}. Give real numbers.")
     return CellError(
         f"Column {name!r} holds a {type(cell).__name__}: each cell of the argument must be a string or a "
-        "number. Split such cells into columns, or leave the column out (--ignore)."
+        "number. Split such cells into columns, or leave the column out (<<ignore>>)."
     )

@@ -28,7 +28,7 @@ from soel.tables.schema import UNKNOWN, Layout, Schema
 from soel.text import percent
 
 MOSTLY = 0.9  # a share of missing cells that is worth a word
-LEADING_ZEROS = "numbers with leading zeros are taken for codes; --numeric takes them as numbers"
+LEADING_ZEROS = "numbers with leading zeros are taken for codes; <<numeric>> takes them as numbers"
 
 
 def decide(
@@ -167,12 +167,12 @@ def _finish(name: str, kind: Kind, found: Found, n_rows: int) -> Column:
     odd = (*_find_oddities(seen, n_rows), *seen.oddities)
     doubt, form = found.doubt, found.form
     if isinstance(kind, Id):
-        odd = (*odd, "looks like an id: give it as --id-column, it is no feature")
+        odd = (*odd, "looks like an id: give it as <<id-column>>, it is no feature")
     elif seen.n_distinct == 1 and not seen.n_missing and not isinstance(kind, Ignored):
         form = form if kind.name == Number.name else Form(layout=WORDS)
         kind, doubt = Constant(), ""
     elif is_label_name(name) and 1 < seen.n_distinct <= 3:
-        doubt = "it looks like a label: --label-column keeps it out of the features, --ignore leaves it out"
+        doubt = "it looks like a label: <<label-column>> keeps it out of the features, <<ignore>> leaves it out"
         odd = (*odd, "looks like a label")
     return Column(name, kind.name, form, doubt, replace(seen, oddities=odd))
 

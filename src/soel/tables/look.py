@@ -121,7 +121,7 @@ def _with(column: Column, twin: str | None, leaks: bool) -> Column:
     if twin is not None:
         odd.append(f"the same as {twin!r}")
     if leaks:
-        odd.append("tells the labels by itself: leave it out with --ignore if it is not known beforehand")
+        odd.append("tells the labels by itself: leave it out with <<ignore>> if it is not known beforehand")
     return replace(column, seen=replace(column.seen, oddities=tuple(odd)))
 
 

@@ -90,19 +90,7 @@ class ReadOptions:
     @classmethod
     def from_file(cls, path: str | Path) -> ReadOptions:
         """From a small file, TOML or JSON by its suffix, with the names of the fields as keys."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-            values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-        except ValueError as error:
-            raise ConfigError(
-                f"{path.name} is neither TOML nor JSON ({error}). Write a line such as: ignore = ['a']."
-            ) from error
-        if not isinstance(values, dict):
-            raise ConfigError(f"{path.name} holds no settings. Write a line such as: ignore = ['a'].")
-        return cls.from_dict(values)
+        return cls.from_dict(read_settings(path))
 
     def over(self, other: ReadOptions) -> ReadOptions:
         """These options where they say something, else the other ones."""
@@ -113,6 +101,23 @@ class ReadOptions:
 
 KIND_OPTIONS = ("numeric", "categorical", "text", "time")
 DEFAULT = ReadOptions()
+
+
+def read_settings(path: str | Path) -> dict[str, Any]:
+    """The settings in a small file, TOML or JSON by its suffix."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
+    except ValueError as error:
+        raise ConfigError(
+            f"{path.name} is neither TOML nor JSON ({error}). Write a line such as: ignore = ['a']."
+        ) from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path.name} holds no settings. Write a line such as: ignore = ['a'].")
+    return values
 
 
 def as_options(given: ReadOptions | Mapping[str, Any] | None) -> ReadOptions:

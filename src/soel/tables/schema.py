@@ -132,8 +132,8 @@ def describe_features(column: Column) -> str:
 
 
 def options_for(column: Column) -> tuple[str, ...]:
-    """The options that change how the column is read."""
-    return (*(("--numeric",) if column.form.missing else ()), *kind_of(column).changed_by)
+    """The settings that change how the column is read."""
+    return (*(("numeric",) if column.form.missing else ()), *kind_of(column).changed_by)
 
 
 def draw_bars(bars: Sequence[int]) -> str:

@@ -50,12 +50,12 @@ class ColumnQuestion:
     @property
     def decimals(self) -> tuple[str, ...]:
         """The decimal signs to choose among, where a doubt is about them."""
-        return DECIMALS if any("--decimal" in each.doubt for each in self.reading.doubtful) else ()
+        return DECIMALS if any("<<decimal>>" in each.doubt for each in self.reading.doubtful) else ()
 
     @property
     def date_orders(self) -> tuple[str, ...]:
         """The orders of dates to choose among, where a doubt is about them."""
-        return DATE_ORDERS if any("--dates" in each.doubt for each in self.reading.doubtful) else ()
+        return DATE_ORDERS if any("<<dates=" in each.doubt for each in self.reading.doubtful) else ()
 
     def answer(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -14,7 +14,7 @@ from soel.web.form_words import form_words
 from soel.web.reading_words import reading_words
 from soel.web.schemas_data import ColumnOut, OptionOut, ReadingOut
 
-_CHOICES = {"--id-column": "id", "--label-column": "label"}
+_CHOICES = {"id-column": "id", "label-column": "label"}
 
 
 def describe_reading(reading: Schema | None, texts: Texts, may_unfold: bool = False) -> ReadingOut:
@@ -65,7 +65,13 @@ def describe_column(reading: Column, n_rows: int, texts: Texts) -> ColumnOut:
 
 def _option(option: str, name: str, texts: Texts) -> OptionOut:
     choice = _CHOICES.get(option, option.removeprefix("--"))
-    return OptionOut(words=texts(f"columns.choice_{choice}"), typed=f"{option} {shlex.quote(name)}")
+    return OptionOut(words=texts(f"columns.choice_{choice}"), typed=_setting(option, name))
+
+
+def _setting(option: str, name: str) -> str:
+    """The line of a file of column settings."""
+    value = json.dumps(name, ensure_ascii=False)
+    return f"{option.replace('-', '_')} = {value if option in _CHOICES else f'[{value}]'}"
 
 
 def _summary(reading: Schema, texts: Texts) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from soel.text import Texts
 
 _NUMBERS: dict[str, Callable[[str], Any]] = {"share": float, "n": lambda value: int(value.replace(",", ""))}
-_OPTIONS = re.compile(r"[:;][^:;]*--.*$")
+_OPTIONS = re.compile(r"[:;][^:;]*<<.*$")
 _SENTENCES = {
     key: re.compile(pattern)
     for key, pattern in {

@@ -46,7 +46,7 @@ class DataOut(BaseModel):
 
 
 class OptionOut(BaseModel):
-    """Another reading of a column. words: what it would be. typed: the option of the command line."""
+    """Another reading of a column. words: what it would be. typed: the line of a file of column settings."""
 
     words: str
     typed: str

@@ -107,7 +107,7 @@ class Kind(ABC):
 
     name: ClassVar[str]
     option: ClassVar[str] = ""
-    changed_by: ClassVar[tuple[str, ...]] = ("--categorical", "--ignore")
+    changed_by: ClassVar[tuple[str, ...]] = ("categorical", "ignore")
     is_used: ClassVar[bool] = True
     is_kept: ClassVar[bool] = True
     names_rows: ClassVar[bool] = False

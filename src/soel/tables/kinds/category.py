@@ -130,7 +130,7 @@ class Category(Kind):
 
     name = "category"
     option = "categorical"
-    changed_by = ("--text", "--ignore")
+    changed_by = ("text", "ignore")
     codes: ClassVar[tuple[type[Code], ...]] = (CategoryCode, FrequencyCode)
 
     def sniff(self, source: Source) -> Found | None:

@@ -66,7 +66,7 @@ def doubt_codes(values: Floats, codes: Sequence[float]) -> str:
     """What is said of codes in a column, whose values (N,) still hold them."""
     n_cells = int(are_codes(values, codes).sum())
     written = " / ".join(map(write_code, codes))
-    return f"{n_cells:,} cells are {written}, far from all others: taken for missing; --numeric keeps them as values"
+    return f"{n_cells:,} cells are {written}, far from all others: taken for missing; <<numeric>> keeps them as values"
 
 
 def _are_code(values: Floats, code: float) -> Values:

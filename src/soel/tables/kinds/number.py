@@ -123,7 +123,7 @@ def names_rows(source: Source) -> str | None:
         return ""
     low, high = values.min(), values.max()
     if len(values) >= FEW_ROWS and low in (0, 1) and high - low == len(values) - 1:
-        return "it only numbers the rows; --numeric takes it as a number"
+        return "it only numbers the rows; <<numeric>> takes it as a number"
     return "its numbers are too long to compute with, and all differ" if source.lost else None
 
 
@@ -151,6 +151,6 @@ def _coded(source: Source, values: Floats, form: Form, doubt: str, texts: Any = 
     if not codes:
         return Found(see_numbers(values, texts), form, doubt, values)
     kept, said = blank_codes(values, codes), doubt_codes(values, codes)
-    first, second = (doubt, said) if "--" in doubt else (said, doubt)
+    first, second = (doubt, said) if "<<" in doubt else (said, doubt)
     seen = replace(see_numbers(kept, texts), oddities=(second,) if second else ())
     return Found(seen, replace(form, missing=codes), first, kept)

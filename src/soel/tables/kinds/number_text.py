@@ -185,7 +185,7 @@ def choose_form(found: Numbers, decimal: str | None, separator: str = "") -> tup
 def doubt_sign(sign: str, role: str) -> str:
     """What is said of a sign that is read in one role and could have the other."""
     other = "a thousands separator" if role == "decimal" else "a decimal sign"
-    return f"{sign!r} could also be {other}; --decimal says which sign is the decimal one"
+    return f"{sign!r} could also be {other}; <<decimal>> says which sign is the decimal one"
 
 
 def tells_point(texts: Any) -> bool:

@@ -60,7 +60,7 @@ class Text(Kind):
             return None
         if source.words_a_cell >= LONG:
             return Found(seen)
-        doubt = "it could also be names that say nothing: --ignore leaves them out"
+        doubt = "it could also be names that say nothing: <<ignore>> leaves them out"
         return Found(seen, doubt=doubt) if words.share >= NEARLY_ALL else None
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:

@@ -231,7 +231,7 @@ def _numbers_as_times(source: Source) -> Found | None:
     times = from_number(values, Form(layout=layout)) if layout else None
     if times is None:
         return None
-    doubt = "its numbers are read as the days of a spreadsheet; --numeric takes them as numbers"
+    doubt = "its numbers are read as the days of a spreadsheet; <<numeric>> takes them as numbers"
     return Found(see_times(times), Form(layout=layout), doubt if layout == SERIAL else "", times)
 
 

@@ -223,7 +223,7 @@ def _find_order(texts: Any, order: str | None, decimal: str) -> FoundTimes | Non
     if order == chosen or pointed or chosen != first or _has_late_day(values):
         return FoundTimes(form, values)
     what = "day" if chosen == "dmy" else "month"
-    doubt = f"dates are read with the {what} first; --dates dmy or --dates mdy says which it is"
+    doubt = f"dates are read with the {what} first; <<dates=dmy>> or <<dates=mdy>> says which it is"
     return FoundTimes(form, values, doubt)
 
 

@@ -21,7 +21,7 @@ class Id(Kind):
     """Names of rows."""
 
     name = "id"
-    changed_by = ("--id-column", "--numeric", "--categorical")
+    changed_by = ("id-column", "numeric", "categorical")
     is_used = False
     names_rows = True
 
@@ -38,7 +38,7 @@ class Id(Kind):
         if words.n_distinct <= MAX_CATEGORIES or not (are_codes(words) or source.words_a_cell < 2):
             return None
         is_code = any(map(str.isdigit, "".join(words.top))) or len(set(map(len, words.top))) == 1
-        doubt = "nearly all values differ, so it is taken for a name of the row; --categorical takes it as it is"
+        doubt = "nearly all values differ, so it is taken for a name of the row; <<categorical>> takes it as it is"
         return Found(seen, doubt="" if is_code else doubt)
 
     def becomes(self, column: Column) -> str:
@@ -51,7 +51,7 @@ class Constant(Number):
 
     name = "constant"
     option = ""
-    changed_by = ("--ignore",)
+    changed_by = ("ignore",)
     holds = "a number"
     codes: ClassVar[tuple[type[Code], ...]] = ()
 

@@ -1,11 +1,12 @@
-"""Looking at a table before anything is computed: look."""
+"""How the columns of a table are read, before anything is computed: look."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.column_options import add_column_options, read_column_options
+from soel.cli.columns import add_columns, describe_settings, read_data_settings, write_template
 from soel.cli.reply import Reply
 from soel.text import percent
 
@@ -19,11 +20,16 @@ MOST_COLUMNS = 200  # more are not shown in full; --json has them all
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
-    look = verbs.add_parser("look", parents=[common], help="show how the columns of a table are read")
+    look = verbs.add_parser(
+        "look",
+        parents=[common],
+        help="show how the columns of a table are read",
+        epilog=describe_settings(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     look.add_argument("data", metavar="DATA", help="a table")
-    look.add_argument("--id-column", metavar="COLUMN", help="the column that names each item")
-    look.add_argument("--label-column", metavar="COLUMN", help="a column of known labels")
-    add_column_options(look)
+    add_columns(look)
+    look.add_argument("--write", metavar="FILE.toml", type=Path, help="write what was found as settings for --columns")
     look.set_defaults(handler=run_look)
 
 
@@ -33,9 +39,15 @@ def run_look(args: argparse.Namespace) -> Reply:
     from soel.tables.look import look_at
     from soel.tables.schema import document_of
 
-    reading = look_at(args.data, args.id_column, args.label_column, read_column_options(args))
+    settings = read_data_settings(args)
+    named = settings.of_session
+    reading = look_at(args.data, named.get("id_column"), named.get("label_column"), settings.columns)
     data = hide_password(args.data)
-    return Reply({"data": data, **document_of(reading)}, show_reading(reading, data))
+    document, text = {"data": data, **document_of(reading)}, show_reading(reading, data)
+    if args.write is None:
+        return Reply(document, text)
+    write_template(reading, data, args.write)
+    return Reply(document | {"out": str(args.write)}, f"{text} --columns {args.write}")
 
 
 def show_reading(reading: Schema, data: str) -> str:
@@ -47,7 +59,8 @@ def show_reading(reading: Schema, data: str) -> str:
     head = f"{show(data)}: {size}{_file(reading)}."
     doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
     unsure = ["Not sure:", *doubts] if doubts else []
-    return "\n".join([head, *show_columns(reading), *unsure, f"Next: soel init DIR --data {show(data)}"])
+    named = "To change a reading: --columns SETTING=COLUMN, or a file of settings that --write FILE.toml begins."
+    return "\n".join([head, *show_columns(reading), *unsure, named, f"Next: soel init DIR --data {show(data)}"])
 
 
 def show_columns(reading: Schema) -> list[str]:
@@ -66,7 +79,7 @@ def show_columns(reading: Schema) -> list[str]:
     lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
     if reading.n_duplicates and not reading.drop_duplicates:
         rows = "1 row repeats" if reading.n_duplicates == 1 else f"{reading.n_duplicates:,} rows repeat"
-        lines.append(f"{rows} an earlier one (kept; see --drop-duplicates).")
+        lines.append(f"{rows} an earlier one (kept; <<drop-duplicates=True>> leaves them out).")
     return lines
 
 

@@ -27,7 +27,7 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     ask.add_argument("-n", type=int, metavar="N", help="how many items a new round asks about (default: 10)")
     ask.add_argument("--next", action="store_true", help="print the one item to look at next, knowing all answers")
     ask.add_argument("--who", default=EXPERT, help="with --next: who will look at it (default: expert)")
-    ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance, to check the result")
+    ask.add_argument("--spot-check", type=int, metavar="N", help="draw N items at random, to check the result")
     ask.add_argument("--not-sure", action="store_true", help="ask first about items that the last fit is not sure of")
     ask.add_argument("--out", metavar="FILE.csv", type=Path, help="the sheet (default: DIR/round-0001.csv)")
     ask.add_argument("--no-cover", action="store_true", help="of a sampled pool: do not look how it covers all rows")

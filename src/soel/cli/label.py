@@ -1,18 +1,16 @@
-"""The page: label."""
+"""The page where an expert labels: label."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.column_options import add_column_options, may_ask, read_column_options, settle
-from soel.cli.options import add_session_options, given_options, read_session_options
+from soel.cli.columns import describe_ignored, describe_settings, may_ask, read_data_settings, settle
+from soel.cli.options import add_session_options, given_options
 from soel.cli.reply import Reply
-from soel.cli.verbs_features import add_media_options, read_media_options
 from soel.errors import ConfigError
 from soel.report.progress import Bar
 
@@ -23,29 +21,33 @@ if TYPE_CHECKING:
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add this verb to the command line."""
-    label = verbs.add_parser("label", parents=[common], help="open the page where an expert labels")
+    label = verbs.add_parser(
+        "label",
+        parents=[common],
+        help="open the page where an expert labels",
+        epilog=describe_settings(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     label.add_argument("data", metavar="DATA", type=Path, help="a table, pictures, a clip, or the folder of a session")
     label.add_argument("--store", metavar="ADDRESS", help="a PostgreSQL database for the answers")
     label.add_argument("--who", default="expert", help="your name as annotator (default: expert)")
     label.add_argument("--host", default="127.0.0.1", help="the address to serve on (default: this machine only)")
     label.add_argument("--port", type=int, default=0, help="the port (default: the last one, or any)")
-    label.add_argument("--name", action="append", default=[], metavar="HOST", help="another name of this machine")
+    label.add_argument("--hostname", action="append", default=[], metavar="HOST", help="another name of this machine")
     label.add_argument("--https", action="store_true", help="a proxy before the page speaks HTTPS with browsers")
     label.add_argument(
         "--trusted-proxy", action="append", default=[], metavar="ADDRESS", help="a proxy whose forwarded headers count"
     )
     label.add_argument("--no-browser", action="store_true", help="print the link and open no browser")
-    label.add_argument("--spot-check", type=int, metavar="N", help="draw N items by chance first, to check the result")
-    label.add_argument("--labels-by", metavar="NAME", help="take the labels of --label-column in as answers of NAME")
+    label.add_argument("--spot-check", type=int, metavar="N", help="draw N items at random first, to check the result")
     add_session_options(label)
-    add_column_options(label)
-    add_media_options(label)
     label.set_defaults(handler=run_label)
 
 
 def run_label(args: argparse.Namespace) -> Reply:
     """Serve the page until it is stopped."""
     from soel.checks import clean_name
+    from soel.session import SessionOptions
     from soel.session.request import Creation
 
     try:
@@ -54,15 +56,16 @@ def run_label(args: argparse.Namespace) -> Reply:
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 
-    who, address = clean_name(args.who), Address(args.host, args.port, args.name, args.https, args.trusted_proxy)
+    who, address = clean_name(args.who), Address(args.host, args.port, args.hostname, args.https, args.trusted_proxy)
     _check_folder(args.data)
-    media, columns = read_media_options(args, None), read_column_options(args)
+    settings = read_data_settings(args)
+    given, media = given_options(args, settings), settings.media(args.extractor, None)
     labels_by = None if args.labels_by is None else clean_name(args.labels_by)
-    creation = Creation(args.data, read_session_options(args), args.store, media, columns, labels_by)
+    creation = Creation(args.data, SessionOptions(**given), args.store, media, settings.columns, labels_by)
     creation.check()
     asks_here = may_ask(args) and _settle(creation)
-    if creation.is_done and given_options(args):
-        print(_describe_ignored(creation.folder, given_options(args)), file=sys.stderr, flush=True)
+    if creation.is_done and given:
+        print(describe_ignored(creation.folder, list(given)), file=sys.stderr, flush=True)
     if args.spot_check is not None:
         _draw_check(creation, args.spot_check, args.store, who)
     listeners = Listeners(lambda link: _announce(link, args), TerminalProgress())
@@ -80,7 +83,7 @@ def _check_folder(data: Path) -> None:
     if found and not any(is_media(path) for path in inside if path not in found):
         shown = ", ".join(map(str, sorted(found)[:5])) + (" and more" if len(found) > 5 else "")
         raise ConfigError(
-            f"{data} holds sessions: {shown}. Name one of them; `soel sessions {data} --page sessions.html` lists them."
+            f"{data} holds sessions: {shown}. Name one of them; `soel status {data} --page sessions.html` lists them."
         )
 
 
@@ -133,11 +136,6 @@ class TerminalProgress:
         if error and error != self._error:
             print(f"The session could not be prepared: {error}", file=sys.stderr, flush=True)
         self._error = error
-
-
-def _describe_ignored(folder: Path, options: Iterable[str]) -> str:
-    given = ", ".join(f"--{name.replace('_', '-')}" for name in options)
-    return f"{folder.name} is there already and goes on as it began; {given} would count for a new session only."
 
 
 def _announce(link: str, args: argparse.Namespace) -> None:
