@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAME ...]`: run, print, write JSON, fail when a ratio is below its recorded floor.
 
 `python -m benchmarks detection --help`: detection on folders of labelled tables, soel beside others.
-`python -m benchmarks explanations --help`: do explanations name values that were planted; the same beside SHAP.
+`python -m benchmarks explanations --help`: do explanations name planted values, and suffice for real anomalies.
 `python -m benchmarks patches --help`: small defects in pictures, by the whole picture, by patches and by both.
 `python -m benchmarks promises --help`: what soel says in numbers, nominal against realised, over the same tables.
 """

@@ -22,7 +22,7 @@ from benchmarks.explanations.command import measure_cost
 from soel import SOEL
 
 WIDTH, FIT_ROWS, POOL_ROWS, NEW_ROWS, N_LABELS, N_QUESTIONS, N_RUNS = 30, 5000, 10_000, 50_000, 10, 5, 3
-LIMITS = {"fit": 5.0, "question": 0.5, "one_row": 2.0, "explain": 0.05}  # seconds; of all processors for the last two
+LIMITS = {"fit": 5.0, "question": 0.5, "one_row": 2.0, "explain": 0.2}  # seconds; of all processors for the last two
 # On two idle cores 1.2 (once 0.96) and 1.2 were reached, a question by the clock; on busy ones 1.3 for the others.
 FLOORS = {
     "fit_limit_over_processor_seconds": 1.0,
@@ -46,7 +46,7 @@ def measure() -> dict[str, float]:
     figures["rows_a_processor_second"] = NEW_ROWS / spent(lambda: detector.anomaly_score(new))[1]
     figures["forest_rows_a_processor_second"] = NEW_ROWS / spent(lambda: forest.score_samples(new))[1]
     figures |= ask() | score_one_row()
-    figures["explain_processor_seconds"] = measure_cost("default")["ms of a row alone"] / 1000
+    figures["explain_processor_seconds"] = measure_cost("default", FIT_ROWS)["ms of a row alone"] / 1000
     for name, limit in LIMITS.items():
         for kind in ("seconds", "processor_seconds"):
             if f"{name}_{kind}" in figures:

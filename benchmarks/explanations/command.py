@@ -7,19 +7,18 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.explanations.beside_shap import compare, first_columns
 from benchmarks.explanations.planting import TABLES, Planted, Task, correlated_pairs, decides, plant, read_task
+from benchmarks.explanations.real import find_tables, measure_real, read_real, summarise_real
 from soel import SOEL
 from soel.text import format_table
 
-SHAP_ROWS = 20
+COST_ROWS = (500, 5000)
 SINGLE_ROWS = 30  # explained in a call of their own, to tell what one costs
 
 
@@ -28,33 +27,43 @@ def main(words: Sequence[str]) -> int:
     arguments = _parser().parse_args(words)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if arguments.cost:
-        found = measure_cost(arguments.profile)
-        print(format_table(list(found), [list(found.values())]))
+        found = [measure_cost(arguments.profile, n_rows) for n_rows in COST_ROWS]
+        print(format_table(list(found[0]), [list(each.values()) for each in found]))
         return 0
-    print(summarise([_kept(arguments, name) for name in arguments.tables.split(",")]))
+    data, profile = arguments.data_dir, arguments.profile
+    if arguments.real:
+        names = find_tables(data, arguments.real)
+        found = [_kept(arguments, name, lambda name: measure_real(read_real(data, name), profile)) for name in names]
+        header = list(next(each for each in found if each["rows"]))
+        rows = [[each.get(key) for key in header] for each in found]
+        print(format_table(header, [*rows, *summarise_real(found)]))
+        return 0
+    names = arguments.tables.split(",")
+    print(summarise([_kept(arguments, name, lambda name: measure(read_task(data, name), profile)) for name in names]))
     return 0
 
 
-def _kept(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+def _kept(arguments: argparse.Namespace, name: str, measure: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
     """The figures of one table, measured where they are missing."""
-    path = arguments.runs / f"{arguments.profile}-{name}{'-shap' * arguments.shap}.json"
+    path = arguments.runs / f"{arguments.profile}-{name.replace('/', '-')}.json"
     if not path.exists():
-        measured = measure(read_task(arguments.data_dir, name), arguments.profile, arguments.shap)
+        measured = measure(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(measured))
     kept: dict[str, Any] = json.loads(path.read_text())
     return kept
 
 
-def measure_cost(profile: str) -> dict[str, Any]:
-    """What it costs to explain the first hundred of 10,000 rows of 30 columns, some of which hang together."""
+def measure_cost(profile: str, n_rows: int) -> dict[str, Any]:
+    """What it costs to explain a hundred alarms of so many rows of 30 columns, some of which hang together."""
     rng = np.random.default_rng(0)
-    pool = rng.normal(size=(10_000, 5)) @ rng.normal(size=(5, 30)) + rng.normal(size=(10_000, 30))
-    detector = SOEL(profile, random_state=0).fit(pool)
+    pool = rng.normal(size=(n_rows, 5)) @ rng.normal(size=(5, 30)) + rng.normal(size=(n_rows, 30))
+    detector = SOEL(profile, threshold="alarms=100", random_state=0).fit(pool)
     top = pool[np.argsort(-detector.anomaly_score(pool))[:100]]
     first, *others = [_time(partial(detector.explain, top[row : row + 1])) for row in range(1 + SINGLE_ROWS)]
     return {
         "profile": profile,
+        "rows": n_rows,
         "ms of the first row": 1000 * first,
         "ms of a row alone": 1000 * float(np.median(others)),
         "the quickest": 1000 * min(others),
@@ -69,15 +78,11 @@ def _time(act: Callable[[], object]) -> float:
     return time.process_time() - clock
 
 
-def measure(task: Task, profile: str, with_shap: bool) -> dict[str, Any]:
+def measure(task: Task, profile: str) -> dict[str, Any]:
     """What explanations say of planted values in one table."""
     detector = SOEL(profile, random_state=0).fit(task.pool)
     rng = np.random.default_rng(0)
     single = plant(task, [(column,) for column in range(task.pool.shape[1])], rng)
-    if with_shap:
-        rows = np.flatnonzero(decides(detector, single))[:SHAP_ROWS]
-        beside = compare(detector, task.pool, single.rows[rows], single.columns[rows, 0])
-        return {"table": task.name, **asdict(beside)}
     pairs = correlated_pairs(task.pool)
     found = {"table": task.name, "columns": task.pool.shape[1], **_judge(detector, single, "one")}
     return found | (_judge(detector, plant(task, pairs, rng), "pair") if pairs else {})
@@ -90,12 +95,12 @@ def _judge(detector: SOEL, planted: Planted, what: str) -> dict[str, Any]:
     clock = time.process_time()
     explained = detector.explain(planted.rows[rows])
     took = time.process_time() - clock
-    first = [set(first_columns(explained, row)) for row in range(len(rows))]
+    named = [{explained.columns.index(name) for each in row.reasons for name in each.columns} for row in explained]
     wanted = [set(columns) for columns in planted.columns[rows].tolist()]
     return {
         f"{what}_rows": len(rows),
-        f"{what}_named": float(np.mean([want <= named for want, named in zip(wanted, first, strict=True)])),
-        f"{what}_alone": float(np.mean([want == named for want, named in zip(wanted, first, strict=True)])),
+        f"{what}_named": float(np.mean([want <= found for want, found in zip(wanted, named, strict=True)])),
+        f"{what}_alone": float(np.mean([want == found for want, found in zip(wanted, named, strict=True)])),
         f"{what}_ms": 1000 * took / len(rows),
     }
 
@@ -109,13 +114,13 @@ def summarise(found: Sequence[dict[str, Any]]) -> str:
 
 def _over_all(found: Sequence[dict[str, Any]], key: str) -> float | None:
     """A figure over all tables: rows are counted together, others are means over rows."""
-    counted = key if key in ("n_rows", "columns") else f"{key.split('_')[0]}_rows"
+    counted = key if key == "columns" else f"{key.split('_')[0]}_rows"
     told = [each for each in found if key in each]
     if key == "columns" or not told:
         return None
     if key == counted or key.endswith("_rows"):
         return int(sum(each[key] for each in told))
-    weights = [each.get(counted, each.get("n_rows", 0)) for each in told]
+    weights = [each[counted] for each in told]
     return float(np.average([each[key] for each in told], weights=weights))
 
 
@@ -125,8 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data-dir", type=Path, default=data and Path(data), required=data is None)
     parser.add_argument("--profile", default="default")
     parser.add_argument("--tables", default=",".join(TABLES), help="names, with commas between")
-    parser.add_argument("--shap", action="store_true", help="beside SHAP instead (pip install shap)")
-    parser.add_argument("--cost", action="store_true", help="processor time on 10,000 rows of 30 columns instead")
+    parser.add_argument("--real", type=int, metavar="N", help="real anomalies in so many more tables")
+    parser.add_argument("--cost", action="store_true", help="processor time instead")
     parser.add_argument(
         "--runs", type=Path, default=Path("build/explanations"), help="where each table's figures are kept"
     )

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from soel import SOEL
-from soel.explain import Ordinary
-from soel.explain.ordinary import CORRELATED
+from soel.explain.groups import measure_likeness
 from soel.types import Floats, Rows
 from soel_paper.catalogue_files import read_rows
 
@@ -26,6 +25,7 @@ TABLES = (
     "vowels",
     "wbc",
 )
+CORRELATED = 0.7
 POOL_ROWS, PLANTED_ROWS = 2000, 200
 TOP_SHARE = 0.05  # of the pool: a row that scores as high is in the top
 NEAREST, FARTHEST = 3.0, 8.0  # deviations that a wrong value lies away from the column's middle
@@ -74,7 +74,7 @@ def plant(task: Task, groups: list[tuple[int, ...]], rng: np.random.Generator) -
 
 def correlated_pairs(pool: Floats) -> list[tuple[int, ...]]:
     """Pairs of columns that hang together closely: two of each group of at most three that all hang together."""
-    likeness = Ordinary.of(pool, np.arange(len(pool)), np.arange(pool.shape[1])).likeness
+    likeness = measure_likeness(pool, np.arange(pool.shape[1]))
     close = np.triu(likeness, 1)
     first, second = np.nonzero(close >= CORRELATED)
     groups: list[tuple[int, ...]] = [(column,) for column in range(pool.shape[1])]
@@ -87,6 +87,6 @@ def correlated_pairs(pool: Floats) -> list[tuple[int, ...]]:
 
 
 def decides(detector: SOEL, planted: Planted) -> np.ndarray:
-    """Which rows (n,) are in the top with the planted values and not without: these alone decide."""
-    top = np.quantile(detector.detector_.fitted.pool_scores, 1 - TOP_SHARE)
+    """Which rows (n,) are alarms, in the top, with the planted values and neither without: these alone decide."""
+    top = max(detector.threshold_, float(np.quantile(detector.detector_.fitted.pool_scores, 1 - TOP_SHARE)))
     return np.asarray((detector.anomaly_score(planted.rows) > top) & (detector.anomaly_score(planted.before) <= top))

@@ -1,31 +1,56 @@
-"""Explainers of scores whose parts are known by hand."""
+"""Explainers of scores that are known by hand."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from soel.explain import Explainer, Explanation, Ordinary, find_ordinary
-from soel.explain.explain import Score
-from soel.types import UNLABELLED, Floats, Rows
+from soel.detect.base import NOTHING, Detector
+from soel.explain import Explainer
+from soel.model import Blend
+from soel.types import UNLABELLED, Floats, Labels, Rows
+
+Score = Callable[[Floats], Floats]
 
 
-def explainer(pool: Floats, score: Score, column_of: Rows | None = None) -> Explainer:
+@dataclass(frozen=True)
+class ByHand(Detector):
+    """Scores by a function; rows are compared as they are. known: adds to scores of rows that the model knows."""
+
+    function: Score
+    known: Score | None = None
+    name = "by-hand"
+
+    @classmethod
+    def fit(
+        cls, pool: Floats, labels: Labels, seed: int, share: float | None = None, options: Mapping[str, Any] = NOTHING
+    ) -> Self:
+        raise NotImplementedError
+
+    def score(self, x: Floats) -> Floats:
+        own = np.asarray(self.function(x), np.float64)
+        return own if self.known is None else own + self.known(x)
+
+    def score_changed(self, x: Floats, sources: Floats) -> Floats:
+        return np.asarray(self.function(x), np.float64)
+
+    def space(self, x: Floats) -> Floats:
+        return x
+
+
+def explainer(
+    pool: Floats,
+    score: Score,
+    threshold: float,
+    column_of: Rows | None = None,
+    labels: Labels | None = None,
+    known: Score | None = None,
+) -> Explainer:
+    pool = np.asarray(pool, np.float32)
+    blend = Blend(ByHand(score, known))
+    unknown = np.full(len(pool), UNLABELLED, np.int8)
     columns = np.arange(pool.shape[1]) if column_of is None else column_of
-    scores = score(pool)
-    positions = find_ordinary(scores, np.full(len(pool), UNLABELLED, np.int8))
-    names = tuple("abcdefghij"[at] if at < 10 else f"c{at}" for at in range(columns.max() + 1))
-    ordinary = Ordinary.of(pool, positions, columns)
-    return Explainer(
-        lambda x, changed, _: (score(x), score(changed)), lambda x, _: score(x), score, ordinary, names, scores
-    )
-
-
-def know(made: Explainer, score: Score) -> Explainer:
-    """The same with another score of rows as they are: the model knows some."""
-    return replace(made, score_both=lambda x, changed, sources: (score(x), made.score_changed(changed, sources)))
-
-
-def sum_of(explanation: Explanation) -> Floats:
-    return np.asarray(explanation.baseline + explanation.contributions.sum(axis=1) + explanation.remainder)
+    return Explainer.of(blend, pool, blend.score(pool), unknown if labels is None else labels, threshold, columns)

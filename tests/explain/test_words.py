@@ -1,80 +1,92 @@
-"""Reasons in sentences: goldens worked by hand, and the rows of an explanation as they print."""
+"""Explanations in words and chips: goldens worked by hand."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from soel.explain import Explanation, Reason
-from soel.explain.words import MOST_SAID, NO_REASON, say_row, say_rows, show_cell
-from soel.text import ordinal
+from soel.explain import Explanation, Reason, RowExplanation
+from soel.explain.words import MOST_ROWS, chip, say_common, say_pattern, say_reason, say_row, show_cell
+from soel.text import texts_in
+from soel.types import Label
 
-HOT = Reason(("pressure",), (np.float64(10.6),), (np.float64(7.1),), 3.2, 0.81, 1, 180, 180)
-WORN = Reason(("site", "load"), ("north", np.nan), ("south", 2.0), 0.4, 0.09, 1, 2, 1012)
-FAINT = Reason(("m6",), (7.28,), (7.0,), 0.1, 0.12, 2, 3, 3)
-
-
-def explain(*reasons: tuple[Reason, ...]) -> Explanation:
-    n, some = len(reasons), np.zeros(len(reasons))
-    ranks = np.zeros(n, np.int64)
-    each = (np.zeros((n, 1)), some, np.zeros((n, 1)), ranks, ranks[:, None], ranks[:, None], ranks[:, None], ranks)
-    return Explanation(("a",), ((0,),), some, some, *each, reasons=reasons)
+HOT = Reason(("pressure",), (np.float64(10.6),), (np.float64(6.49),), 3.2, 0, 1)
+SIZE = Reason(("area", "radius", "edge", "hull"), (2022.5, 9.0, 8.0, 7.0), (522.0, 3.0, 2.0, np.nan), 2.0, 1, 1)
+SITE = Reason(("site",), ("north",), (None,), 0.4, 2, 0)
+ROW = RowExplanation(9.5, 1, True, "#31", 31, 0.5, (HOT, SIZE), 3.8, 125, True)
 
 
-def test_golden_of_one_reason() -> None:
-    said = "with pressure at 7.1 instead of 10.6 it would rank 180th instead of 1st (81 % of what raises it)"
-    assert (str(HOT), repr(HOT)) == (said, f"<Reason: {said}>")
-    assert str(WORN).startswith(
-        "with site at south instead of north and load at 2 instead of nothing it would rank 2nd instead of 1st"
+def test_golden_of_an_alarm() -> None:
+    assert str(ROW) == (
+        "most like #31, but for pressure 10.6, usually 6.49; area (4 columns: area 2022.5, usually 522; radius 9, "
+        "usually 3; edge 8, usually 2; ...): with that as there it would be ordinary (rank 125 instead of 1)"
+    ).replace("2022.5", "2,022.5")
+
+
+def test_golden_of_rows_that_no_small_change_explains() -> None:
+    whole = replace(ROW, reasons=(), suffices=False)
+    assert str(whole) == "unusual as a whole; the ordinary row most like it is #31"
+    assert str(replace(ROW, reasons=(HOT,), suffices=False, changed_rank=2)) == (
+        "unusual as a whole: even with the values of #31, which is most like it, in pressure 10.6, usually 6.49, it "
+        "would rank 2 instead of 1"
     )
+    assert str(replace(whole, like="")) == "unusual, and no ordinary row to compare it with"
 
 
-def test_golden_of_a_row() -> None:
-    assert say_row((HOT, WORN)) == (
-        f"{HOT}; {WORN}; with all of this as in the most similar ordinary row it would rank 1,012th"
-    )
-    assert say_row(()) == NO_REASON
+def test_golden_of_rows_that_are_no_alarm() -> None:
+    near = replace(ROW, is_alarm=False, rank=20, changed_rank=3, reasons=(HOT,))
+    said = "no alarm; it would be one with the values of #31 (rank 3 instead of 20): pressure 10.6, usually 6.49"
+    assert str(near) == said.replace("usually", "there")
+    assert str(replace(near, reasons=(), suffices=False)).startswith("no alarm; no five groups")
+    assert str(replace(near, reasons=(), like="")) == "ordinary: no alarm, and not near the threshold"
 
 
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (0.12, "; most of what raises it (88 %) is in other columns, or in many of them together"),
-        (0.49, "; most of what raises it (51 %) is in other columns, or in many of them together"),
-        (0.5, ""),
-        (0.9, ""),
-    ],
-)
-def test_what_reasons_leave_unsaid_is_said_where_it_is_most(share: float, words: str) -> None:
-    reason = replace(FAINT, share=share)
-    assert say_row((reason,)) == f"{reason}{words}"
+def test_golden_of_chips() -> None:
+    assert [chip(each) for each in (HOT, SIZE, SITE)] == [
+        "pressure 10.6 ↑ 6.49",
+        "area 2,022.5 ↑ 522 (4 columns)",
+        "site north ≠ nothing",
+    ]
+    assert chip(replace(HOT, direction=-1), texts_in("de")) == "pressure 10,6 ↓ 6,49"
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_no_values_of_different_columns_are_added_up(language: str) -> None:
+    t = texts_in(language)
+    assert "+" not in say_row(ROW, t) + say_reason(SIZE, t) + chip(SIZE, t)
 
 
 def test_an_explanation_prints_a_line_for_a_row_and_shows_as_one() -> None:
-    found = explain((HOT,), ())
-    assert str(found) == f"row 0: {HOT}\nrow 1: {NO_REASON}"
+    found = Explanation((ROW, replace(ROW, like="", is_alarm=False)), ("pressure",), (("pressure",),))
+    assert str(found) == f"row 0: {ROW}\nrow 1: ordinary: no alarm, and not near the threshold"
     assert repr(found) == "<Explanation (rows: 2, columns: 1); print it to read the reasons>"
-    assert str(replace(found, reasons=())) == repr(found)  # before the cells are known
-
-    class Printer:
-        said = ""
-
-        def text(self, words: str) -> None:
-            self.said += words
-
-    printer = Printer()
-    found._repr_pretty_(printer, cycle=False)
-    assert printer.said == str(found)
+    lines = str(replace(found, rows=(ROW,) * (MOST_ROWS + 1500))).splitlines()
+    assert len(lines) == MOST_ROWS + 1
+    assert lines[-1].startswith("... and 1,500 more")
+    np.testing.assert_allclose(found.baseline + found.contributions.sum(axis=1) + found.remainder, [9.5, 9.5])
 
 
-def test_of_many_rows_the_first_are_printed() -> None:
-    lines = say_rows([(HOT,)] * (MOST_SAID + 1500)).splitlines()
-    assert len(lines) == MOST_SAID + 1
-    assert lines[-1] == "... and 1,500 more: take(rows) gives those you want to read"
-    assert len(say_rows([(HOT,)] * MOST_SAID).splitlines()) == MOST_SAID
+def test_an_explanation_comes_back_from_json_with_the_same_words() -> None:
+    kept = json.loads(json.dumps(replace(ROW, reasons=(HOT, SIZE, SITE)).to_json()))
+    back = RowExplanation.from_json(kept)
+    assert str(back) == str(replace(ROW, reasons=(HOT, SIZE, SITE)))
+    assert json.loads(json.dumps(back.to_json())) == kept
+
+
+def test_golden_of_what_alarms_have_in_common() -> None:
+    pattern = {"groups": [["area", "radius"], ["site"]], "items": ["a", "b", "c"], "rule": None}
+    rule = {"conditions": [{"column": "area", "sign": "≥", "value": "900.5"}], "n_hits": 3, "n_met": 4, "n_wanted": 3}
+    assert say_pattern(pattern, {}) == "area (2 columns), site: 3 alarms, such as a"
+    assert say_pattern(pattern | {"rule": rule}, {"b": Label.ANOMALY, "x": Label.NORMAL}) == (
+        "area (2 columns), site: 3 alarms, such as a; 3 of the 4 rows with area ≥ 900.5; labelled: 1 anomaly, 0 normal"
+    )
+    words = say_common({"n_explained": 100, "n_alarms": 120, "n_whole": 1})
+    assert words[0].startswith("Looked at: 100 of 120 alarms")
+    assert words[1].startswith("1 of them is unusual as a whole")
 
 
 @pytest.mark.parametrize(
@@ -94,8 +106,3 @@ def test_of_many_rows_the_first_are_printed() -> None:
 )
 def test_golden_of_cells(cell: Any, text: str) -> None:
     assert show_cell(cell) == text
-
-
-def test_golden_of_places_and_shares() -> None:
-    places = [ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111, 1003)]
-    assert places == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th", "1,003rd"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from soel.report.kept_reasons import keep_reasons
 from soel.report.outcome import keep_outcome
+from soel.report.reasons import keep_reasons
 from soel.session import Session, SessionOptions, create
 from soel.session.tasks import add_upload
 from soel.session.worker import JobStatus

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from soel.explain import Reason, RowExplanation
 from soel.session.people import Agreement
 from soel.session.stopping import HeldBack, StoppingAdvice
 from soel.session.why import Why
@@ -58,8 +59,14 @@ def test_percent_never_rounds_to_certainty() -> None:
 
 
 def test_reasons_write_numbers_as_the_language_does_and_leave_codes_alone() -> None:
-    reason = {"columns": ["speed", "site"], "values": ["1401.25", "0815"], "usual": ["1480.5", "4711"], "share": 0.4}
-    english, german = (reason_fields([reason], texts)[0] for texts in (ENGLISH, texts_in("de")))
-    assert english.value == "1,401.25 + 0815"
-    assert german.value == "1.401,25 + 0815"
-    assert "1.480,5 + 4711" in german.words
+    reasons = (
+        Reason(("speed",), ("1401.25",), ("1480.5",), 0.4, 0, -1),
+        Reason(("site",), ("0815",), ("4711",), 0.2, 1, 0),
+    )
+    why = RowExplanation(3.0, 1, True, "#5", 5, 0.0, reasons, 2.4, 90, True)
+    english, german = (reason_fields(why, texts) for texts in (ENGLISH, texts_in("de")))
+    assert [field.value for field in english] == ["1,401.25", "0815"]
+    assert [field.value for field in german] == ["1.401,25", "0815"]
+    assert "1.480,5" in german[0].words
+    assert "4711" in german[1].words
+    assert reason_fields(replace(why, is_alarm=False), ENGLISH) == []  # who labels is not told what would be an alarm

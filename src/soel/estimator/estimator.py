@@ -17,11 +17,11 @@ from soel.checks import check_count, check_labels
 from soel.estimator.fitted import FittedDetector
 from soel.estimator.targets import Codes, read_targets
 from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
+from soel.explain import TableExplainer
 from soel.images.image_rows import ImageRows
 from soel.learner import Learner, Warm
 from soel.model_folder import SavedModel, load_model, save_model
 from soel.report.progress import progress_bar
-from soel.report.table_explainer import TableExplainer
 from soel.session.pictures import find_session_images
 from soel.settings import Profile, choose_profile
 from soel.tables.options import ReadOptions
@@ -236,7 +236,7 @@ class SOEL(FittedDetector):
         }
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
-            known = fitted.pool_scores, labels
+            known = fitted.pool_scores, labels, fitted.threshold
             self._why = TableExplainer.of(fitted.blend, self._encoder, task.frame, pool.rows, *known)
         return self
 

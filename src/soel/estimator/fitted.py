@@ -15,11 +15,10 @@ from soel.checks import check_count, check_labels, check_share
 from soel.errors import ConfigError, DataError, LabelError
 from soel.estimator.notices import warn_of_positions
 from soel.estimator.targets import Codes
-from soel.explain import Explanation
+from soel.explain import Explanation, TableExplainer
 from soel.images.image_rows import ImageRows
 from soel.learner import Fitted
 from soel.model_folder import SavedModel
-from soel.report.table_explainer import TableExplainer
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
@@ -55,10 +54,10 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return judge_drift(self._encoder.baseline, self._encoder.tally(frame), counts)
 
     def explain(self, X: Any, pool: Any = None) -> Explanation:
-        """Why rows score as they do: which columns raise it, how much, and what ordinary rows like them have there.
+        """Why rows are alarms: the smallest change, by groups of columns, that would make each of them ordinary.
 
-        Each row's score is `baseline + contributions.sum() + remainder`. `reasons` holds the three that matter most of
-        each row, with values, and the rank that it would have with the usual ones.
+        The changed columns take the values of an ordinary row like it. For a row below the threshold, but near it, what
+        would make it an alarm; for others nothing. Always score = `baseline + contributions.sum(axis=1) + remainder`.
 
         pool : rows that show what is ordinary; None for those of the fit, which a detector that was loaded from a
             folder does not have.
@@ -171,7 +170,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """What explains rows by those of a table."""
         blend, features = self._fitted().blend, self._encoder.encode(frame)
         nothing = np.full(len(features), UNLABELLED, np.int8)
-        return TableExplainer.of(blend, self._encoder, frame, features, blend.score(features), nothing)
+        scores = blend.score(features)
+        return TableExplainer.of(blend, self._encoder, frame, features, scores, nothing, self._fitted().threshold)
 
     def _encode(self, X: Any) -> tuple[Floats, Floats | None]:
         """Encoded rows (n, d), and the patches of pictures (n, P, D) where they count."""

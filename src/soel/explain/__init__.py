@@ -1,11 +1,7 @@
-"""Why a row scores as it does: which columns raise it, how much each, and what would have made it ordinary.
+"""Why a row is an alarm: the smallest change that would make it ordinary, and what alarms have in common."""
 
-Pure: a scoring function and encoded rows go in, arrays come out. It knows no detector by name.
-"""
+from soel.explain.counterfactual import Counterfactual, Explainer
+from soel.explain.explanation import Explanation, Reason, RowExplanation
+from soel.explain.table import TableExplainer
 
-from soel.explain.explain import Explainer
-from soel.explain.explanation import Explanation
-from soel.explain.ordinary import Ordinary, find_ordinary
-from soel.explain.reasons import Reason, find_reasons
-
-__all__ = ["Explainer", "Explanation", "Ordinary", "Reason", "find_ordinary", "find_reasons"]
+__all__ = ["Counterfactual", "Explainer", "Explanation", "Reason", "RowExplanation", "TableExplainer"]

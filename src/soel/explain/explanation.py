@@ -1,64 +1,96 @@
-"""What raises the scores of some rows, as arrays."""
+"""Explanations of rows as people know them: the columns to change, with their values and the usual ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from soel.explain.reasons import Reason
-from soel.explain.words import say_rows
-from soel.types import Floats, Rows
-
-Part = tuple[int, ...]  # positions of columns
-MOST_REASONS = 3
-LEAST_SHARE = 0.05  # of what raises a score: a part with less is no reason, unless it is the first
-OF_ROWS = ("scores", "baseline", "remainder", "ranks", "ranks_together", "reference")
-OF_PARTS = {
-    "contributions": 0.0,
-    "alone": np.nan,
-    "ranks_alone": 0,
-    "lenders": -1,
-}  # and what a part has that is not tried
+from soel.explain.counterfactual import MOST_GROUPS
+from soel.explain.words import say_row, say_rows, show_cell
+from soel.types import Floats
 
 
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """What raises the scores of n rows, by p parts: every column alone, then the groups of columns that are named.
+@dataclass(frozen=True)
+class Reason:
+    """Columns that go together and are changed together, the most central first; often a single one.
 
-    A row's score is `baseline + contributions.sum() + remainder`, always: the baseline is the score of the ordinary row
-    that it resembles most, the remainder what all parts without a contribution of their own do together. Where
-    columns explain a score only together, their group has the contribution, else each column its own.
-
-    columns: names (c,). parts: positions of columns. scores, baseline, remainder: (n,). contributions: (n, p).
-    alone: (n, p) the score with this part alone replaced, NaN where it was not tried. ranks: (n,) among the pool's
-    rows, 1 for the most anomalous; ranks_alone: (n, p) the same with one part replaced, 0 where it was not tried.
-    ranks_together: (n, 3) with the first one, two and three reasons replaced, 0 where there are fewer. lenders: (n, p)
-    the pool's row whose values were taken, -1 where it was not tried. reference: (n,) the row of the baseline.
-    reasons: the few that matter most of each row, with values; printed, the explanation says them in sentences.
+    values: that the row has in them. usual: that the ordinary row has. contribution: to the score. group: which group
+    of columns it is, or is of. direction: 1 where the first value is larger than the usual one, -1 where it is smaller,
+    0 where it is no number.
     """
 
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
-    scores: Floats
-    baseline: Floats
-    contributions: Floats
-    remainder: Floats
-    alone: Floats
-    ranks: Rows
-    ranks_alone: Rows
-    ranks_together: Rows
-    lenders: Rows
-    reference: Rows
-    reasons: tuple[tuple[Reason, ...], ...] = ()
+    values: tuple[Any, ...]
+    usual: tuple[Any, ...]
+    contribution: float
+    group: int
+    direction: int
 
-    def __len__(self) -> int:
-        return len(self.scores)
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """The smallest change that makes an alarm ordinary, or an ordinary row near the threshold an alarm.
+
+    like: the row whose values are taken, donor: its position in the pool; '' and -1 where nothing was looked for.
+    rank, changed_rank: among the pool's rows, as it is and with the change. suffices: whether the change is enough.
+    score = baseline + the contributions of all reasons + remainder, where the baseline is the donor's score.
+    """
+
+    score: float
+    rank: int
+    is_alarm: bool
+    like: str
+    donor: int
+    baseline: float
+    reasons: tuple[Reason, ...]
+    remainder: float
+    changed_rank: int
+    suffices: bool
 
     def __str__(self) -> str:
-        return say_rows(self.reasons) if self.reasons else repr(self)
+        return say_row(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values, with cells as a person writes them."""
+        shown = [
+            asdict(reason) | {"values": [*map(show_cell, reason.values)], "usual": [*map(show_cell, reason.usual)]}
+            for reason in self.reasons
+        ]
+        return asdict(self) | {"reasons": shown}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> RowExplanation:
+        """Back from the values of `to_json`."""
+        sequences = ("columns", "values", "usual")
+        reasons = (Reason(**{**each, **{name: tuple(each[name]) for name in sequences}}) for each in values["reasons"])
+        return cls(**{**values, "reasons": tuple(reasons)})
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Sequence[RowExplanation]):
+    """The explanations of n rows; printed, a sentence a row. columns: all that can be named, in order.
+
+    groups: the columns that go together, by name.
+    """
+
+    rows: tuple[RowExplanation, ...]
+    columns: tuple[str, ...]
+    groups: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return iter(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def __str__(self) -> str:
+        return say_rows(self.rows)
 
     def __repr__(self) -> str:
         return f"<Explanation (rows: {len(self):,}, columns: {len(self.columns):,}); print it to read the reasons>"
@@ -67,38 +99,23 @@ class Explanation:
         """In a notebook's cell it reads as it prints."""
         printer.text(str(self))
 
-    def take(self, rows: Rows) -> Explanation:
-        """Some of the rows."""
-        arrays: dict[str, Any] = {name: getattr(self, name)[rows] for name in (*OF_ROWS, *OF_PARTS)}
-        return replace(self, reasons=tuple(self.reasons[row] for row in rows) if self.reasons else (), **arrays)
+    @property
+    def reasons(self) -> tuple[tuple[Reason, ...], ...]:
+        """Of each row, the one that contributes most first."""
+        return tuple(row.reasons for row in self.rows)
 
-    def names(self, part: int) -> tuple[str, ...]:
-        """The columns of a part."""
-        return tuple(self.columns[column] for column in self.parts[part])
+    @property
+    def contributions(self) -> Floats:
+        """Of the reasons of each row (n, 5), 0 where there are fewer: baseline + their sum + remainder = score."""
+        padded = [[each.contribution for each in row.reasons] + [0.0] * MOST_GROUPS for row in self.rows]
+        return np.array([row[:MOST_GROUPS] for row in padded]).reshape(-1, MOST_GROUPS)
 
-    def first(self, row: int, most: int = MOST_REASONS) -> list[int]:
-        """The parts that raise a row's score most, in order; only such as raise it by more than a trifle."""
-        return first_parts(self.contributions[row], float(self.remainder[row]), most)
+    @property
+    def baseline(self) -> Floats:
+        """The scores (n,) of the donors."""
+        return np.array([row.baseline for row in self.rows])
 
-
-def first_parts(contributions: Floats, remainder: float, most: int = MOST_REASONS) -> list[int]:
-    """The parts that raise a score most, by contributions (p,), in order; after the first only reasons."""
-    order = np.argsort(-contributions, kind="stable")[:most]
-    raising = np.maximum(contributions, 0).sum() + max(remainder, 0.0)
-    least = [0.0, *[LEAST_SHARE * raising] * (most - 1)]
-    return [int(part) for part, enough in zip(order, least, strict=False) if contributions[part] > enough]
-
-
-def join(blocks: Sequence[Explanation]) -> Explanation:
-    """Rows that were explained one block after the other, by all their parts."""
-    groups = sorted({part for block in blocks for part in block.parts if len(part) > 1})
-    parts = (*(part for part in blocks[0].parts if len(part) == 1), *groups)
-    arrays: dict[str, Any] = {name: np.concatenate([getattr(block, name) for block in blocks]) for name in OF_ROWS}
-    at = [[parts.index(part) for part in block.parts] for block in blocks]
-    for name, nothing in OF_PARTS.items():
-        own = [getattr(block, name) for block in blocks]
-        wide = [np.full((len(each), len(parts)), nothing, each.dtype) for each in own]
-        for each, places, values in zip(wide, at, own, strict=True):
-            each[:, places] = values
-        arrays[name] = np.concatenate(wide)
-    return replace(blocks[0], parts=parts, **arrays)
+    @property
+    def remainder(self) -> Floats:
+        """What all other columns of each row (n,) do together."""
+        return np.array([row.remainder for row in self.rows])

@@ -1,56 +1,60 @@
-"""Which columns of a row are replaced together, and which are then named together."""
+"""Columns that go together in a pool: they are changed together, and named together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
 
-from soel.explain.explanation import Part
-from soel.types import Floats
+from soel.types import Floats, Rows
 
-N_SEEDS = 3  # columns of a row that company is looked for
-ENOUGH = 0.8  # of what a group of columns explains: what says so much alone is not named together
+Part = tuple[int, ...]  # positions of columns
+FARTHEST = 0.4  # 1 - |correlation|, on average, up to which columns are joined
+MOST_ROWS = 2000  # of a pool; more would only be slower
+CLIP = 3.0
 
 
-def find_families(matters: Floats, hang_together: np.ndarray) -> list[tuple[Part, ...]]:
-    """For each of the columns that matter most, groups of two and of three that it is worth replacing with.
+def find_groups(pool: Floats, column_of: Rows) -> tuple[Part, ...]:
+    """Groups of columns by average linkage on 1 - |correlation| in encoded rows (N, d), the most central first.
 
-    matters: (c,) of one row, NaN where a column was not tried. hang_together: (c, c). The company of a column is what
-    hangs together with it and matters most; every two of a group hang together, and no column is in two families.
+    column_of: (d,) the column that each feature came from. A category, a time and a number that may be missing are
+    several features and one column; two columns correlate as their most correlated features do.
     """
-    free, families = np.isfinite(matters), list[tuple[Part, ...]]()
-    order = np.argsort(-np.where(free, matters, -np.inf), kind="stable")
-    for seed in order[:N_SEEDS]:
-        company = order[hang_together[seed, order] & free[order]]
-        if not free[seed] or not len(company):
-            continue
-        pair = (seed, company[0])
-        third = company[hang_together[company[0], company]][:1]
-        groups = [pair, (*pair, *third)] if len(third) else [pair]
-        families.append(tuple(tuple(sorted(int(column) for column in group)) for group in groups))
-        free[list(groups[-1])] = False
-    return families
+    alike = measure_likeness(pool, column_of)
+    n_columns = len(alike)
+    if n_columns == 1:
+        return ((0,),)
+    apart = np.clip(1 - alike, 0, None)
+    np.fill_diagonal(apart, 0)
+    names = fcluster(linkage(squareform(apart, checks=False), "average"), FARTHEST, "distance")
+    groups = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
+    return tuple(_from_the_centre(group, alike) for group in groups)
 
 
-def may_be_named(family: tuple[Part, ...], drops: Floats, height: float) -> bool:
-    """Whether it is worth trying: not where one of its columns alone says enough of all that raises the row, `height`.
+def measure_likeness(rows: Floats, column_of: Rows) -> Floats:
+    """The largest absolute correlation (c, c) between features of two columns, in encoded rows (N, d).
 
-    drops: (c,) by how much each column lowers the score.
+    Values farther from the median than CLIP times the interquartile range are moved there: a wild one must not decide.
     """
-    return not height > 0 or sum(drops[column] >= ENOUGH * height for column in family[-1]) != 1
+    low, middle, high = np.quantile(np.asarray(rows, np.float64), (0.25, 0.5, 0.75), axis=0)
+    reach = np.where(high > low, CLIP * (high - low), np.inf)
+    scaled = np.clip(rows - middle, -reach, reach)
+    scaled -= scaled.mean(axis=0)
+    lengths = np.linalg.norm(scaled, axis=0)
+    scaled /= np.where(lengths > 0, lengths, 1)
+    between = np.abs(scaled.T @ scaled)
+    starts = np.flatnonzero(np.diff(column_of, prepend=-1))
+    return np.asarray(np.maximum.reduceat(np.maximum.reduceat(between, starts, axis=0), starts, axis=1))
 
 
-def choose_group(family: tuple[Part, ...], drops: Mapping[Part, float]) -> Part | None:
-    """The group of a family that is named instead of its columns, by how much each part lowers the score; or none.
+def spread_rows(n_rows: int, most: int) -> Rows:
+    """At most so many positions, evenly spaced."""
+    return np.unique(np.linspace(0, n_rows - 1, most).astype(np.int64))
 
-    Columns are named together where none of them says enough alone, or where both of a pair do, so that nobody can
-    tell which of them is wrong.
-    """
-    pair = family[0]
-    for group in family[1:]:
-        enough = ENOUGH * drops[group]
-        if enough > 0 and all(drops[part] < enough for part in (pair, *((column,) for column in group))):
-            return group
-    enough = ENOUGH * drops[pair]
-    return pair if enough > 0 and sum(drops[(column,)] >= enough for column in pair) != 1 else None
+
+def _from_the_centre(columns: Iterable[int], alike: Floats) -> Part:
+    group = np.asarray(list(columns))
+    centrality = alike[np.ix_(group, group)].sum(axis=1).round(9)
+    return tuple(group[np.argsort(-centrality, kind="stable")].tolist())

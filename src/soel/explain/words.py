@@ -1,66 +1,95 @@
-"""Reasons in sentences, as a person reads them."""
+"""Explanations in words and chips, in any language: for terminal, page and report."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soel.checks import is_missing
-from soel.text import ordinal, percent
+from soel.text import ENGLISH, Texts
+from soel.types import Label
 
 if TYPE_CHECKING:
-    from soel.explain.reasons import Reason
+    from soel.explain.explanation import Reason, RowExplanation
 
-NO_REASON = "nothing raises it above a similar ordinary row"
-MOST_SAID = 20  # rows of an explanation that are printed
-MOST = 0.5  # of what raises a score: where reasons leave more than this unsaid, it is said
+MOST_ROWS, MOST_CELLS = 20, 3  # of an explanation that are printed; of a group that are said
+ARROWS = {1: "↑", -1: "↓", 0: "≠"}
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
 
 
-def say_rows(rows: Sequence[Sequence[Reason]]) -> str:
-    """The reasons of each row, a line for a row; of many rows the first."""
-    lines = [f"row {row}: {say_row(reasons)}" for row, reasons in enumerate(rows[:MOST_SAID])]
+def say_rows(rows: Sequence[RowExplanation]) -> str:
+    """A line for each row; of many rows the first."""
+    lines = [f"row {at}: {say_row(row)}" for at, row in enumerate(rows[:MOST_ROWS])]
     n_more = len(rows) - len(lines)
-    return "\n".join([*lines, f"... and {n_more:,} more: take(rows) gives those you want to read"] if n_more else lines)
+    return "\n".join([*lines, f"... and {n_more:,} more; index it for those you want to read"] if n_more else lines)
 
 
-def say_row(reasons: Sequence[Reason]) -> str:
-    """The reasons of one row in one line."""
-    return "; ".join(say_reasons([reason_texts(reason) for reason in reasons])) or NO_REASON
+def say_row(row: RowExplanation, t: Texts = ENGLISH) -> str:
+    """What would have to be different, and what rank the row would have then."""
+    cell = "reason.cell" if row.is_alarm else "reason.cell_there"
+    changes = "; ".join(say_reason(reason, t, cell) for reason in row.reasons)
+    places = {"like": row.like, "changes": changes, "rank": row.changed_rank, "now": row.rank}
+    if row.is_alarm:
+        key = "reason.but_for" if row.suffices else "reason.even_with" if row.reasons else "reason.whole"
+        return t(key, **places) if row.like else t("reason.no_donor")
+    if not row.like:
+        return t("reason.ordinary")
+    return t("reason.kept" if row.suffices else "reason.far", **places)
 
 
-def say_reasons(texts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The reasons of one row, what all of them do together, and what they leave unsaid where that is most of it."""
-    sentences = [say_reason(text) for text in texts]
-    together = texts[-1].get("rank_together") if len(texts) > 1 else None
-    if together is not None:
-        sentences.append(f"with all of this as in the most similar ordinary row it would rank {ordinal(together)}")
-    unsaid = 1 - sum(text["share"] for text in texts)
-    if texts and unsaid > MOST:
-        sentences.append(f"most of what raises it ({percent(unsaid)}) is in other columns, or in many of them together")
-    return sentences
+def say_reason(reason: Reason, t: Texts = ENGLISH, cell: str = "reason.cell") -> str:
+    """'pressure 10.6, usually 6.49', or of a group 'size (6 columns: worst area 2022, usually 522; ...)'."""
+    cells = list(zip(reason.columns, reason.values, reason.usual, strict=True))
+    said = [t(cell, name=n, value=localise(v, t), usual=localise(u, t)) for n, v, u in cells[:MOST_CELLS]]
+    if len(cells) == 1:
+        return said[0]
+    listed = "; ".join([*said, *["..."] * (len(cells) > MOST_CELLS)])
+    return t("reason.group", name=cells[0][0], n=len(cells), cells=listed)
 
 
-def say_reason(text: Mapping[str, Any]) -> str:
-    """One reason, with the rank that the row would have else and the one it has."""
-    cells = zip(text["columns"], text["usual"], text["values"], strict=True)
-    what = " and ".join(f"{name} at {usual} instead of {value}" for name, usual, value in cells)
-    ranks = f"{ordinal(text['rank'])} instead of {ordinal(text['present_rank'])}"
-    return f"with {what} it would rank {ranks} ({percent(text['share'])} of what raises it)"
+def chip(reason: Reason, t: Texts = ENGLISH) -> str:
+    """'worst area 2022 ↑ 522', and how many columns go with it."""
+    value, usual = (localise(cell[0], t) for cell in (reason.values, reason.usual))
+    return t(
+        "reason.chip", what=f"{reason.columns[0]} {value} {ARROWS[reason.direction]} {usual}", n=len(reason.columns)
+    )
 
 
-def reason_texts(reason: Reason) -> dict[str, Any]:
-    """A reason as plain values for a file, its cells as a person writes them."""
-    return {
-        "columns": list(reason.columns),
-        "values": [show_cell(cell) for cell in reason.values],
-        "usual": [show_cell(cell) for cell in reason.usual],
-        "share": reason.share,
-        "present_rank": reason.present_rank,
-        "rank": reason.rank,
-        "rank_together": reason.rank_together,
-    }
+def name_group(columns: Sequence[str], t: Texts = ENGLISH) -> str:
+    """A group by its most central column, and how many it has."""
+    return t("reason.chip", what=columns[0], n=len(columns))
+
+
+def say_common(summary: Mapping[str, Any], t: Texts = ENGLISH) -> list[str]:
+    """How many alarms were looked at, and how many no small change explains."""
+    words = [t("reason.looked", n=summary["n_explained"], total=summary["n_alarms"])]
+    return [*words, t("reason.whole_ones", n=summary["n_whole"])] if summary["n_whole"] else words
+
+
+def say_pattern(pattern: Mapping[str, Any], labels: Mapping[str, Label], t: Texts = ENGLISH) -> str:
+    """A pattern of alarms: its groups of columns, its size, an example, its rule, and what is labelled."""
+    items = pattern["items"]
+    known = [labels[item].word for item in items if item in labels]
+    names = ", ".join(name_group(columns, t) for columns in pattern["groups"])
+    parts = [t("reason.group_line", names=names, n=len(items), item=items[0])]
+    if pattern["rule"] is not None:
+        rule = pattern["rule"]
+        conditions = "; ".join(
+            f"{each['column']} {each['sign']} {localise(each['value'], t)}" for each in rule["conditions"]
+        )
+        parts.append(t("reason.rule", rule=conditions, hits=rule["n_hits"], n=rule["n_met"]))
+    if known:
+        parts.append(t("reason.labelled", anomalies=known.count("anomaly"), normal=known.count("normal")))
+    return "; ".join(parts)
+
+
+def localise(cell: Any, t: Texts) -> str:
+    """A cell; a number with a fraction as the language writes it, since anything else may be a code."""
+    text = show_cell(cell)
+    return t.number(float(text)) if _FRACTION.fullmatch(text) else text
 
 
 def show_cell(cell: Any) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from soel.report.facts import MediaFacts, Picture, ReportFacts
-from soel.report.kept_reasons import find_why
 from soel.report.page import write_report as write_page
+from soel.report.reasons import explain_session
 from soel.report.session_report import gather
 from soel.scoring.clips import name_intervals
 from soel.scoring.table import name_pictures
@@ -28,7 +28,7 @@ def write_report(session: Session, out: Path) -> Path:
 
 def gather_report(session: Session) -> ReportFacts:
     """Everything that the session's report shows."""
-    return gather(session, read_items(session.folder).frame, find_why(session), gather_media(session))
+    return gather(session, read_items(session.folder).frame, explain_session(session), gather_media(session))
 
 
 def gather_media(session: Session) -> MediaFacts | None:

@@ -1,34 +1,46 @@
-"""Why a session's items, or new ones, score as they do: by the columns of its table and a model of it."""
+"""Why a session's items are alarms: as columns of a file, and kept beside the model for the page and the report."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soel.distances import nearest_of
-from soel.errors import ConfigError
-from soel.explain import Explanation
-from soel.explain.explanation import MOST_REASONS
-from soel.explain.words import NO_REASON, reason_texts, say_reasons
-from soel.learner import Blend
-from soel.report.table_explainer import TableExplainer
-from soel.session import Session
+from soel.errors import ConfigError, SessionError
+from soel.explain import Explanation, RowExplanation, TableExplainer
+from soel.explain.patterns import count_groups, find_patterns, find_rule
+from soel.explain.words import show_cell
+from soel.files import write_whole
+from soel.report.outcome import FOLDER
+from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.session.items import read_encoder, read_items
 from soel.tables.frame import Frame
 from soel.types import Floats, Kind, Label, Rows
 
+if TYPE_CHECKING:
+    from soel.model import Blend
+
 MOST_EXPLAINED, FEWEST_EXPLAINED = 1000, 10  # rows of a list of scores: its alarms, at most and at least so many
+N_TOP = 100  # items with the highest scores that are kept with reasons
+MOST_RESEMBLED = 10_000  # alarms of which it is kept what they are like
+SHARE_ASKED = 0.5  # of the pool: an asked item among these is told from ordinary ones, even where it is no alarm
+N_REASONS = 5
 REASON_COLUMNS = (
     "why",
-    *(f"why_{n}{part}" for n in range(1, MOST_REASONS + 1) for part in ("", "_value", "_usual", "_share", "_rank")),
-    "why_rest_share",
-    "why_rank_together",
-)  # of a file of scores: a sentence, of each of three reasons what it is, and what these leave unsaid
+    *(f"why_{n}{part}" for n in range(1, N_REASONS + 1) for part in ("", "_value", "_usual", "_columns", "_share")),
+    "why_rank",
+    "why_suffices",
+    "why_ordinary",
+)  # of a file of scores: a sentence; of each group its central column, and all; the rank with all of them changed
 LIKENESS_COLUMNS = ("why_like", "why_like_label")  # and the labelled item that a row resembles most
+Kept = dict[str, Any]
+NOTHING: Kept = {"items": {}, "resembles": {}, "patterns": None}
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,10 @@ class SessionExplainer:
     pool: Frame
 
     @classmethod
-    def of(cls, session: Session, model: Any) -> SessionExplainer:
-        """For a session on a table. model: of its last fit, or of before the first label."""
+    def of(cls, session: Session, model: Any, share: float = 0.0) -> SessionExplainer:
+        """For a session on a table. model: of its last fit, or of before the first label. share: of the pool that is
+        to be told from ordinary rows, where fewer are alarms.
+        """
         if session.pool.kind is not Kind.TABLE:
             raise ConfigError(
                 "Rows are explained by the columns of a table, and this session has none; ask for no why."
@@ -50,13 +64,20 @@ class SessionExplainer:
         encoder, frame, features = read_encoder(session.folder), read_items(session.folder).frame, session.folder.pool
         kept = getattr(model, "pool_scores", ())
         scores = np.asarray(kept if len(kept) else model.blend.score(features))
-        labels = label_vector(session.state, session.ids)
-        table = TableExplainer.of(model.blend, encoder, frame, features, scores, labels)
+        labels, threshold = label_vector(session.state, session.ids), getattr(model, "threshold", np.inf)
+        if share:
+            threshold = min(threshold, float(np.quantile(scores, 1 - share)))
+        table = TableExplainer.of(model.blend, encoder, frame, features, scores, labels, threshold, session.ids)
         return cls(session, model.blend, table, frame)
 
     def explain(self, frame: Frame, features: Floats) -> Explanation:
-        """Rows with the features (n, d) that they were encoded to, explained with their reasons."""
+        """Rows with the features (n, d) that they were encoded to."""
         return self.table.explain(frame, features)
+
+    def explain_own(self, rows: Rows) -> dict[str, Kept]:
+        """Some of the session's own rows, as they are kept."""
+        found = self.explain(self.pool.take(rows), self.session.folder.pool[rows])
+        return {self.session.ids[row]: each.to_json() for row, each in zip(rows.tolist(), found, strict=True)}
 
     def alike(self, features: Floats) -> list[str] | None:
         """The labelled item of the session that each row (n, d) resembles most; None where nothing is labelled."""
@@ -68,9 +89,90 @@ class SessionExplainer:
         owner, _ = nearest_of(self.blend.embed(features), self.blend.embed(known))
         return [labelled[at] for at in owner.tolist()]
 
-    def explain_own(self, features: Floats, rows: Rows) -> Explanation:
-        """Some of the session's own rows. features: (N, d) of all."""
-        return self.explain(self.pool.take(rows), features[rows])
+    def resembling(self, rows: Rows) -> dict[str, str]:
+        """The labelled item that each of the session's rows is most like; none of what is labelled itself."""
+        ids, labels = self.session.ids, self.session.state.labels
+        asked = [row for row in rows.tolist() if ids[row] not in labels]
+        alike = self.alike(self.session.folder.pool[asked])
+        return {} if alike is None else {ids[row]: other for row, other in zip(asked, alike, strict=True)}
+
+    def find_patterns(self, top: Rows, scores: Floats) -> Kept:
+        """What the alarms among the highest rows have in common: groups that suffice, and patterns with a rule."""
+        alarms = scores > self.table.explainer.line
+        ours = top[alarms[top]]
+        found = self.explain(self.pool.take(ours), self.session.folder.pool[ours])
+        cells = self.table.encoder.match(self.pool)
+        patterns = []
+        for pattern in find_patterns(found):
+            wanted = np.zeros(len(scores), bool)
+            wanted[ours[list(pattern.rows)]] = True
+            names = [name for group in pattern.groups for name in found.groups[group]]
+            rule = find_rule({name: np.asarray(cells[name]) for name in names}, wanted)
+            patterns.append(
+                {
+                    "groups": [found.groups[group] for group in pattern.groups],
+                    "items": [self.session.ids[ours[row]] for row in pattern.rows],
+                    "rule": None if rule is None else _rule_json(asdict(rule)),
+                }
+            )
+        return {
+            "n_alarms": int(alarms.sum()),
+            "n_explained": len(ours),
+            "n_whole": sum(not row.suffices for row in found),
+            "groups": [[found.groups[group], n] for group, n in count_groups(found)],
+            "patterns": patterns,
+        }
+
+
+def keep_reasons(session: Session) -> None:
+    """Explain the alarms and the open items by the newest model, and keep it; what is there already stays."""
+    kept = explain_session(session)
+    if kept["items"] and kept != read_reasons(session):
+        write_whole(_place(session, session.state), json.dumps(kept).encode())
+
+
+def explain_session(session: Session) -> Kept:
+    """What was kept, with what is missing: the highest scores of a fit, and the open items."""
+    state, kept = session.state, read_reasons(session)
+    is_new = state.fit is not None and kept["patterns"] is None
+    more = [item for item in state.open if item not in kept["items"]]
+    model: Any = _newest(session, state) if is_new or more else None
+    if getattr(model, "blend", None) is None or session.pool.kind is not Kind.TABLE:
+        return kept
+    kept = {name: dict(kept[name]) for name in ("items", "resembles")} | {"patterns": kept["patterns"]}
+    if is_new:
+        explainer, scores = SessionExplainer.of(session, model), np.asarray(model.pool_scores)
+        order, n_alarms = np.argsort(-scores, kind="stable"), int((scores > model.threshold).sum())
+        kept["items"] |= explainer.explain_own(order[:N_TOP])
+        kept["resembles"] |= explainer.resembling(order[: max(N_TOP, min(n_alarms, MOST_RESEMBLED))])
+        kept["patterns"] = explainer.find_patterns(order[:N_TOP], scores)
+    row_of = {item: row for row, item in enumerate(session.ids)}
+    rows = np.array([row_of[item] for item in more if item in row_of and item not in kept["items"]], np.int64)
+    if len(rows):
+        explainer = SessionExplainer.of(session, model, SHARE_ASKED)
+        kept["items"] |= explainer.explain_own(rows)
+        kept["resembles"] |= explainer.resembling(rows)
+    return kept
+
+
+def read_reasons(session: Session) -> Kept:
+    """What was kept for the newest model; nothing where that is nothing."""
+    state = session.state
+    if state.fit is None and state.warm_up is None:
+        return NOTHING
+    path = _place(session, state)
+    try:
+        kept: Kept = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return NOTHING
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
+    return kept
+
+
+def find_why(kept: Kept, item: str) -> RowExplanation | None:
+    """The explanation of one item, where it was kept."""
+    return RowExplanation.from_json(kept["items"][item]) if item in kept["items"] else None
 
 
 def count_explained(n_alarms: int, n_rows: int) -> int:
@@ -86,17 +188,19 @@ def choose_explained(ranks: Rows, n_alarms: int) -> Rows:
 def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, list[Any]]:
     """REASON_COLUMNS for a file of scores; empty where not explained."""
     columns: dict[str, list[Any]] = {name: [None] * n_rows for name in REASON_COLUMNS}
-    for row, reasons in zip(rows.tolist(), found.reasons, strict=True):
-        texts = [reason_texts(reason) for reason in reasons]
-        columns["why"][row] = "; ".join(say_reasons(texts)) or NO_REASON
-        columns["why_rest_share"][row] = max(0.0, 1 - sum(each["share"] for each in texts)) if texts else None
-        for number, each in enumerate(texts, 1):
-            columns[f"why_{number}"][row] = " + ".join(each["columns"])
-            columns[f"why_{number}_value"][row] = " + ".join(each["values"])
-            columns[f"why_{number}_usual"][row] = " + ".join(each["usual"])
-            columns[f"why_{number}_share"][row] = each["share"]
-            columns[f"why_{number}_rank"][row] = each["rank"]
-            columns["why_rank_together"][row] = each["rank_together"]
+    for row, each in zip(rows.tolist(), found, strict=True):
+        columns["why"][row] = str(each)
+        if not each.like:
+            continue
+        columns["why_rank"][row], columns["why_ordinary"][row] = each.changed_rank, each.like
+        columns["why_suffices"][row] = "yes" if each.suffices else "no"
+        for n, reason in enumerate(each.reasons, 1):
+            columns[f"why_{n}"][row] = reason.columns[0]
+            columns[f"why_{n}_value"][row], columns[f"why_{n}_usual"][row] = (
+                show_cell(cells[0]) for cells in (reason.values, reason.usual)
+            )
+            columns[f"why_{n}_columns"][row] = "; ".join(reason.columns)
+            columns[f"why_{n}_share"][row] = reason.contribution / (each.score - each.baseline)
     return columns
 
 
@@ -112,3 +216,22 @@ def tabulate_likeness(
         if items[row] not in labels:
             columns["why_like"][row], columns["why_like_label"][row] = other, labels[other].word
     return columns
+
+
+def _newest(session: Session, state: SessionState) -> Any:
+    """The model of the last fit, or of before the first label."""
+    if state.fit is not None:
+        return session.load_fit(state)
+    return None if state.warm_up is None else session.engine.load(session.folder.path / state.warm_up.folder)
+
+
+def _place(session: Session, state: SessionState) -> Path:
+    """One file for the newest model and the pool that holds."""
+    ref = state.warm_up if state.fit is None else state.fit.model
+    assert ref is not None
+    seen = "" if state.pool.number == 1 else f"-{state.pool.number}"
+    return session.folder.path / FOLDER / f"{ref.fingerprint}{seen}.reasons.json"
+
+
+def _rule_json(rule: Kept) -> Kept:
+    return rule | {"conditions": [{**each, "value": show_cell(each["value"])} for each in rule["conditions"]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,10 @@ import numpy as np
 from soel.assess.metrics import cover_radius
 from soel.assess.threshold import NEVER, parse_threshold
 from soel.errors import SessionError
+from soel.explain.words import say_common, say_pattern
 from soel.report.facts import AnsweredItem, MediaFacts, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
 from soel.report.quality_words import NO_CHECK, quality_lines, rough_lines
+from soel.report.reasons import NOTHING, Kept, find_why
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
 from soel.settings import Profile
@@ -31,18 +33,7 @@ if TYPE_CHECKING:
 N_TOP, N_STANDOUTS = 10, 3
 
 
-@dataclass(frozen=True)
-class Why:
-    """Sentences that say what raises each item's score, and what the alarms have in common."""
-
-    reasons: Mapping[str, Sequence[str]]
-    in_common: Sequence[str]
-
-
-NO_WHY = Why({}, ())
-
-
-def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts | None = None) -> ReportFacts:
+def gather(session: Session, frame: Frame, kept: Kept = NOTHING, media: MediaFacts | None = None) -> ReportFacts:
     """Everything that the page about the session's last fit shows. frame: the readable columns of its items."""
     state, config = session.state, session.config
     if state.fit is None:
@@ -62,10 +53,10 @@ def gather(session: Session, frame: Frame, why: Why = NO_WHY, media: MediaFacts 
         cover_radius=_radius(embeddings, labels),
         history=model.blend.history,
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
-        top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, why, media)],
+        top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, kept, media)],
         next_steps=_next_steps(session, state),
         promises=_promises(session, model),
-        in_common=why.in_common,
+        in_common=_in_common(kept, state),
         events=() if media is None else media.find_events(scores, alarms),
     )
 
@@ -124,7 +115,7 @@ def _top(
     alarms: np.ndarray,
     labels: Labels,
     frame: Frame,
-    why: Why,
+    kept: Kept,
     media: MediaFacts | None,
 ) -> list[TopItem]:
     rows = np.argsort(-scores, kind="stable")[:N_TOP]
@@ -136,11 +127,23 @@ def _top(
             Label(labels[row]).word,
             bool(alarms[row]),
             _standouts(frame, int(row)) if media is None else [],  # the time of a frame does not stand out
-            why.reasons.get(ids[row], ()),
+            _say_why(kept, ids[row]),
             None if media is None else media.show(ids[row]),
         )
         for rank, row in enumerate(rows, start=1)
     ]
+
+
+def _in_common(kept: Kept, state: SessionState) -> list[str]:
+    summary = kept["patterns"]
+    if summary is None or not summary["n_alarms"]:
+        return []
+    return [*say_common(summary), *(say_pattern(pattern, state.labels) for pattern in summary["patterns"])]
+
+
+def _say_why(kept: Kept, item: str) -> list[str]:
+    found = find_why(kept, item)
+    return [] if found is None else [str(found)]
 
 
 def _standouts(frame: Frame, row: int) -> list[Standout]:

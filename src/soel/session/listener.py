@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from soel.files import is_locked, take_lock
-from soel.report.kept_reasons import keep_reasons
+from soel.report.reasons import keep_reasons
 from soel.session import Session, create
 from soel.session.propose import can_refine
 from soel.session.tasks import in_words

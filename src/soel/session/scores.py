@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.assess.threshold import parse_threshold, promise_document
+from soel.assess.threshold import ThresholdRule, parse_threshold, promise_document
 from soel.errors import ConfigError
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
@@ -68,7 +68,8 @@ def score_file(
                 "alone."
             )
         check_out(out)
-        explain = (lambda model: _explain_stream(session, model)) if why else None
+        share = _share_of_alarms(session, rule, stream.n_rows)
+        explain = (lambda model: _explain_stream(session, model, share)) if why else None
         scorer = replace(
             make_scorer(session, threshold, stream.n_rows, data is not None, explain), with_columns=with_columns
         )
@@ -87,7 +88,8 @@ def score_file(
         names, cells = new.names, new.cells
     explained = {}
     if why:
-        reasons = _explain(scored, new, why)
+        share = _share_of_alarms(session, rule, len(scored.result.ids))
+        reasons = _explain(scored, new, why, share)
         cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
         explained = {"n_explained": sum(each is not None for each in reasons["why"])}
     promise = promise_document(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
@@ -104,21 +106,26 @@ def name_items(session: Session) -> Names:
     return name_rows(session.ids, id_column, called)
 
 
-def _explain(scored: ItemScores, new: NewItems | None, why: str) -> Names:
-    """Why the alarms are alarms, or why all rows score as they do, as columns."""
+def _share_of_alarms(session: Session, rule: ThresholdRule, n_rows: int) -> float:
+    """Of so many rows, where the rule sets a number of alarms; a small file is no measure of what is ordinary."""
+    return (rule.count(n_rows) or 0) / max(n_rows, len(session.ids))
+
+
+def _explain(scored: ItemScores, new: NewItems | None, why: str, share: float) -> Names:
+    """Why the alarms are alarms, or why all rows score as they do, as columns. share: of alarms, where it was set."""
     result, session = scored.result, scored.session
     every = np.argsort(result.ranks, kind="stable")
     rows = every if why == "all" else choose_explained(result.ranks, int(result.is_anomaly.sum()))
-    explainer = SessionExplainer.of(session, scored.model)
+    explainer = SessionExplainer.of(session, scored.model, share)
     frame, features = (explainer.pool, session.folder.pool) if new is None else (new.frame, new.features)
     found = explainer.explain(frame.take(rows), features[rows])
     like = tabulate_likeness(explainer.alike(features[rows]), rows, result.ids, session.state.labels)
     return {**tabulate_reasons(found, rows, len(result.ids)), **like}
 
 
-def _explain_stream(session: Session, model: Any) -> RowExplainer:
+def _explain_stream(session: Session, model: Any, share: float) -> RowExplainer:
     """How rows of a stream are explained by the columns of the session's table."""
-    explainer, labels = SessionExplainer.of(session, model), session.state.labels
+    explainer, labels = SessionExplainer.of(session, model, share), session.state.labels
 
     def tabulate(frame: Frame, features: Floats, ids: Sequence[str]) -> Names:
         rows = np.arange(len(ids))

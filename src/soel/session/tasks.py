@@ -66,8 +66,8 @@ def in_words(error: Exception) -> str:
 
 def add_upload(session: Session, upload: str, replace: bool, who: str, progress: Progress | None = None) -> None:
     """Take what a browser has sent into the session, and look at the grown pool with the last model."""
-    from soel.report.kept_reasons import keep_reasons
     from soel.report.outcome import keep_outcome
+    from soel.report.reasons import keep_reasons
 
     uploads, of_pictures = Uploads(session.folder.path), session.folder.has_pictures
     data = uploads.data(upload)
@@ -91,7 +91,7 @@ def add_upload(session: Session, upload: str, replace: bool, who: str, progress:
 
 def take_step(session: Session, what: str, n: int | None, report: Reporter) -> None:
     """Draw a round, train and look at the pool with the new model, or only look with the last one; then say why."""
-    from soel.report.kept_reasons import keep_reasons
+    from soel.report.reasons import keep_reasons
 
     if what in ("ask", "check", "unsure"):
         state = session.state

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from soel.report.kept_reasons import read_reasons
 from soel.report.outcome import Outcome
+from soel.report.reasons import find_why, read_reasons
 from soel.session import SessionState
 from soel.tables.write import write_table
 from soel.text import Texts
@@ -116,7 +116,7 @@ def _list_item(
     card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
     answered = seen.answers.get(item)
     fields = [FieldOut.model_validate(asdict(field)) for field in card.fields if field.stands_out]
-    own = reasons["items"].get(item, [])
+    why = reason_fields(find_why(reasons, item), texts, with_rank=True)
     return ListedOut(
         item=item,
         title=card.title,
@@ -125,6 +125,6 @@ def _list_item(
         score=None if outcome is None else float(outcome.scores[row]),
         probability=None if outcome is None else float(outcome.probabilities[row]),
         verdict=None if answered is None else str(answered.verdict),
-        fields=reason_fields(own, texts, with_rank=True) if own else fields,
+        fields=why or fields,
         resembles=find_resembled(context.view_model, seen, reasons, item),
     )
