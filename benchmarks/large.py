@@ -27,9 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from soel.assess.metrics import auroc
-from soel.scoring.session_scores import make_scorer
 from soel.scoring.stream import score_stream
 from soel.session import create
+from soel.session.items import read_encoder
+from soel.session.scores import make_scorer
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.sampling import draw_rows, write_sample
 from soel.tables.streams import open_stream
@@ -187,16 +188,16 @@ def beside_the_forward_pass(folder: Path, data: Path, place: Path) -> dict[str, 
     (few / "part.parquet").symlink_to(data / "part-0000.parquet")
     with closing(create.open_session(folder)) as session:
         stream = open_stream(few, "key", ["truth"])
-        scorer = make_scorer(session, None, stream.n_rows)
+        scorer, encoder = make_scorer(session), read_encoder(session.folder)
         blocks = (block for part in stream.parts for block in stream.blocks(part))
-        encoded = [scorer.encoder.encode(block.frame) for block in blocks]
+        encoded = [encoder.encode(block.frame) for block in blocks]
 
         def bare() -> None:
             for x in encoded:
                 scorer.score(x)
 
         def from_file_to_file() -> None:
-            score_stream(stream, scorer, place / "few.parquet")
+            score_stream(stream, encoder, scorer, place / "few.parquet")
 
         # In turns, best of three: the machine's other work hits both alike.
         seconds = np.min([[timed(bare), timed(from_file_to_file)] for _ in range(3)], axis=0)

@@ -45,7 +45,7 @@ def test_a_session_s_detector_scores_as_the_session_does(session: Session, frame
     for folder in (session.folder.path, session.folder.path / fitted.model.folder):
         detector = SOEL.load(folder)
         np.testing.assert_allclose(detector.anomaly_score(frame[COLUMNS]), expected.scores, rtol=1e-5)
-        np.testing.assert_array_equal(detector.predict(frame[COLUMNS]) == -1, expected.is_anomaly)
+        np.testing.assert_array_equal(detector.predict(frame[COLUMNS]) == -1, expected.alarms)
         assert detector.feature_names_in_.tolist() == COLUMNS
         assert (detector.kind_, detector.random_state) == ("table", 3)
         assert detector.contamination_ == fitted.estimate.value

@@ -9,16 +9,24 @@ import openpyxl
 import pyarrow.parquet
 import pytest
 
-from soel.assess.conformal import UnsureBand
 from soel.errors import ConfigError
 from soel.images.items import MediaItem
-from soel.scoring.table import COLUMNS, ScoreTable, build_score_table, labels_by_item, name_pictures, name_rows
+from soel.scoring.score import Scores, rank
+from soel.scoring.table import COLUMNS, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
-from soel.session.results import rank_scores
 from soel.tables.csv_cells import read_rows
 from soel.types import Verdict
 
 IDS = ("p1", "p2", "p3")
+SCORES = Scores(
+    IDS,
+    scores=np.array([0.5, 2.0, 1.0]),
+    ranks=np.array([3, 1, 2]),
+    alarms=np.array([False, True, True]),
+    probabilities=np.array([0.1, 0.9, 0.4]),
+    p_values=np.array([1.0, 0.01, 0.2]),
+    unsure=np.array([False, True, True]),
+)
 
 
 @pytest.fixture
@@ -28,15 +36,7 @@ def state() -> SessionState:
 
 @pytest.fixture
 def table(state: SessionState) -> ScoreTable:
-    scored = rank_scores(IDS, np.array([0.5, 2.0, 1.0]), np.array([False, True, True]))
-    return build_score_table(
-        scored,
-        name_rows(IDS, "pump"),
-        labels_by_item(state),
-        np.array([0.1, 0.9, 0.4]),
-        p_values=np.array([1.0, 0.01, 0.2]),
-        unsure=UnsureBand(0.5, 2.0),
-    )
+    return ScoreTable.of(SCORES, name_rows(IDS, "pump"), labels_by_item(state))
 
 
 def test_rows_are_sorted_by_rank_and_carry_what_was_said(table: ScoreTable) -> None:
@@ -64,8 +64,8 @@ def test_every_form_holds_the_same(table: ScoreTable, tmp_path: Path) -> None:
 
 
 def test_no_text_in_a_sheet_is_a_formula_or_too_long(tmp_path: Path) -> None:
-    names = {"pump": ["=1+1", "a\x07b", "x" * 40_000]}
-    build_score_table(rank_scores(IDS, np.arange(3.0), np.zeros(3, bool)), names, {}).write(tmp_path / "s.xlsx")
+    names = {"pump": ["=1+1", "x" * 40_000, "a\x07b"]}
+    ScoreTable.of(SCORES, names, {}).write(tmp_path / "s.xlsx")
     cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "s.xlsx")["scores"].iter_rows(min_row=2)]
     assert [(cell.value, cell.data_type) for cell in cells] == [("x" * 32_767, "s"), ("a\ufffdb", "s"), ("=1+1", "s")]
 
@@ -79,8 +79,7 @@ def test_the_package_that_writes_excel_is_named(
 
 
 def test_a_column_of_the_data_does_not_hide_one_of_the_scores() -> None:
-    scored = rank_scores(IDS, np.array([0.5, 2.0, 1.0]), np.zeros(3, bool))
-    table = build_score_table(scored, name_rows(IDS, "rank"), {})
+    table = ScoreTable.of(SCORES, name_rows(IDS, "rank"), {})
     assert (table.columns["data rank"], table.columns["rank"]) == (["p2", "p3", "p1"], [1, 2, 3])
 
 
@@ -102,3 +101,7 @@ def test_rows_without_an_id_column_are_numbered_as_people_count() -> None:
 )
 def test_pictures_have_the_names_that_people_gave_them(item: MediaItem, names: dict[str, list[object]]) -> None:
     assert name_pictures([item]) == names
+
+
+def test_scores_are_ranked_from_the_most_anomalous_and_equal_ones_in_row_order() -> None:
+    assert rank(np.array([1.0, 3.0, 1.0, 2.0])).tolist() == [3, 1, 4, 2]

@@ -262,8 +262,8 @@ def test_score_ranks_the_pool_and_new_rows(session: Session) -> None:
     assert (np.diff(scored.scores[order]) <= 0).all()
     assert {IDS[row] for row in order[:8]} == set(IDS[:8])
     far = session.score(np.full((2, 3), 50.0), ["x", "y"])
-    assert (far.ids, far.ranks.tolist(), far.is_anomaly.tolist()) == (("x", "y"), [1, 2], [True, True])
-    assert session.score(rule="share=0.5").is_anomaly.sum() == N_ITEMS / 2
+    assert (far.ids, far.ranks.tolist(), far.alarms.tolist()) == (("x", "y"), [1, 2], [True, True])
+    assert session.score(rule="share=0.5").alarms.sum() == N_ITEMS / 2
 
 
 def test_scoring_needs_a_fit_and_whole_arguments(session: Session) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.session.results import rank_scores
+from soel.scoring.score import rank
 from soel.tables import rank_files
 from soel.tables.rank_files import write_ranks, write_scores
 
@@ -19,11 +19,11 @@ def ranks_of(folder: Path, scores: np.ndarray) -> list[int]:
     kept = write_scores(folder / "scores", np.array_split(scores, 3))
     assert np.array_equal(kept, scores)
     ranks = write_ranks(folder / "ranks", kept)
-    return [int(rank) for rank in ranks]
+    return [int(each) for each in ranks]
 
 
 def expected(scores: np.ndarray) -> list[int]:
-    return [int(rank) for rank in rank_scores((), scores, scores > 0).ranks]
+    return [int(each) for each in rank(scores)]
 
 
 @settings(max_examples=60, deadline=None)

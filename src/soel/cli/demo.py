@@ -106,7 +106,7 @@ def _result(method: str, session: Session, cells: Cells) -> MethodResult:
     """Detection on the new rows at the session's own threshold."""
     frame = as_frame(cells.new)
     scored = session.score(read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
-    return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.is_anomaly))
+    return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.alarms))
 
 
 def _forest(cells: Cells) -> MethodResult:

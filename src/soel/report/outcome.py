@@ -13,8 +13,8 @@ import numpy as np
 from soel.assess.conformal import Reference, UnsureBand
 from soel.errors import SessionError
 from soel.files import write_whole
-from soel.session import ScoreResult, Session, SessionState
-from soel.session.results import rank_scores
+from soel.scoring.score import Scores, rank
+from soel.session import Session, SessionState
 from soel.types import Estimate, Floats
 
 FOLDER = "outcomes"
@@ -43,9 +43,10 @@ class Outcome:
         """Scores of items whose side hangs on where in its interval the share of anomalies lies."""
         return UnsureBand.of(self.scores, estimate.low, estimate.high)
 
-    def scored(self, ids: tuple[str, ...], threshold: float) -> ScoreResult:
-        """Ranks and alarms at a threshold."""
-        return rank_scores(ids, self.scores, self.scores > threshold)
+    def scored(self, ids: tuple[str, ...], threshold: float, estimate: Estimate) -> Scores:
+        """What is known of the items, with alarms at a threshold."""
+        alarms, unsure = self.scores > threshold, self.unsure(estimate).holds(self.scores)
+        return Scores(ids, self.scores, rank(self.scores), alarms, self.probabilities, self.p_values, unsure)
 
 
 def keep_outcome(session: Session) -> Outcome:

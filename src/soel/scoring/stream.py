@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from soel.assess.conformal import UnsureBand
-from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.files import move, replacing
 from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scored_parts
 from soel.scoring.ray import Cluster, reachable, run_parts
-from soel.scoring.table import COLUMNS, N_TOP, free_name
+from soel.scoring.score import Scorer
+from soel.scoring.table import N_TOP, Answers, score_columns
 from soel.tables.batches import Part, ahead, column_of
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
@@ -32,86 +31,62 @@ Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]
 
 
 @dataclass(frozen=True)
-class RowExplainer:
-    """How rows of a stream are explained.
+class Explainer:
+    """How the most anomalous rows are explained.
 
     names: of the columns that reasons become. tabulate: rows, the features (n, d) that they are encoded to and their
-    ids, to these columns. count: how many rows are explained, the most anomalous ones, by the number of alarms and
-    of all rows.
+    ids, to these columns. count: how many rows are explained, by the number of alarms and of all rows.
     """
 
     names: Sequence[str]
     tabulate: Tabulate
     count: Callable[[int, int], int]
 
-    def explain(self, stream: Stream, encoder: Encoder, part: Part, rows: Rows) -> dict[str, Any]:
-        """Columns of reasons of a part as Arrow arrays: null but for these of its rows (k,), in order."""
-        cells: dict[str, list[Any]] = {name: [None] * part.n_rows for name in self.names}
-        wanted = rows + part.first_row
-        for block in stream.blocks(part) if len(rows) else ():
-            own = wanted[(wanted >= block.first_row) & (wanted < block.first_row + block.n_rows)] - block.first_row
-            if not len(own):
-                continue
-            frame = block.frame.take(own)
-            found = self.tabulate(frame, encoder.encode(frame), [block.ids[int(row)].as_py() for row in own])
+    def explain(self, n_rows: int, pieces: Iterable[tuple[Rows, Frame, Floats, Sequence[str]]]) -> dict[str, list[Any]]:
+        """Columns of reasons of `n_rows` rows: None but for those that come in pieces, each with its rows (k,)."""
+        cells: dict[str, list[Any]] = {name: [None] * n_rows for name in self.names}
+        for rows, frame, x, ids in pieces:
+            found = self.tabulate(frame, x, ids)
             for name in self.names:
-                for row, cell in zip((own + block.first_row - part.first_row).tolist(), found[name], strict=True):
+                for row, cell in zip(rows.tolist(), found[name], strict=True):
                     cells[name][row] = cell
-        arrow = import_module("pyarrow")
-        return {name: arrow.array(column, _type_of(name)) for name, column in cells.items()}
+        return cells
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """What scores rows. model: its fingerprint. score: (n, d) -> (n,). n_alarms: where alarms are counted, not cut.
+class Beside:
+    """What is written beside scores.
 
-    alarms: (n,) scores -> (n,) of bool.
-    probabilities, p_values: (n,) scores -> (n,) of being an anomaly, and how often a normal item scores as high; or
-    None. answers: label and name by item. pool_scores: (N,) of the pool, where it is asked how the rows differ from
-    it. with_columns: whether the rows' own columns are written, too. unsure: scores that are not sure; None where the
-    model does not know. explainer: how the most anomalous rows are explained; None where nobody asks why. can_alarm:
-    whether any score would raise an alarm.
+    answers: label and annotator by item. with_columns: the rows' own columns, too. explainer: why the most anomalous
+    rows are, None where nobody asks. is_compared: whether it is said how the rows differ from the pool.
     """
 
-    model: str
-    encoder: Encoder
-    score: Callable[[Floats], Floats]
-    alarms: Callable[[Floats], np.ndarray]
-    n_alarms: int | None = None
-    probabilities: Callable[[Floats], Floats | None] = lambda scores: None
-    answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    pool_scores: Floats = field(default_factory=lambda: np.zeros(0))
+    answers: Answers = field(default_factory=dict)
     with_columns: bool = False
-    p_values: Callable[[Floats], Floats | None] = lambda scores: None
-    unsure: UnsureBand | None = None
-    explainer: RowExplainer | None = None
-    can_alarm: bool = True
-
-    def flag(self, scores: Floats, ranks: np.ndarray) -> np.ndarray:
-        """Which rows (n,) raise an alarm."""
-        return self.alarms(scores) if self.n_alarms is None else ranks <= self.n_alarms
+    explainer: Explainer | None = None
+    is_compared: bool = False
 
 
 def score_stream(
-    stream: Stream, scorer: Scorer, out: Path, progress: Progress | None = None, cluster: Cluster | None = None
+    stream: Stream,
+    encoder: Encoder,
+    scorer: Scorer,
+    out: Path,
+    beside: Beside | None = None,
+    progress: Progress | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
-    """Write id and the columns of `table.COLUMNS` for all rows, by rank; returns a summary.
+    """Score all rows part by part, rank them exactly and write them by rank; returns a summary.
 
-    out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run
-    again, the command goes on after the last finished part. cluster: whose machines score the parts, None for this one.
+    out: .csv, .parquet, .json, .xlsx, or a folder of Parquet parts. It is there whole or not at all; run again, the
+    command goes on after the last finished part. cluster: whose machines score the parts, None for this one.
     """
     check_out(out)
     check_length(out, stream.n_rows)
     try:
-        with open_scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.model) as parts:
-            score_missing(parts, scorer, progress, cluster)
-            scores = write_scores(parts.folder / "scores", parts.scores())
-            ranks = write_ranks(parts.folder / "ranks", scores)
-            n_explained = _count_explained(parts, scorer, scores)
-            summary = _Summary(out)
-            tables = merge_by_rank(parts.folder, _add_columns(parts, scorer, ranks, n_explained or 0), stream.n_rows)
-            move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(tables)), out)
-            drift = _judge(parts, scorer, scores) if len(scorer.pool_scores) else None
+        with open_scored_parts(out.with_name(f".{out.name}.parts"), stream, scorer.fingerprint) as parts:
+            _score_missing(parts, encoder, scorer, progress, cluster)
+            return _Join(parts, encoder, scorer, beside or Beside()).write(out)
     except NoPermissionError:
         raise
     except OSError as error:
@@ -120,41 +95,23 @@ def score_stream(
             f"The scores cannot be written to {out}: {why}. What is finished is kept: make room, then run the same "
             "command again."
         ) from error
-    document = summary.document | ({} if n_explained is None else {"n_explained": n_explained})
-    return document | {"drift": None if drift is None else drift.document()}
 
 
-def _count_alarms(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> int:
-    """How many scores lie above the threshold."""
-    pieces = np.array_split(scores, len(parts.stream.parts))
-    return sum(int(scorer.alarms(np.asarray(piece)).sum()) for piece in pieces)
+def check_out(out: Path) -> None:
+    """Refuse a place that cannot be written before anything is computed."""
+    if check_suffix(out, others=("",)) == "" and out.exists():
+        raise ConfigError(f"{out} exists already; choose another <<out>>, or move it away.")
 
 
-def _count_explained(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> int | None:
-    """How many rows are explained, the most anomalous ones; None where nobody asks why."""
-    if scorer.explainer is None:
-        return None
-    n_alarms = _count_alarms(parts, scorer, scores) if scorer.n_alarms is None else scorer.n_alarms
-    return scorer.explainer.count(n_alarms, parts.stream.n_rows)
-
-
-def _judge(parts: ScoredParts, scorer: Scorer, scores: np.ndarray) -> Drift:
-    """How all rows differ from the pool."""
-    n_alarms = _count_alarms(parts, scorer, scores)
-    pool_alarms = int(scorer.alarms(scorer.pool_scores).sum())
-    counts = AlarmCounts(n_alarms, len(scores), pool_alarms, len(scorer.pool_scores))
-    return judge_drift(scorer.encoder.baseline, parts.tally(), counts)
-
-
-def score_missing(
-    parts: ScoredParts, scorer: Scorer, progress: Progress | None = None, cluster: Cluster | None = None
+def _score_missing(
+    parts: ScoredParts, encoder: Encoder, scorer: Scorer, progress: Progress | None, cluster: Cluster | None
 ) -> None:
     """Score what is not there yet, here or on the machines of a cluster, and keep each part."""
     missing, total = parts.missing(), parts.stream.n_rows
     n_there = total - sum(part.n_rows for part in missing)
     on_rows = None if progress is None else lambda done: progress(n_there + done, total)
     with reachable(cluster, parts.stream) as there:
-        work = ScorePart(there, scorer.encoder, scorer.score)
+        work = ScorePart(there, encoder, scorer.score)
         for scored in run_parts(cluster, work, [part.number for part in missing], on_rows):
             parts.keep(scored)
 
@@ -185,56 +142,79 @@ class ScorePart:
             yield block.ids, self.encoder.encode(block.frame), self.encoder.tally(block.frame)
 
 
-def check_out(out: Path) -> None:
-    """Refuse a place that cannot be written before anything is computed."""
-    if check_suffix(out, others=("",)) == "" and out.exists():
-        raise ConfigError(f"{out} exists already; choose another <<out>>, or move it away.")
+@dataclass(frozen=True)
+class _Join:
+    """Parts that are scored, put together by rank."""
+
+    parts: ScoredParts
+    encoder: Encoder
+    scorer: Scorer
+    beside: Beside
+
+    def write(self, out: Path) -> dict[str, Any]:
+        """Write all rows as one file or folder; returns a summary."""
+        parts, explainer, n_rows = self.parts, self.beside.explainer, self.parts.stream.n_rows
+        scores = write_scores(parts.folder / "scores", parts.scores())
+        ranks = write_ranks(parts.folder / "ranks", scores)
+        chunks = np.array_split(scores, len(parts.stream.parts))
+        n_above = sum(int(self.scorer.model.alarms(np.asarray(chunk)).sum()) for chunk in chunks)
+        n_alarms = self.scorer.rule.count(n_rows)
+        n_explained = 0 if explainer is None else explainer.count(n_above if n_alarms is None else n_alarms, n_rows)
+        summary = _Summary(out)
+        tables = merge_by_rank(parts.folder, self._tables(ranks, n_explained), n_rows)
+        move(_write(parts.folder / f"joined{out.suffix.lower()}", summary.of(tables)), out)
+        drift = None
+        if self.beside.is_compared:
+            drift = self.scorer.judge_drift(self.encoder.baseline, parts.tally(), n_above, n_rows)
+        document = summary.document | ({} if explainer is None else {"n_explained": n_explained})
+        promise = self.scorer.promise(drift, n_rows)
+        return document | {"drift": None if drift is None else drift.document(), "promise": promise}
+
+    def _tables(self, ranks: Rows, n_explained: int) -> Iterator[Any]:
+        """The finished parts as Arrow tables with all columns. n_explained: rows of the highest ranks with reasons."""
+        stream, arrow = self.parts.stream, import_module("pyarrow")
+        for part in stream.parts:
+            table, own = self.parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
+            ids = table.column("id")
+            scores = self.scorer.judge(ids, table.column("score").to_numpy(), own, stream.n_rows)
+            reasons = self._explain(part, np.flatnonzero(own <= n_explained))
+            cells = _own_cells(stream, part) if self.beside.with_columns else {}
+            name = stream.id_column or "id"
+            yield arrow.table(score_columns(scores, {name: ids}, self.beside.answers, reasons, cells))
+
+    def _explain(self, part: Part, rows: Rows) -> dict[str, Any]:
+        """Columns of reasons of a part as Arrow arrays: null but for these of its rows (k,)."""
+        if self.beside.explainer is None:
+            return {}
+        arrow = import_module("pyarrow")
+        cells = self.beside.explainer.explain(part.n_rows, self._read_again(part, rows))
+        return {name: arrow.array(column, _type_of(name)) for name, column in cells.items()}
+
+    def _read_again(self, part: Part, rows: Rows) -> Iterator[tuple[Rows, Frame, Floats, Sequence[str]]]:
+        """These rows (k,) of a part with their features and ids, block by block."""
+        wanted = rows + part.first_row
+        for block in self.parts.stream.blocks(part) if len(rows) else ():
+            own = wanted[(wanted >= block.first_row) & (wanted < block.first_row + block.n_rows)] - block.first_row
+            if len(own):
+                frame = block.frame.take(own)
+                ids = [block.ids[int(row)].as_py() for row in own]
+                yield own + block.first_row - part.first_row, frame, self.encoder.encode(frame), ids
 
 
-def _add_columns(parts: ScoredParts, scorer: Scorer, ranks: np.ndarray, n_explained: int) -> Iterator[Any]:
-    """The finished parts as Arrow tables with all columns. n_explained: rows of the highest ranks that have reasons."""
-    arrow = import_module("pyarrow")
-    for part in parts.stream.parts:
-        table, own = parts.read(part), np.asarray(ranks[part.first_row : part.first_row + part.n_rows])
-        ids, scores = table.column("id"), table.column("score").to_numpy()
-        known = [
-            arrow.nulls(len(own), arrow.float64()) if found is None else arrow.array(found, arrow.float64())
-            for found in (scorer.probabilities(scores), scorer.p_values(scores))
-        ]
-        label, who = _answers_of(scorer.answers, ids)
-        columns = (own, scores, *known, scorer.flag(scores, own), _not_sure(scorer.unsure, scores, label), label, who)
-        own_name = parts.stream.id_column
-        named = {free_name(own_name or "id", COLUMNS): ids}
-        whole = named | dict(zip(COLUMNS, columns, strict=True))
-        if scorer.explainer is not None:
-            rows = np.flatnonzero(own <= n_explained)
-            whole |= scorer.explainer.explain(parts.stream, scorer.encoder, part, rows)
-        yield arrow.table(whole | _own_cells(parts.stream, part, whole) if scorer.with_columns else whole)
-
-
-def _own_cells(stream: Stream, part: Part, taken: Mapping[str, Any]) -> dict[str, Any]:
+def _own_cells(stream: Stream, part: Part) -> dict[str, Any]:
     """The columns of a part as they lie in its file, but for the id."""
     arrow = import_module("pyarrow")
     names = [name for name in stream.format.columns if name != stream.id_column]
     pieces = [[column_of(batch, name) for name in names] for _, batch in stream.batches(part)]
-    columns = (arrow.chunked_array([piece[at] for piece in pieces]) for at in range(len(names)))
-    return {free_name(name, taken): column for name, column in zip(names, columns, strict=True)}
+    return {name: arrow.chunked_array([piece[at] for piece in pieces]) for at, name in enumerate(names)}
 
 
-def _not_sure(unsure: UnsureBand | None, scores: Floats, label: Any) -> Any:
-    """Which rows are not sure; a label leaves nothing open."""
+def _type_of(name: str) -> Any:
+    """What a column of reasons holds: all parts must have the same types, also those where nothing is explained."""
     arrow = import_module("pyarrow")
-    if unsure is None:
-        return arrow.nulls(len(scores), arrow.bool_())
-    return arrow.array(unsure.holds(scores) & np.asarray(label.is_null()))
-
-
-def _answers_of(answers: Mapping[str, tuple[str, str]], ids: Any) -> tuple[Any, Any]:
-    """Label and annotator of each id, null where nobody said anything."""
-    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
-    labels, names = ([pair[part] for pair in answers.values()] for part in (0, 1))
-    return tuple(arrow.array(values, arrow.string()).take(at) for values in (labels, names))
+    if name.endswith("_share"):
+        return arrow.float64()
+    return arrow.int64() if name.endswith(("_rank", "_rank_together")) else arrow.string()
 
 
 class _Summary:
@@ -274,11 +254,3 @@ def _write_parquet(draft: Path, tables: Iterator[Any]) -> None:
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)
-
-
-def _type_of(name: str) -> Any:
-    """What a column of reasons holds: all parts must have the same types, also those where nothing is explained."""
-    arrow = import_module("pyarrow")
-    if name.endswith("_share"):
-        return arrow.float64()
-    return arrow.int64() if name.endswith(("_rank", "_rank_together")) else arrow.string()

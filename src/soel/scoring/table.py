@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from soel.assess.conformal import UnsureBand
 from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
 from soel.images.items import MediaItem, Skipped
-from soel.session import ScoreResult, SessionState
+from soel.scoring.score import Scores
+from soel.session import SessionState
 from soel.tables.write import check_length, check_suffix, write_parquet, write_table
-from soel.types import Floats
 
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")
 N_TOP = 10
 Names = Mapping[str, Sequence[Any]]
+Cells = Mapping[str, Iterable[Any]]
 Answers = Mapping[str, tuple[str, str]]  # of an item: its label as a word, and who said so last
 
 
@@ -28,16 +29,23 @@ class ScoreTable:
 
     columns: Mapping[str, list[Any]]
 
+    @classmethod
+    def of(
+        cls, scores: Scores, names: Names, answers: Answers, reasons: Names | None = None, cells: Cells | None = None
+    ) -> ScoreTable:
+        """Scores as `score_columns` has them, in memory."""
+        columns = score_columns(scores, names, answers, reasons, cells)
+        order = np.argsort(scores.ranks, kind="stable").tolist()
+        lists = {name: _as_list(values) for name, values in columns.items()}
+        return cls({name: [values[row] for row in order] for name, values in lists.items()})
+
     def __len__(self) -> int:
         return len(self.columns["rank"])
 
     def rows(self, n: int | None = None) -> list[dict[str, Any]]:
         """The first `n` rows, or all of them."""
-        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.head(n), strict=True)]
-
-    def head(self, n: int | None) -> list[list[Any]]:
-        """The columns, cut after `n` rows."""
-        return [column[:n] for column in self.columns.values()]
+        head = (column[:n] for column in self.columns.values())
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*head, strict=True)]
 
     def with_left_out(self, skipped: Sequence[Skipped]) -> ScoreTable:
         """The same with files that could not be read as rows behind, each with the reason in a column `left_out`."""
@@ -64,44 +72,27 @@ class ScoreTable:
             write_table(out, list(self.columns), zip(*self.columns.values(), strict=True))
 
 
-def build_score_table(
-    scored: ScoreResult,
-    names: Names,
-    answers: Answers,
-    probabilities: Floats | None = None,
-    cells: Mapping[str, Iterable[Any]] | None = None,
-    p_values: Floats | None = None,
-    unsure: UnsureBand | None = None,
-) -> ScoreTable:
-    """The scores of items with what they are called and what was said about them.
+def score_columns(
+    scores: Scores, names: Names, answers: Answers, reasons: Names | None = None, cells: Cells | None = None
+) -> dict[str, Any]:
+    """The columns of a file of scores by name, in the order of the scores; COLUMNS as Arrow arrays.
 
-    names: columns that say what each item is called, in the order of the scores. answers: label and name by item.
-    probabilities: (n,) of being an anomaly, p_values: (n,) how often a normal item scores as high; None where the model
-    does not know. cells: the items' own columns, to be written behind. unsure: scores of items that are not sure,
-    unless they have a label.
+    names: what each item is called. answers: label and annotator by item. reasons: why items score as they do.
+    cells: the items' own columns. A label leaves nothing unsure.
     """
-    labels, who = (
-        zip(*(answers.get(item, (None, None)) for item in scored.ids), strict=True) if scored.ids else ((), ())
-    )
-    own = {
-        "rank": scored.ranks.tolist(),
-        "score": scored.scores.tolist(),
-        "probability": [None] * len(scored.ids) if probabilities is None else probabilities.tolist(),
-        "p_value": [None] * len(scored.ids) if p_values is None else p_values.tolist(),
-        "alarm": scored.is_anomaly.tolist(),
-        "not_sure": [None] * len(scored.ids) if unsure is None else _not_sure(unsure, scored.scores, labels),
-        "label": labels,
-        "who": who,
-    }
-    order = np.argsort(scored.ranks, kind="stable").tolist()
-    columns = {free_name(name, own): list(values) for name, values in names.items()} | own
-    columns |= {free_name(name, columns): list(values) for name, values in (cells or {}).items() if name not in names}
-    return ScoreTable({name: [values[row] for row in order] for name, values in columns.items()})
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    ids = scores.ids if hasattr(scores.ids, "is_null") else arrow.array(list(scores.ids), arrow.string())
+    at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
+    label, who = (arrow.array([pair[part] for pair in answers.values()], arrow.string()).take(at) for part in (0, 1))
+    unsure = scores.unsure & np.asarray(label.is_null())
+    said = (scores.ranks, scores.scores, scores.probabilities, scores.p_values, scores.alarms, unsure)
+    own = dict(zip(COLUMNS, (*map(arrow.array, said), label, who), strict=True))
+    columns = {free_name(name, own): values for name, values in names.items()} | own | dict(reasons or {})
+    return columns | {free_name(name, columns): each for name, each in (cells or {}).items() if name not in names}
 
 
-def _not_sure(unsure: UnsureBand, scores: Floats, labels: Sequence[str | None]) -> list[bool]:
-    """A label leaves nothing open."""
-    return [bool(within) and label is None for within, label in zip(unsure.holds(scores), labels, strict=True)]
+def _as_list(values: Any) -> list[Any]:
+    return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
 
 
 def labels_by_item(state: SessionState) -> Answers:

@@ -1,12 +1,13 @@
 """The labelling session: what was asked, what was answered, what comes next."""
 
+from soel.scoring.score import Scores
 from soel.session.answers import Answer, Answered, Decision, Vote, as_answers, read_verdict
 from soel.session.config import SessionConfig, SessionOptions
 from soel.session.events import Engine, Event, Learnt, Store
 from soel.session.fold import Ledger, fold
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.people import Agreement
-from soel.session.results import AskResult, FitResult, ScoreResult, Status, TellResult
+from soel.session.results import AskResult, FitResult, Status, TellResult
 from soel.session.session import Session
 from soel.session.state import Note, SessionState
 from soel.session.stopping import StoppingAdvice
@@ -24,7 +25,7 @@ __all__ = [
     "Learnt",
     "Ledger",
     "Note",
-    "ScoreResult",
+    "Scores",
     "Session",
     "SessionConfig",
     "SessionFolder",

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from soel.assess.conformal import FitFigures
 from soel.assess.spot_check import Quality
 from soel.session.people import Person
 from soel.session.rounds import ModelRef
-from soel.types import Estimate, Floats
+from soel.types import Estimate
 
 
 @dataclass(frozen=True)
@@ -51,16 +49,6 @@ class FitResult:
 
 
 @dataclass(frozen=True)
-class ScoreResult:
-    """One entry per item. rank: 1 is the most anomalous; equal scores are ranked in row order."""
-
-    ids: tuple[str, ...]
-    scores: Floats
-    ranks: np.ndarray
-    is_anomaly: np.ndarray
-
-
-@dataclass(frozen=True)
 class Status:
     """Where the session stands. next: the step to take.
 
@@ -92,11 +80,3 @@ class Status:
     quality: Quality | None = None
     figures: FitFigures | None = None
     people: tuple[Person, ...] = ()
-
-
-def rank_scores(ids: tuple[str, ...], scores: Floats, is_anomaly: np.ndarray) -> ScoreResult:
-    """Scores with their ranks."""
-    order = np.argsort(-np.asarray(scores), kind="stable")
-    ranks = np.empty(len(scores), np.int64)
-    ranks[order] = np.arange(1, len(scores) + 1)
-    return ScoreResult(ids, scores, ranks, np.asarray(is_anomaly, bool))

@@ -230,11 +230,11 @@ def _open_same(place: SessionFolder, whole: Whole, schema: Schema) -> Stream:
     return stream
 
 
-def find_scored_stream(place: SessionFolder, data: str | Path | None) -> Stream | None:
+def find_scored_stream(place: SessionFolder, data: str | Path | None, encoder: Encoder) -> Stream | None:
     """What is to be scored, the session's own rows or these, as a stream; None where it fits into memory."""
     if data is None:
-        return open_whole(place, read_encoder(place)) if place.wholes else None
-    return None if place.has_pictures else _open_other(place, data, read_encoder(place))
+        return open_whole(place, encoder) if place.wholes else None
+    return None if place.has_pictures else _open_other(place, data, encoder)
 
 
 def _open_other(place: SessionFolder, data: str | Path, encoder: Encoder) -> Stream | None:

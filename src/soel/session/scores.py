@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from soel.assess.threshold import ThresholdRule, parse_threshold, promise_document
+from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError
+from soel.images.items import Skipped
+from soel.model import FEW_ROWS
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
     MOST_EXPLAINED,
     REASON_COLUMNS,
     SessionExplainer,
-    choose_explained,
     count_explained,
     tabulate_likeness,
     tabulate_reasons,
 )
+from soel.scoring.clips import name_intervals, write_intervals
 from soel.scoring.ray import Cluster, import_ray
-from soel.scoring.session_scores import Cells, ItemScores, NewItems, make_scorer, read_new_rows, score_items
-from soel.scoring.stream import RowExplainer, check_out, score_stream
-from soel.scoring.table import free_name, name_pictures, name_rows
+from soel.scoring.score import Scorer
+from soel.scoring.stream import Beside, Explainer, check_out, score_stream
+from soel.scoring.table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Session
-from soel.session.items import read_encoder, read_items
+from soel.session.items import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
 from soel.session.media import open_media
 from soel.session.pictures import read_new_pictures
 from soel.session.sampling import find_scored_stream
+from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, as_frame
+from soel.tables.schema import notes_of
+from soel.tables.tally import Tally
 from soel.tables.write import check_suffix
 from soel.types import Floats, Progress
-
-Names = Mapping[str, Sequence[Any]]
 
 
 def score_file(
@@ -57,44 +60,40 @@ def score_file(
     """
     if cluster is not None:
         import_ray()  # a missing extra is named before anything is read
-    out, rule = Path(out), parse_threshold(threshold or session.config.threshold)
-    if with_columns and session.folder.has_pictures:
+    out, place = Path(out), session.folder
+    if with_columns and place.has_pictures:
         raise ConfigError("Pictures have no columns of their own; leave <<with-columns>> out.")
-    stream = find_scored_stream(session.folder, data)
-    if stream is not None:
-        if why == "all":
-            raise ConfigError(
-                f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with <<why>> "
-                "alone."
-            )
-        check_out(out)
-        share = _share_of_alarms(session, rule, stream.n_rows)
-        explain = (lambda model: _explain_stream(session, model, share)) if why else None
-        scorer = replace(
-            make_scorer(session, threshold, stream.n_rows, data is not None, explain), with_columns=with_columns
+    encoder = read_encoder(place) if data is None else read_encoder_with_baseline(place)
+    stream = find_scored_stream(place, data, encoder)
+    if stream is None:
+        check_suffix(out)
+        if data is None:
+            items = _own_items(session, encoder, with_columns)
+        else:
+            items = _read_new(session, Path(data), encoder, with_columns)
+        return _score_items(session, items, out, threshold, why)
+    if why == "all":
+        raise ConfigError(
+            f"Of rows that are read in parts, alarms are explained, at most {MOST_EXPLAINED:,}; ask with <<why>> alone."
         )
-        document = score_stream(stream, scorer, out, progress, cluster)
-        drift = document["drift"]
-        has_drifted = drift is not None and drift["found"]
-        promise = promise_document(rule, has_drifted, scorer.can_alarm, document["n_items"])
-        return document | {"promise": promise, "notes": [] if data is None else list(stream.notes)}
-    check_suffix(out)
-    new = None if data is None else _read_new(session, Path(data), with_columns)
-    scored = score_items(session, threshold, new)
-    if new is None:
-        names = name_items(session)
-        cells: Cells = read_items(session.folder, with_cells=True).cells if with_columns else {}
-    else:
-        names, cells = new.names, new.cells
-    explained = {}
-    if why:
-        share = _share_of_alarms(session, rule, len(scored.result.ids))
-        reasons = _explain(scored, new, why, share)
-        cells = {**reasons, **{free_name(name, reasons): values for name, values in cells.items()}}
-        explained = {"n_explained": sum(each is not None for each in reasons["why"])}
-    promise = promise_document(rule, scored.has_drifted, scored.can_alarm, len(scored.result.ids))
-    notes = [] if new is None else new.notes
-    return scored.write(out, names, cells) | explained | {"promise": promise, "notes": notes}
+    check_out(out)
+    scorer = make_scorer(session, threshold)
+    explainer = _make_explainer(session, scorer, stream.n_rows) if why else None
+    beside = Beside(labels_by_item(session.state), with_columns, explainer, is_compared=data is not None)
+    if data is None:
+        encoder = replace(encoder, baseline=None)  # nobody counts what the columns hold
+    document = score_stream(stream, encoder, scorer, out, beside, progress, cluster)
+    return document | {"notes": [] if data is None else list(stream.notes)}
+
+
+def make_scorer(session: Session, threshold: str | None = None, few_rows: bool = False) -> Scorer:
+    """The model of the last fit. threshold: a rule to set it by, the session's where it is None.
+
+    few_rows: whether only a few are scored with it.
+    """
+    rule = parse_threshold(threshold or session.config.threshold)
+    ref, model = session.fitted(threshold if rule.count(0) is None else None, few_rows)
+    return Scorer(model, ref.fingerprint, session.pool_scores(model), rule)
 
 
 def name_items(session: Session) -> Names:
@@ -106,41 +105,105 @@ def name_items(session: Session) -> Names:
     return name_rows(session.ids, id_column, called)
 
 
-def _share_of_alarms(session: Session, rule: ThresholdRule, n_rows: int) -> float:
-    """Of so many rows, where the rule sets a number of alarms; a small file is no measure of what is ordinary."""
-    return (rule.count(n_rows) or 0) / max(n_rows, len(session.ids))
+@dataclass(frozen=True)
+class _Items:
+    """Items in memory.
+
+    names: columns that say what each is called. features: (n, d). answers: label and annotator by item. is_new: whether
+    they are others than the session's own. cells: their own columns as written, where they are asked for. patches: of
+    pictures, where they count. left_out: files that cannot be read.
+    """
+
+    ids: tuple[str, ...]
+    names: Names
+    features: Floats
+    encoder: Encoder
+    frame: Frame | None
+    answers: Answers
+    is_new: bool
+    tally: Tally | None = None
+    cells: Cells = field(default_factory=dict)
+    patches: Floats | None = None
+    left_out: tuple[Skipped, ...] = ()
 
 
-def _explain(scored: ItemScores, new: NewItems | None, why: str, share: float) -> Names:
-    """Why the alarms are alarms, or why all rows score as they do, as columns. share: of alarms, where it was set."""
-    result, session = scored.result, scored.session
-    every = np.argsort(result.ranks, kind="stable")
-    rows = every if why == "all" else choose_explained(result.ranks, int(result.is_anomaly.sum()))
-    explainer = SessionExplainer.of(session, scored.model, share)
-    frame, features = (explainer.pool, session.folder.pool) if new is None else (new.frame, new.features)
-    found = explainer.explain(frame.take(rows), features[rows])
-    like = tabulate_likeness(explainer.alike(features[rows]), rows, result.ids, session.state.labels)
-    return {**tabulate_reasons(found, rows, len(result.ids)), **like}
+def _score_items(
+    session: Session, items: _Items, out: Path, threshold: str | None, why: Literal["alarms", "all"] | None
+) -> dict[str, Any]:
+    scorer = make_scorer(session, threshold, items.is_new and len(items.ids) <= FEW_ROWS)
+    values = scorer.score(items.features, items.patches) if items.is_new else scorer.pool_scores
+    scores, drift = scorer.judge(items.ids, values), None
+    if items.is_new:
+        n_above = int(scorer.model.alarms(values).sum())
+        drift = scorer.judge_drift(items.encoder.baseline, items.tally, n_above, len(values))
+    reasons: dict[str, list[Any]] = {}
+    if why:
+        explainer = _make_explainer(session, scorer, len(scores))
+        every = np.argsort(scores.ranks, kind="stable")
+        rows = every if why == "all" else every[: explainer.count(int(scores.alarms.sum()), len(every))]
+        frame = read_items(session.folder).frame if items.frame is None else items.frame
+        piece = rows, frame.take(rows), items.features[rows], [items.ids[row] for row in rows]
+        reasons = explainer.explain(len(every), [piece])
+    table = ScoreTable.of(scores, items.names, items.answers, reasons, items.cells)
+    table.with_left_out(items.left_out).write(out)
+    document = table.summary(out) | {"left_out": [asdict(file) for file in items.left_out]}
+    events = name_intervals(items.names, scores.scores, scores.alarms)
+    if events:
+        write_intervals(out, events)
+        document["intervals"] = [vars(event) for event in events]
+    if why:
+        document["n_explained"] = sum(each is not None for each in reasons["why"])
+    document |= {"drift": None if drift is None else drift.document(), "promise": scorer.promise(drift, len(scores))}
+    return document | {"notes": notes_of(items.frame.schema) if items.is_new and items.frame is not None else []}
 
 
-def _explain_stream(session: Session, model: Any, share: float) -> RowExplainer:
-    """How rows of a stream are explained by the columns of the session's table."""
-    explainer, labels = SessionExplainer.of(session, model, share), session.state.labels
+def _own_items(session: Session, encoder: Encoder, with_cells: bool) -> _Items:
+    place = session.folder
+    cells: Cells = read_items(place, with_cells=True).cells if with_cells else {}
+    answers = labels_by_item(session.state)
+    return _Items(session.ids, name_items(session), place.pool, encoder, None, answers, False, cells=cells)
 
-    def tabulate(frame: Frame, features: Floats, ids: Sequence[str]) -> Names:
+
+def _read_new(session: Session, data: Path, encoder: Encoder, with_cells: bool) -> _Items:
+    """New items, read as the pool was."""
+    if session.folder.has_pictures:
+        found = read_new_pictures(session.folder.path, data)
+        ids, frame = tuple(item.id for item in found.items), as_frame(found.features)
+        items = _Items(ids, name_pictures(found.items), encoder.encode(frame), encoder, frame, {}, True)
+        items = replace(items, patches=found.patches, left_out=found.skipped)
+    else:
+        table = read_rows_as(data, session.config, encoder.how, with_cells, drop_duplicates=False)
+        ids, frame = tuple(table.ids.tolist()), table.frame
+        names = name_rows(ids, session.config.id_column, frame.row_names)
+        items = _Items(ids, names, encoder.encode(frame), encoder, frame, {}, True)
+        items = replace(items, tally=encoder.tally(frame), cells=table.cells)
+    return replace(items, answers=_answers_to_same(session, items))
+
+
+def _answers_to_same(session: Session, new: _Items) -> Answers:
+    """Of what was said of the session's items, that of those which are among the new ones as they were.
+
+    Ids of another night may start again from 1: an answer belongs to what was seen.
+    """
+    place, answers = session.folder, labels_by_item(session.state)
+    row_of = {item: row for row, item in enumerate(place.ids) if item in answers}
+    rows = np.array([row for row, item in enumerate(new.ids) if item in row_of], np.int64)
+    own = np.asarray(place.pool)[[row_of[new.ids[row]] for row in rows]]
+    same = np.isclose(new.features[rows], own, rtol=1e-5, atol=1e-6, equal_nan=True).all(axis=1)
+    return {new.ids[row]: answers[new.ids[row]] for row in rows[same]}
+
+
+def _make_explainer(session: Session, scorer: Scorer, n_rows: int) -> Explainer:
+    """How some of `n_rows` rows are explained by the columns of the session's table.
+
+    A rule may set the share of alarms; a small file is no measure of what is ordinary.
+    """
+    share = (scorer.rule.count(n_rows) or 0) / max(n_rows, len(session.ids))
+    explainer, labels = SessionExplainer.of(session, scorer.model, share), session.state.labels
+
+    def tabulate(frame: Frame, features: Floats, ids: Sequence[str]) -> Mapping[str, Sequence[Any]]:
         rows = np.arange(len(ids))
         like = tabulate_likeness(explainer.alike(features), rows, ids, labels)
         return {**tabulate_reasons(explainer.explain(frame, features), rows, len(rows)), **like}
 
-    return RowExplainer((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)
-
-
-def _read_new(session: Session, data: Path, with_cells: bool) -> NewItems:
-    """New items, read as the pool was."""
-    if not session.folder.has_pictures:
-        return read_new_rows(session, data, with_cells)
-    encoder, new = read_encoder(session.folder), read_new_pictures(session.folder.path, data)
-    frame, ids = as_frame(new.features), tuple(item.id for item in new.items)
-    return NewItems(
-        ids, name_pictures(new.items), encoder.encode(frame), encoder, frame, patches=new.patches, left_out=new.skipped
-    )
+    return Explainer((*REASON_COLUMNS, *LIKENESS_COLUMNS), tabulate, count_explained)

@@ -15,6 +15,7 @@ from soel.ask import is_sequential
 from soel.assess.spot_check import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
+from soel.scoring.score import Scorer, Scores
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
 from soel.session.events import Engine, Event, Learnt, Store
 from soel.session.folder import SessionFolder
@@ -23,7 +24,7 @@ from soel.session.leases import as_text
 from soel.session.marks import marked_places
 from soel.session.people import Agreement, measure_agreement, measure_people
 from soel.session.propose import AHEAD, NOT_SURE, can_refine, find_record, gather_evidence, items_held, propose
-from soel.session.results import AskResult, FitResult, ScoreResult, Status, rank_scores
+from soel.session.results import AskResult, FitResult, Status
 from soel.session.rounds import ModelRef, PoolRecord, Round, load_record, save_record
 from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
@@ -164,13 +165,14 @@ class Session(Labelling):
         self._store.append([estimate, Event("fit", SELF, body=body)])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
-    def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> ScoreResult:
+    def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scores:
         """Scores, ranks and alarms of new rows (n, d) with their ids, or of the pool, by the last fit."""
         if (x is None) != (ids is None):
             raise SessionError("New rows and their ids belong together; pass both, or neither for the pool.")
-        _, model = self.fitted(rule)
-        scores = self.pool_scores(model) if x is None else model.score(x)
-        return rank_scores(tuple(self.ids if ids is None else ids), scores, model.alarms(scores))
+        ref, model = self.fitted(rule)
+        pool_scores, used = self.pool_scores(model), parse_threshold(rule or self.config.threshold)
+        scorer = Scorer(model, ref.fingerprint, pool_scores, used)
+        return scorer.judge(tuple(self.ids if ids is None else ids), pool_scores if x is None else scorer.score(x))
 
     def pool_scores(self, model: Learnt) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""

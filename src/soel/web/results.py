@@ -12,7 +12,7 @@ from soel.assess.conformal import UnsureBand
 from soel.assess.spot_check import Stratum, foresee
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
-from soel.scoring.table import build_score_table, labels_by_item
+from soel.scoring.table import ScoreTable, labels_by_item
 from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items
@@ -100,13 +100,7 @@ class Results:
         """Scores, ranks and alarms of all items as a CSV or Parquet file."""
         findings, session = self.findings(), self._view_model.session
         outcome = findings.outcome
-        scored = outcome.scored(session.ids, outcome.threshold if threshold is None else threshold)
-        table = build_score_table(
-            scored,
-            name_items(session),
-            labels_by_item(findings.state),
-            outcome.probabilities,
-            p_values=outcome.p_values,
-            unsure=findings.unsure,
-        )
+        cut = outcome.threshold if threshold is None else threshold
+        scored = outcome.scored(session.ids, cut, findings.estimate)
+        table = ScoreTable.of(scored, name_items(session), labels_by_item(findings.state))
         return write_to_bytes(suffix, table.write)

@@ -1,3 +1,0 @@
-from tests.table_session import make
-
-__all__ = ["make"]
