@@ -15,13 +15,16 @@ from soel.detect.incontext.sampling import choose_context, choose_rows, column_o
 from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
-from soel.types import ANOMALY, UNLABELLED, Chances, Floats, Labels, Rows, within
+from soel.distances import nearest
+from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Floats, Labels, Rows, within
 
 LARGE_POOL, DISTILLATION_ROWS = 4000, 2000  # a larger pool has a surrogate, fitted to the scores of so many of its rows
 NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured that stand beside the network
 # Chosen on five collections of tables (benchmarks/choices.md):
 HALF_WEIGHT = 0.5  # labelled anomalies at which the scores with labels and without count alike
 DISTANCES_WITH_LABELS, DISTANCES_WITHOUT = 0.5, 0.25  # what distances count beside the network
+NEAR = 0.1  # root mean square of standardised differences: rows so near a normal one are like it
+UNSUSPICIOUS = 0.8  # quantile of the scores towards which such rows are lowered
 WITH_LABELS, WITHOUT, SURROGATE = "with_labels.", "without.", "surrogate."  # prefixes of arrays
 
 
@@ -41,7 +44,11 @@ class Pretrained(Detector):
         w (network with labels + 0.5 distances with labels) + (1 - w) (network without + 0.25 distances without),
 
     each of the four in standard deviations over the rows without a label: answers that hold no anomaly say what is not
-    wanted, and nothing of what is, so that they would mislead.
+    wanted, and nothing of what is, so that they would mislead. Near-duplicates of a row that was labelled normal are
+    lowered all the same: with r the distance to the nearest of these, unless an anomaly is nearer, and q the 80 %
+    quantile of the scores of rows without a label,
+
+        score <- score - exp(-(r / 0.1)^4) max(score - q, 0).
 
     Only the context is kept: the network reads it when a score is first asked for. Neither the order of rows nor that
     of columns plays a part. A row of the context is no neighbour of itself when it is scored.
@@ -207,6 +214,12 @@ class Pretrained(Detector):
 
     def _score_exactly(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         """Scores (n,) of rows in the order of `columns`. distances: their scores by `with_labels`, where known."""
+        scores = self._sum(x, sources, distances)
+        if not (self.labels == NORMAL).any():
+            return scores
+        return np.asarray(scores - self._likeness_to_normal(x) * np.maximum(scores - self._unsuspicious, 0))
+
+    def _sum(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         weight = self.label_weight
         if not weight:
             return self._score_without(x, sources)
@@ -226,6 +239,13 @@ class Pretrained(Detector):
     def _distances_without(self, x: Floats) -> Floats:
         middle, spread = self._unit_without
         return np.asarray((self.without.score(x) - middle) / spread)
+
+    def _likeness_to_normal(self, x: Floats) -> Floats:
+        """Between 0 and 1 (n,): whether a row is a near-duplicate of one labelled normal, and nearer to no anomaly."""
+        points, known = self._without_labels.points(x), self._without_labels.points(self.context.values)
+        to_normal, to_anomaly = (nearest(points, known[self.labels == label]) for label in (NORMAL, ANOMALY))
+        likeness = np.exp(-((to_normal / (NEAR * points.shape[1] ** 0.5)) ** 4))
+        return np.asarray(np.where(to_normal < to_anomaly, likeness, 0.0))
 
     def _ordered(self, x: Floats) -> Floats:
         return np.asarray(x, np.float32)[:, self.columns]
@@ -252,6 +272,11 @@ class Pretrained(Detector):
     @cached_property
     def _unit_without(self) -> tuple[float, float]:
         return self._unit_of(self.without)
+
+    @cached_property
+    def _unsuspicious(self) -> float:
+        free = self.context.values[self.labels == UNLABELLED]
+        return float(np.quantile(self._sum(free), UNSUSPICIOUS)) if len(free) else np.inf
 
     def _unit_of(self, distances: Neighbours) -> tuple[float, float]:
         """Mean and spread of scores by distances over the rows without a label, where these are enough."""
