@@ -1,15 +1,16 @@
-"""Count the files that a call walks through: `query` and `fit` of the estimator, and one answer on the page.
+"""Count the files that a call walks through: `query` and `fit`, one answer on the page, `score --data`, `report`.
 
 Run by `python -m scripts.crossings`. A file counts where one of its functions is called; imports are over by then.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -69,9 +70,56 @@ def cross_page() -> set[str]:
     return files
 
 
+def cross_score() -> set[str]:
+    """`soel score --data` on a small CSV file."""
+    with _fitted_session() as (folder, new):
+        return _cross_command("score", folder, "--data", new, "--out", folder.with_suffix(".csv"))
+
+
+def cross_report() -> set[str]:
+    """`soel report` of a session on a table."""
+    with _fitted_session() as (folder, _):
+        return _cross_command("report", folder, "--out", folder.with_suffix(".html"))
+
+
+@contextmanager
+def _fitted_session() -> Iterator[tuple[Path, Path]]:
+    """The folder of a session that has learnt from six labels, and a CSV file of other rows."""
+    from soel.session import SessionOptions, as_answers
+    from soel.session.create import create_session
+
+    rng = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        for name, n in (("pool", 120), ("new", 30)):
+            rows = (f"{name}{row},{a:.3f},{b:.3f}" for row, (a, b) in enumerate(rng.normal(size=(n, 2))))
+            (place / f"{name}.csv").write_text("\n".join(["key,a,b", *rows]), encoding="utf-8")
+        session = create_session(place / "session", place / "pool.csv", SessionOptions(id_column="key"))
+        answers = {item: "anomaly" if at < 2 else "normal" for at, item in enumerate(session.ask(6).items)}
+        session.tell(as_answers(answers), "expert")
+        session.fit()
+        session.close()
+        yield place / "session", place / "new.csv"
+
+
+def _cross_command(*words: object) -> set[str]:
+    from soel.cli.main import main as run
+
+    for _ in range(2):  # the first time imports
+        with record() as files, redirect_stdout(io.StringIO()):
+            if run([str(word) for word in words]):
+                raise RuntimeError(f"soel {words[0]} failed")
+    return files
+
+
 def main() -> int:
     """Print how many files each crosses, and which."""
-    calls: dict[str, Callable[[], set[str]]] = {"query + fit": cross_estimator, "one answer on the page": cross_page}
+    calls: dict[str, Callable[[], set[str]]] = {
+        "query + fit": cross_estimator,
+        "one answer on the page": cross_page,
+        "score --data": cross_score,
+        "report": cross_report,
+    }
     for name, cross in calls.items():
         files = sorted(cross())
         sys.stdout.write(f"{name}: {len(files)} files: {', '.join(files)}\n")

@@ -87,7 +87,7 @@ def run_score(args: argparse.Namespace) -> Reply:
             from soel.session.media import write_maps
 
             document |= {"maps": str(args.maps), **write_maps(session, args.data, args.maps, args.threshold)}
-        is_checked = session.status().quality is not None
+        is_unchecked = args.data is None and document["n_alarms"] and session.quality() is None
     lines = [*map(show, document["notes"])]
     lines.append(f"{document['n_alarms']} of {document['n_items']} items raise an alarm; scores are in {out}.")
     if document.get("intervals"):
@@ -99,7 +99,7 @@ def run_score(args: argparse.Namespace) -> Reply:
     lines += [_show_top(document["top"])] if document["top"] else []
     lines += [f"{row['rank']:>4}. {show(row['why'])}" for row in document["top"] if row.get("why")]
     lines += _say_explained(document, is_new=args.data is not None)
-    if args.data is None and document["n_alarms"] and not is_checked:
+    if is_unchecked:
         lines.append(NO_CHECK.replace("DIR", str(args.folder)))
     lines += document["promise"]["lines"]
     drift = document["drift"]
