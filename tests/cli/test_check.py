@@ -25,7 +25,7 @@ class FolderEngine(FakeEngine):
         fingerprint = super().save(model, folder.with_name(f"{folder.name}-fake"))
         return write_model(folder, {"a": np.zeros(2, np.float32)}, {"fake": fingerprint})
 
-    def load(self, folder: Path, few_rows: bool = False) -> Any:
+    def load(self, folder: Path) -> Any:
         read_model(folder)
         return super().load(folder.with_name(f"{folder.name}-fake"))
 

@@ -35,7 +35,7 @@ class FolderEngine(FakeEngine):
             text = (Path(scratch) / "model.json").read_text()
         return write_model(folder, {"a": np.zeros(3, np.float32)}, {"text": text})
 
-    def load(self, folder: Path, few_rows: bool = False) -> Any:
+    def load(self, folder: Path) -> Any:
         _, content = read_model(folder)
         with tempfile.TemporaryDirectory() as scratch:
             (Path(scratch) / "model.json").write_text(content["text"])

@@ -122,7 +122,7 @@ class FakeEngine:
         (folder / "model.json").write_text(text)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def load(self, folder: Path, few_rows: bool = False) -> Warm | Fitted:
+    def load(self, folder: Path) -> Warm | Fitted:
         self.calls.append(f"load {folder.name}")
         if not (folder / "model.json").exists():
             raise ModelFileError(f"{folder} is incomplete.")

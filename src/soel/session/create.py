@@ -146,9 +146,9 @@ class SessionEngine:
         """Write the model's folder; returns its fingerprint."""
         return save_model(folder, SavedModel(self.loop, model, self.encoder))
 
-    def load(self, folder: Path, few_rows: bool = False) -> Warm | Fitted:
+    def load(self, folder: Path) -> Warm | Fitted:
         """Read a model's folder."""
-        return load_model(folder, few_rows=few_rows).model
+        return load_model(folder).model
 
 
 def make_engine(config: SessionConfig, encoder: Encoder) -> SessionEngine:

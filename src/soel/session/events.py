@@ -153,5 +153,5 @@ class Engine(Protocol):
     def save(self, model: Any, folder: Path) -> str:
         """Write the model, whole or not at all; returns its fingerprint."""
 
-    def load(self, folder: Path, few_rows: bool = False) -> Any:
-        """Read it back. few_rows: whether only a few will be scored, so that what takes long to load may be left."""
+    def load(self, folder: Path) -> Any:
+        """Read it back."""

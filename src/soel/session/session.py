@@ -178,24 +178,21 @@ class Session(Labelling):
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
         return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool, self.folder.patches)
 
-    def fitted(self, rule: str | None = None, few_rows: bool = False) -> tuple[ModelRef, Learnt]:
-        """The model of the last fit, with its threshold set by another rule where one is given.
-
-        few_rows: whether only a few will be scored with it.
-        """
+    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Learnt]:
+        """The model of the last fit, with its threshold set by another rule where one is given."""
         state = self.state
         if state.fit is None:
             raise SessionError(f"{self.folder.path} has no fitted model yet; fit before scoring.")
-        model: Learnt = self.load_fit(state, few_rows)
+        model: Learnt = self.load_fit(state)
         if rule is None:
             return state.fit.model, model
         pool = self.pool_in(self.folder_with(state.pools))
         return state.fit.model, self.engine.loop.with_rule(model, pool, parse_threshold(rule))
 
-    def load_fit(self, state: SessionState, few_rows: bool = False) -> Any:
+    def load_fit(self, state: SessionState) -> Any:
         """The model of the last fit. It does not remember the scores of a pool that holds no more."""
         assert state.fit is not None
-        model = self.engine.load(self._place.path / state.fit.model.folder, few_rows)
+        model = self.engine.load(self._place.path / state.fit.model.folder)
         return model if state.fit.pool == state.pool.number else replace(model, pool_scores=np.zeros(0))
 
     def status(self) -> Status:
