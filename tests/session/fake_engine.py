@@ -16,7 +16,8 @@ from soel.assess.conformal import Reference
 from soel.assess.threshold import parse_threshold
 from soel.detect.base import NOTHING, Detector
 from soel.errors import ModelFileError
-from soel.learner import Blend, Fitted, Learner, Warm
+from soel.learner import Learner
+from soel.model import Blend, Fitted
 from soel.session import SessionConfig
 from soel.settings import Profile
 from soel.types import ANOMALY, NORMAL, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
@@ -65,7 +66,7 @@ class FakeLearner(Learner):
     def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
         return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.is_sequential else NOTHING)
 
-    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:
         self.calls.append("prepare")
         if progress is not None:
             progress(1, 1)
@@ -76,9 +77,9 @@ class FakeLearner(Learner):
         return super().propose(*given, **options)
 
     def learn(
-        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+        self, warm: Blend, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
     ) -> Fitted:
-        assert isinstance(warm, Warm), "a fit must restart from the warm-up"
+        assert not isinstance(warm, Fitted), "a fit must restart from the warm-up"
         self.calls.append("learn")
         return super().learn(warm, pool, rounds, labels, progress)
 
@@ -106,8 +107,8 @@ class FakeEngine:
     def calls(self) -> list[str]:
         return self.loop.calls
 
-    def save(self, model: Warm | Fitted, folder: Path) -> str:
-        detector = model.blend.detector
+    def save(self, model: Blend, folder: Path) -> str:
+        detector = model.detector
         assert isinstance(detector, FromTheMean)
         content: dict[str, Any] = {"centre": detector.centre.tolist()}
         if isinstance(model, Fitted):
@@ -122,20 +123,20 @@ class FakeEngine:
         (folder / "model.json").write_text(text)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def load(self, folder: Path) -> Warm | Fitted:
+    def load(self, folder: Path) -> Blend:
         self.calls.append(f"load {folder.name}")
         if not (folder / "model.json").exists():
             raise ModelFileError(f"{folder} is incomplete.")
         content = json.loads((folder / "model.json").read_text())
-        blend = Blend(FromTheMean(np.array(content["centre"], np.float32)))
+        detector = FromTheMean(np.array(content["centre"], np.float32))
         if "estimate" not in content:
-            return Warm(blend)
+            return Blend(detector)
         return Fitted(
-            blend,
-            Estimate(**content["estimate"]),
-            content["threshold"],
-            Calibration(**content["calibration"]),
-            np.array(content["pool_scores"]),
-            np.zeros(0, np.int8),
-            Reference.none(),
+            detector=detector,
+            estimate=Estimate(**content["estimate"]),
+            threshold=content["threshold"],
+            calibration=Calibration(**content["calibration"]),
+            pool_scores=np.array(content["pool_scores"]),
+            pool_labels=np.zeros(0, np.int8),
+            reference=Reference.none(),
         )

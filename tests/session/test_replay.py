@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from soel.assess.calibration import Calibration
-from soel.learner import Fitted
+from soel.model import Fitted
 from soel.oracle import SimulatedExpert
 from soel.session import Event, Session
 from soel.session.replay import replay

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from soel.assess.threshold import parse_threshold
+from soel.deep import settle
 from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
-from soel.learner import Fitted, Learner, Warm
+from soel.learner import Learner
+from soel.model import Blend
 from soel.model_folder import SavedModel, load_model, save_model
 from soel.scoring.ray import Cluster, import_ray
 from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
@@ -47,8 +49,6 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
-    from soel.learner import settle  # here: to open a session needs no learner, and must not wait for scipy
-
     options = options or SessionOptions()
     folder, wanted = Path(folder), options.method
     _check_free(folder)
@@ -142,11 +142,11 @@ class SessionEngine:
     loop: Learner
     encoder: Encoder
 
-    def save(self, model: Warm | Fitted, folder: Path) -> str:
+    def save(self, model: Blend, folder: Path) -> str:
         """Write the model's folder; returns its fingerprint."""
         return save_model(folder, SavedModel(self.loop, model, self.encoder))
 
-    def load(self, folder: Path) -> Warm | Fitted:
+    def load(self, folder: Path) -> Blend:
         """Read a model's folder."""
         return load_model(folder).model
 

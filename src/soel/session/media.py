@@ -204,7 +204,7 @@ class SessionMaps:
         if folder is None:
             return None
         if self._known[0] != folder:
-            part = self.session.engine.load(self.session.folder.path / folder).blend.patches
+            part = self.session.engine.load(self.session.folder.path / folder).patches
             found = None if part is None else part.detector
             self._known = folder, found if isinstance(found, PlaceDetector) else None
         return self._known[1]
@@ -212,7 +212,7 @@ class SessionMaps:
 
 def find_patches(model: Any) -> PlaceDetector:
     """The part of a fitted model that looks at places."""
-    part = model.blend.patches
+    part = model.patches
     if part is None or not isinstance(part.detector, PlaceDetector):
         raise SessionError("The last fit did not look at places; fit again.")
     return part.detector

@@ -149,7 +149,7 @@ class _Replay:
         if type(stored) is not type(model):
             return "the stored model is of another kind"
         place = self._session.folder_with(self._known_at(event).pools)
-        before, after = (each.blend.score(place.pool, place.patches) for each in (stored, model))
+        before, after = (each.score(place.pool, place.patches) for each in (stored, model))
         gap = float(np.abs(before - after).max())
         parts = [f"scores of the pool differ by up to {gap:.3g}"] if gap else []
         for name in ("estimate", "threshold", "calibration"):

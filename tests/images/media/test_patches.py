@@ -60,7 +60,7 @@ def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> 
         session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
         session.fit()
         model = session.fitted()[1]
-        assert model.blend.patches is not None  # type: ignore[attr-defined]
+        assert model.patches is not None  # type: ignore[attr-defined]
         own = scores.score_file(session, None, tmp_path / "own.csv")
         assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
         new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
@@ -222,11 +222,11 @@ def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> Non
         truth = {item: "anomaly" if row < 3 else "normal" for row, item in enumerate(session.ids)}
         session.tell({item: truth[item] for item in [*session.state.open, session.ids[0]]})
         session.fit()
-        plain = session.load_fit(session.state).blend.patches.detector
+        plain = session.load_fit(session.state).patches.detector
         session.mark(session.ids[0], Mark("expert", (Region("point", ((0.75, 0.75),)),), 80, 80))
         assert not session.state.fit_is_current
         session.fit()
-        marked = session.load_fit(session.state).blend.patches.detector
+        marked = session.load_fit(session.state).patches.detector
         assert len(marked.parts[0].anomalous) < len(plain.parts[0].anomalous)  # one place instead of the worst ones
         assert [step.difference for step in replay(session)] == [""] * len(replay(session))
 
