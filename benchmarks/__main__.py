@@ -24,7 +24,6 @@ NAMES = (
     "kill_tells",
     "faults",
     "tell_latency",
-    "page_delays",
     "startup",
     "default_speed",
     "large",

@@ -46,7 +46,7 @@ def open_round(scratch: Path, name: str) -> Path:
         record = PoolRecord(np.arange(N_ITEMS, dtype=float), np.arange(2 * N_ITEMS, dtype=np.float32).reshape(-1, 2))
         file, digest = save_record(session.folder.rounds, 1, record)
         draws = tuple(Draw(item, 1.0, 0.0) for item in session.ids)
-        drawn = Round(1, draws, (), ModelRef("models/none", ""), (0, 1), "random", {}, file, digest)
+        drawn = Round(1, draws, (), ModelRef("models/none", ""), (0, 1), "random", {}, file, digest, after=0)
         session._store.append([Event("round", "soel", body=drawn.body())])
     return folder
 

@@ -1,4 +1,4 @@
-"""Sessions over a small table, with the fake engine in place of the real one: a fixture for several rooms."""
+"""Sessions over a small table, with the fake learner in place of the real one: a fixture for several rooms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from soel.session import Session, SessionOptions, create
 from tests.cli.conftest import write_table
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 
 Make = Callable[..., Session]
 
@@ -18,7 +18,7 @@ Make = Callable[..., Session]
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """New sessions in folders of their own, all over the same table."""
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     table, opened = write_table(tmp_path / "table.csv"), list[Session]()
 
     def start(name: str = "session", store: str | None = None, **options: Any) -> Session:

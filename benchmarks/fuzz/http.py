@@ -10,16 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
 import schemathesis
 import uvicorn
 from hypothesis import strategies as st
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import SITE, Page, build_page
 
 from benchmarks.fuzz.mutation import edited
 from benchmarks.fuzz.target import Build, Target, put_file
 from soel.errors import DataError
-from soel.session import create
 from soel.web.server import Address, settings
 
 HOST, ORIGIN = "127.0.0.1:8000", "http://127.0.0.1:8000"
@@ -29,7 +29,7 @@ ENDS = ("/api/sign-out", "/leave")  # whoever sends these is out, and nothing el
 
 
 def _page(folder: Path) -> Page:
-    setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))  # noqa: B010
+    use_fake_learner(pytest.MonkeyPatch())
     page = build_page(folder)
     page.label_all()
     return page

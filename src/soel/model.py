@@ -1,9 +1,10 @@
-"""What the loop hands on: scores before the first label (`Blend`) and after learning (`Fitted`), as arrays and JSON."""
+"""What the loop hands on: scores before the first label (`Warm`) and after learning (`Fitted`), as arrays and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,8 @@ POOL_SCORES, POOL_LABELS = "pool_scores", "pool_labels"
 REFERENCE, REFERENCE_WEIGHTS = "reference", "reference_weights"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], "Model"]
+FewRows = Callable[[Mapping[str, np.ndarray], Floats], Floats]  # weights, rows (n, d) -> scores (S, n)
+FEW_ROWS = 1000  # at most, where torch is not worth its loading
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,26 @@ class Network:
         """The members' embeddings (n, S D), side by side."""
         members = networks.embed(self.model, x)  # (S, n, D)
         return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
+
+
+class StoredNetwork(Network):
+    """A network that still lies in the arrays of its file. A few rows are scored from these, without torch.
+
+    load: makes the model, for whatever needs it. few: the members' scores (S, n) of rows (n, d).
+    """
+
+    def __init__(self, load: NewModel, few: Callable[[Floats], Floats], centre: Floats, spread: Floats) -> None:
+        vars(self).update(load=load, few=few, centre=centre, spread=spread)
+
+    @cached_property
+    def model(self) -> Model:
+        """The members, once somebody asks for them."""
+        made: Model = vars(self)["load"]()
+        return made
+
+    def score(self, x: Floats) -> Floats:
+        """The mean (n,) of the members' standardised scores."""
+        return self.combine(vars(self)["few"](x)) if len(x) <= FEW_ROWS else super().score(x)
 
 
 @dataclass(frozen=True)
@@ -151,19 +174,31 @@ class Blend:
         return [] if self.network is None else self.network.model.history
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fitted(Blend):
-    """What was learnt: scores above the threshold are alarms.
+@dataclass(frozen=True)
+class Warm:
+    """What is known of a pool before the first label: how it scores and compares rows."""
+
+    blend: Blend
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt. Scores above the threshold are alarms.
 
     pool_scores, pool_labels: (N,) of the pool it learnt from. reference: what stands for the scores of new normal rows.
     """
 
+    blend: Blend
     estimate: Estimate
     threshold: float
     calibration: Calibration
     pool_scores: Floats
     pool_labels: Labels
     reference: Reference
+
+    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
+        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
+        return self.blend.score(x, patches)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Of being an anomaly: (n,) by scores (n,)."""
@@ -188,63 +223,94 @@ class Fitted(Blend):
         return UnsureBand.of(self.pool_scores, self.estimate.low, self.estimate.high)
 
 
-def state_of(model: Blend) -> State:
+def state_of(model: Warm | Fitted | Blend) -> State:
     """A model as arrays by name and plain JSON values."""
-    arrays: dict[str, np.ndarray] = {}
-    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": model.deep_weight}
-    if model.detector is not None:
-        arrays |= {DETECTOR + name: array for name, array in model.detector.arrays().items()}
-        notes["detector"] = model.detector.name
-    if model.network is not None:
-        members, centre, spread = model.network.model, model.network.centre, model.network.spread
-        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in members.tensors().items()}
-        notes["network"] = {"model": members.notes(), "centre": centre.tolist(), "spread": spread.tolist()}
-    if model.patches is not None:
-        arrays |= {PATCHES + name: array for name, array in model.patches.detector.arrays().items()}
-        notes["patches"] = {"detector": model.patches.detector.name, "weight": model.patches.weight}
-    if not isinstance(model, Fitted):
+    if isinstance(model, Blend):
+        return _blend_state(model)
+    arrays, notes = _blend_state(model.blend)
+    if isinstance(model, Warm):
         return arrays, notes
+    learnt = {
+        "estimate": asdict(model.estimate),
+        "threshold": model.threshold,
+        "calibration": asdict(model.calibration),
+    }
     kept: dict[str, np.ndarray] = {
         POOL_SCORES: np.asarray(model.pool_scores, np.float64),
         POOL_LABELS: np.asarray(model.pool_labels, np.int8),
         REFERENCE: model.reference.scores,
         REFERENCE_WEIGHTS: model.reference.weights,
     }
-    learnt = {
-        "estimate": asdict(model.estimate),
-        "threshold": model.threshold,
-        "calibration": asdict(model.calibration),
-    }
     return arrays | kept, notes | learnt
 
 
-def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
-    """A model back from its state. new_model: makes an empty network of the same shape, called where there is one."""
-    detector = network = patches = None
+def restore_blend(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Blend:
+    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one.
+
+    few: what scores a few rows by a network's weights; with it the network is not made before it is needed.
+    """
+    detector = network = None
     if notes["detector"] is not None:
         detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
     if notes["network"] is not None:
-        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model)
-    if notes.get("patches") is not None:
-        part = DETECTORS.get(notes["patches"]["detector"]).from_arrays(within(arrays, PATCHES))
-        patches = PatchPart(part, float(notes["patches"]["weight"]))
-    blend = Blend(detector, network, notes["deep_weight"], patches)
+        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model, few)
+    kept = notes.get("patches")
+    patches = None
+    if kept is not None:
+        part = DETECTORS.get(kept["detector"]).from_arrays(within(arrays, PATCHES))
+        patches = PatchPart(part, float(kept["weight"]))
+    return Blend(detector, network, notes["deep_weight"], patches)
+
+
+def _restore_network(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None
+) -> Network:
+    def load() -> Model:
+        from soel.deep import torch  # here: a blend without a network, or with a few rows, has no need of it
+
+        model = new_model()
+        model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
+        return model
+
+    centre, spread = (np.asarray(notes[name], np.float64) for name in ("centre", "spread"))
+    if few is None:
+        return Network(load(), centre, spread)
+    weights = within(arrays, "backbone.")
+    return StoredNetwork(load, lambda x: few(weights, x), centre, spread)
+
+
+def restore(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
+) -> Warm | Fitted:
+    """A model back from its state; the arguments are those of `restore_blend`."""
+    blend = restore_blend(arrays, notes, new_model, few)
     if notes.get("estimate") is None:
-        return blend
+        return Warm(blend)
     return Fitted(
-        **vars(blend),
-        estimate=Estimate(**notes["estimate"]),
-        threshold=float(notes["threshold"]),
-        calibration=Calibration(**notes["calibration"]),
-        pool_scores=np.asarray(arrays[POOL_SCORES], np.float64),
-        pool_labels=np.asarray(arrays[POOL_LABELS], np.int8),
-        reference=Reference(*(np.asarray(arrays[name], np.float64) for name in (REFERENCE, REFERENCE_WEIGHTS))),
+        blend,
+        Estimate(**notes["estimate"]),
+        float(notes["threshold"]),
+        Calibration(**notes["calibration"]),
+        np.asarray(arrays[POOL_SCORES], np.float64),
+        np.asarray(arrays[POOL_LABELS], np.int8),
+        Reference(np.asarray(arrays[REFERENCE], np.float64), np.asarray(arrays[REFERENCE_WEIGHTS], np.float64)),
     )
 
 
-def _restore_network(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Network:
-    from soel.deep import torch  # here: a blend without a network has no need of it
-
-    model = new_model()
-    model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
-    return Network(model, *(np.asarray(notes[name], np.float64) for name in ("centre", "spread")))
+def _blend_state(blend: Blend) -> State:
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": blend.deep_weight}
+    if blend.detector is not None:
+        arrays |= {DETECTOR + name: array for name, array in blend.detector.arrays().items()}
+        notes["detector"] = blend.detector.name
+    if blend.network is not None:
+        model = blend.network.model
+        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in model.tensors().items()}
+        centre, spread = blend.network.centre.tolist(), blend.network.spread.tolist()
+        notes["network"] = {"model": model.notes(), "centre": centre, "spread": spread}
+    if blend.patches is not None:
+        arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
+        notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
+    return arrays, notes

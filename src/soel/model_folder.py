@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,9 @@ from safetensors.numpy import load_file, save
 from soel.assess.threshold import parse_threshold
 from soel.errors import MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, write_whole
-from soel.learner import Learner
-from soel.model import Blend, Fitted, restore, state_of
+from soel.learner import Fitted, Learner, Warm
+from soel.model import restore, state_of
+from soel.networks import without_torch
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
 
@@ -32,14 +32,14 @@ class SavedModel:
     """A model with what is needed to use it on a user's own table. `extra`: plain JSON of the face that saved it."""
 
     learner: Learner
-    model: Blend
+    model: Warm | Fitted
     encoder: Encoder
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fitted(self) -> Fitted:
         """The model, if it has learnt."""
-        if not isinstance(self.model, Fitted):
+        if isinstance(self.model, Warm):
             raise ModelFileError("This model was only warmed up: it has no threshold yet. Fit first.")
         return self.model
 
@@ -62,15 +62,21 @@ def save_model(folder: Path, saved: SavedModel) -> str:
     return write_model(folder, arrays, content)
 
 
-def load_model(folder: Path, backbone: UserModule | None = None) -> SavedModel:
-    """Read a model's folder. One that was trained with a user's own backbone needs it again."""
+def load_model(
+    folder: Path, backbone: UserModule | None = None, few_rows: bool = False, encoder: Encoder | None = None
+) -> SavedModel:
+    """Read a model's folder. One that was trained with a user's own backbone needs it again.
+
+    few_rows: whether only a few rows will be scored; then torch is not loaded where that can be done without it, and
+    scores agree to about 1e-5. encoder: the model's, where it was read before.
+    """
     arrays, content = read_model(Path(folder))
     if content.get("own_backbone") and backbone is None:
         raise ModelFileError(
             f"{folder} was trained with your own backbone: pass the same one as backbone=... to load it."
         )
     try:
-        return _rebuild(arrays, content, backbone)
+        return _rebuild(arrays, content, backbone, few_rows, encoder)
     except MissingPackageError:
         raise
     except ModelFileError as error:
@@ -79,14 +85,21 @@ def load_model(folder: Path, backbone: UserModule | None = None) -> SavedModel:
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
 
 
-def _rebuild(arrays: Mapping[str, np.ndarray], content: Mapping[str, Any], backbone: UserModule | None) -> SavedModel:
+def _rebuild(
+    arrays: Mapping[str, np.ndarray],
+    content: Mapping[str, Any],
+    backbone: UserModule | None,
+    few_rows: bool,
+    encoder: Encoder | None,
+) -> SavedModel:
     width = int(content["n_features"])
     _check_size(arrays, width)
     rule = parse_threshold(content["threshold_rule"])
     profile = Profile.from_json(content["profile"])
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
-    model = restore(arrays, content["detector"], lambda: learner.new_model(width))
-    return SavedModel(learner, model, Encoder.from_json(content["encoder"]), content["extra"])
+    few = without_torch(profile.backbone) if few_rows and backbone is None else None
+    model = restore(arrays, content["detector"], lambda: learner.new_model(width), few)
+    return SavedModel(learner, model, encoder or Encoder.from_json(content["encoder"]), content["extra"])
 
 
 def _check_size(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -169,18 +182,9 @@ def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "fingerprint": _fingerprint(digest, text),
         "weights_sha256": digest,
-        "libraries": _versions(),
+        "libraries": {name: version(name) for name in LIBRARIES},
         "content": json.loads(text),
     }
-
-
-def _versions() -> dict[str, str]:
-    """Of the libraries that a model may depend on, as far as they are installed."""
-    found = {}
-    for name in LIBRARIES:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
 
 
 def _fingerprint(weights: str, content: str) -> str:

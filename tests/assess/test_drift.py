@@ -124,6 +124,9 @@ def test_parts_together_are_the_whole() -> None:
 def test_the_pool_is_kept_with_the_encoder() -> None:
     encoder = encoder_of(draw(0))
     assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
+    older = {name: value for name, value in encoder.to_json().items() if name != "baseline"}
+    assert Encoder.from_json(older).baseline is None
+    assert Encoder.from_json(older).to_json() == older
 
 
 def test_steps_worked_by_hand() -> None:
@@ -134,6 +137,13 @@ def test_steps_worked_by_hand() -> None:
     assert encoder.baseline["x"].pool == Counts(5, 0, (0, 2, 1, 1, 1, 0), 0, 4)
     counts = (encoder.tally(read_frame(pd.DataFrame({"x": [-1.0, 0.0, 1.5, 4.0, 5.0, np.nan]}))) or {})["x"]
     assert counts == Counts(6, 1, (1, 1, 0, 1, 1, 1), -1, 5)
+
+
+def test_a_constant_column_that_varies_now_is_out_of_range() -> None:
+    code = encoder_of(pd.DataFrame({"x": [3.0] * 50, "y": range(50)})).columns[0]
+    baseline = code.measure(np.full(50, 3.0))
+    assert baseline.edges == (3, 3, 3)
+    assert baseline.pool.steps == (0, 50, 0, 0)
 
 
 def test_the_chance_that_all_extremes_are_new_by_counting() -> None:

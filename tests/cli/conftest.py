@@ -1,4 +1,4 @@
-"""A command line over a small table, with the fake engine in place of the real one."""
+"""A command line over a small table, with the fake learner in place of the real one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.session import create
 from soel.tables.csv_cells import read_rows, write_rows
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 
 HEADER = ("name", "width", "height", "label", "truth")
 N_ROWS, N_FAR = 40, 5
@@ -58,7 +57,7 @@ def fill(sheet: Path, words: list[str]) -> None:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
 
     def call(*words: object) -> Said:
         capsys.readouterr()

@@ -9,31 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from soel.model_folder import read_model, write_model
-from soel.session import create
 from tests.cli.conftest import Run
-from tests.session.fake_engine import FakeEngine
-
-
-class FolderEngine(FakeEngine):
-    """The fake engine with model folders of the real form."""
-
-    def save(self, model: Any, folder: Path) -> str:
-        fingerprint = super().save(model, folder.with_name(f"{folder.name}-fake"))
-        return write_model(folder, {"a": np.zeros(2, np.float32)}, {"fake": fingerprint})
-
-    def load(self, folder: Path) -> Any:
-        read_model(folder)
-        return super().load(folder.with_name(f"{folder.name}-fake"))
+from tests.session.fake_learner import use_fake_learner
 
 
 @pytest.fixture
 def fitted(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A session with a round, labels and a fit."""
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FolderEngine(place.config))
+    use_fake_learner(monkeypatch)
     items = run("ask", folder, "-n", 4, "--json").document["items"]
     run("tell", folder, *(f"{item}=normal" for item in items))
     assert run("fit", folder).code == 0
@@ -107,7 +92,7 @@ def test_records_and_models_are_compared_too(run: Run, fitted: Path) -> None:
     damage(record)
     damage(fitted / "models" / "warm-up" / "weights.safetensors")
     path = fitted / "models" / "fit-0001" / "manifest.json"
-    path.write_text(path.read_text().replace('"fake": "', '"fake": "0'))
+    path.write_text(path.read_text().replace('"seed": ', '"seed": 1'))
     damaged = found(run, fitted)
     assert set(damaged) == {f"rounds/{record.name}", "models/warm-up", "models/fit-0001"}
     assert "Labels of round 1" in damaged[f"rounds/{record.name}"]["means"]

@@ -18,7 +18,7 @@ import pytest
 from soel.session import SessionOptions, create
 from tests.cli.conftest import Run, write_table
 from tests.disks import small_disk
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 
 WORDS = {"mount": "the disk is read-only", "folder": "this account may not"}
 Closed = tuple[Path, str]  # the folder, and why it takes nothing
@@ -29,7 +29,7 @@ COMMAND = [sys.executable, "-m", "soel.cli.main", "label", "--no-browser"]
 def closed_session(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Closed]:
     """A session with three labels and an open question, on a disk or in a folder that takes nothing."""
     with monkeypatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         table = write_table(tmp_path / "table.csv")
         options = SessionOptions(id_column="name", label_column="truth", budget=8)
         with closing(create.create_session(tmp_path / "made", table, options)) as session:
@@ -65,7 +65,7 @@ def test_the_page_comes_up_where_work_is_due_and_cannot_be_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         options = SessionOptions(id_column="name", label_column="truth", budget=8)
         table = write_table(tmp_path / "table.csv")
         with closing(create.create_session(tmp_path / "made", table, options)) as session:

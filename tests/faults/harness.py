@@ -22,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SHIM = Path(__file__).with_name("shim.c")
 FAULTS = {
     "no room, once": errno.ENOSPC,
@@ -77,9 +79,10 @@ def tabulate(attempts: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
 def main(scratch: Path, shim: ctypes.CDLL, calls: list[int]) -> None:
     """Be the process whose forks work and fail."""
     from tests.faults.judge import judge
-    from tests.faults.work import use_fake_engine, work, write_table
+    from tests.faults.work import work, write_table
+    from tests.session.fake_learner import use_fake_learner
 
-    use_fake_engine()
+    use_fake_learner(pytest.MonkeyPatch())
     table, place = scratch / "table.csv", scratch / "place"
     write_table(table)
     judge([], scratch / "first" / "session", table, False)  # loads everything once, before the first fork

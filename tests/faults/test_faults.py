@@ -10,7 +10,8 @@ import pytest
 
 from tests.faults.harness import FAULTS, build_shim, run, tabulate
 from tests.faults.judge import Known, Line, judge, read_known
-from tests.faults.work import use_fake_engine, work, write_table
+from tests.faults.work import work, write_table
+from tests.session.fake_learner import use_fake_learner
 
 Worked = tuple[Path, Path, list[Line]]
 # in the table's copy, the database, a round's record, a model, a pool, the event that names it, an export
@@ -41,10 +42,7 @@ def test_a_sample_of_faults_loses_nothing(scratch: Path) -> None:
 @pytest.fixture
 def worked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worked:
     """A session without a fault: its folder, its table and what was said of it."""
-    from soel.session import create
-
-    monkeypatch.setattr(create, "engine_maker", create.engine_maker)  # put back afterwards
-    use_fake_engine()
+    use_fake_learner(monkeypatch)
     write_table(tmp_path / "table.csv")
     lines: list[Line] = []
     folder = tmp_path / "place" / "session"

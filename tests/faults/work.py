@@ -5,41 +5,21 @@ Each step that changes something is announced before and acknowledged after, so 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from soel.files import remove_leftovers
-from soel.model_folder import read_model, write_model
 from soel.session import Session, SessionOptions, create, scores
 from soel.session.growth import add_data, remove_items
 from soel.session.labels import export_labels
 from soel.types import Verdict
-from tests.session.fake_engine import FakeEngine
 
 N_ITEMS, N_MORE, N_ASKED, WHO = 24, 4, 3, "ann"
 GUIDELINES = "Look twice."
 Note = Callable[[str, str, str], None]  # 'try' or 'ok', what, and of which item
-
-
-class FolderEngine(FakeEngine):
-    """The fake engine with model folders of the real form; what it needs on the way lies elsewhere."""
-
-    def save(self, model: Any, folder: Path) -> str:
-        with tempfile.TemporaryDirectory() as scratch:
-            super().save(model, Path(scratch))
-            text = (Path(scratch) / "model.json").read_text()
-        return write_model(folder, {"a": np.zeros(3, np.float32)}, {"text": text})
-
-    def load(self, folder: Path) -> Any:
-        _, content = read_model(folder)
-        with tempfile.TemporaryDirectory() as scratch:
-            (Path(scratch) / "model.json").write_text(content["text"])
-            return super().load(Path(scratch))
 
 
 def write_table(path: Path) -> None:
@@ -56,11 +36,6 @@ def write_more(path: Path) -> Path:
     rows = (f"i{N_ITEMS + n},{a},{b},{c}\n" for n, (a, b, c) in enumerate(values.tolist()))
     path.write_text("id,a,b,c\n" + "".join(rows))
     return path
-
-
-def use_fake_engine() -> None:
-    """Let sessions compute without torch."""
-    setattr(create, "engine_maker", lambda place: lambda: FolderEngine(place.config))  # noqa: B010
 
 
 def verdict_of(item: str) -> Verdict:

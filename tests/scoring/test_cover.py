@@ -17,7 +17,7 @@ from soel.session.items import read_encoder
 from soel.settings import PAPER
 from soel.tables.frame import as_frame
 from tests.conftest import make_learner, make_toy
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 
 N_ROWS, N_POOL = 400, 50
 
@@ -59,7 +59,7 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
 
 
 def test_nothing_to_compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     with closing(thinned(tmp_path, N_ROWS)) as session:  # the pool is everything
         session.ask(3)
         assert measure_cover(session, read_encoder(session.folder)) is None

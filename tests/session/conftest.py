@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,11 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.session import Session, SessionConfig, SessionFolder, lay_out
+from soel.files import write_whole
+from soel.session import Session, SessionConfig, lay_out
 from soel.session.store import SqlStore
 from soel.settings import PAPER
+from soel.tables.encoder import Encoder
+from soel.tables.frame import as_frame
 from soel.types import Kind
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
+from tests.table_session import make
+
+__all__ = ["make"]
 
 N_ITEMS, N_FAR = 60, 8
 IDS = tuple(f"item {row}" for row in range(N_ITEMS))
@@ -46,16 +53,19 @@ MakeSession = Callable[..., Session]
 
 
 @pytest.fixture
-def make_session(tmp_path: Path) -> Iterator[MakeSession]:
-    """Sessions in folders of their own; `engine` of each is a FakeEngine."""
+def make_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
+    """Sessions in folders of their own; `learner` of each is a FakeLearner."""
     opened: list[Session] = []
+    use_fake_learner(monkeypatch)
 
     def make(name: str = "session", **changes: Any) -> Session:
         folder = tmp_path / name
         if not folder.exists():
-            lay_out(folder, make_config(**changes), IDS, make_points())
-        config = SessionFolder(folder).config
-        session = Session(folder, SqlStore(folder / "events.sqlite"), lambda: FakeEngine(config))
+            points = make_points()
+            encoder = Encoder.fit(as_frame(points), "none").to_json()
+            write_whole(folder / "encoder.json", json.dumps(encoder).encode())
+            lay_out(folder, make_config(**changes), IDS, points)
+        session = Session(folder, SqlStore(folder / "events.sqlite"))
         opened.append(session)
         return session
 

@@ -14,16 +14,11 @@ from soel.session.labelling import OverwrittenError, version_of
 from soel.settings import PAPER
 from soel.types import Kind, Verdict
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import FakeLearner, calls_of
 
 
 def settings(strategy: str) -> dict[str, object]:
     return PAPER.with_parts(strategy=strategy).settle(Kind.TABLE, 3).to_json()
-
-
-def engine_of(session: Session) -> FakeEngine:
-    assert isinstance(session.engine, FakeEngine)
-    return session.engine
 
 
 def finish_round(session: Session, n: int | None = None) -> None:
@@ -70,13 +65,10 @@ def test_labels_are_there_for_another_process_when_tell_returns(session: Session
     assert make_session().state.labels == {"item 3": 1, "item 9": 0}
 
 
-def test_tell_and_status_need_no_engine(make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tell_and_status_need_no_learner(make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make_session()
 
-    def refuse() -> FakeEngine:
-        raise AssertionError("the engine was made")
-
-    monkeypatch.setattr(session, "_make_engine", refuse)
+    monkeypatch.setattr("soel.session.session.make_learner", None)
     session.tell({"item 3": "anomaly"})
     session.undo()
     assert session.status().next == "ask"
@@ -188,15 +180,14 @@ def test_every_fit_restarts_from_the_one_warm_up(session: Session) -> None:
     finish_round(session, 6)
     session.fit()
     session.fit()
-    assert engine_of(session).calls.count("prepare") == 1
-    assert engine_of(session).calls.count("load warm-up") == 2
+    assert calls_of(session).count("prepare") == 1
 
 
 def test_a_lost_or_damaged_warm_up_is_made_again(session: Session) -> None:
     finish_round(session, 6)
     first = session.state.warm_up
     assert first is not None
-    (session.folder.path / first.folder / "model.json").unlink()
+    (session.folder.path / first.folder / "manifest.json").unlink()
     session.fit()
     again = session.state.warm_up
     assert again is not None
@@ -219,7 +210,8 @@ def test_the_estimate_uses_each_label_once_with_the_pool_of_its_round(session: S
     drawn = {draw.item for each in session.state.rounds for draw in each.draws}
     session.tell({next(item for item in IDS if item not in drawn): "normal"})  # nobody asked about it
     session.fit()
-    first, second = engine_of(session).seen[-1]
+    assert isinstance(session.learner, FakeLearner)
+    first, second = session.learner.seen[-1]
     rounds = session.state.rounds
     assert [IDS[row] for row in first.rows] == [draw.item for draw in rounds[0].asked]
     assert [IDS[row] for row in second.rows] == [draw.item for draw in rounds[1].asked]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soel.errors import SessionError
-from soel.session import Answer, Event, Ledger, SessionState, fold
+from soel.session import Answer, Event, Folding, SessionState, fold
 from soel.session.events import ANSWER_KINDS
 from soel.session.rounds import Draw, ModelRef, Round
 from soel.session.state import Undoable
@@ -24,14 +24,14 @@ def drawn(number: int, asked: Sequence[str], reserve: Sequence[str] = ()) -> Eve
         return tuple(Draw(item, 0.5, 1.0) for item in items)
 
     model = ModelRef("models/warm-up", "0" * 16)
-    made = Round(number, draws(asked), draws(reserve), model, (0, number), "diverse", {}, "r.npz", "0" * 64)
+    made = Round(number, draws(asked), draws(reserve), model, (0, number), "diverse", {}, "r.npz", "0" * 64, after=0)
     return Event("round", "soel", body=made.body())
 
 
 def refined(number: int, items: Sequence[str], knew: int, minute: int = 30, record: str = "r.npz") -> Event:
     """A refine of this round that knew so many events, and looked at leases in this minute."""
     at = f"2024-01-01T00:{minute:02d}:00+00:00"
-    return Event("refine", "soel", body={**drawn(number, items).body, "after": knew, "at": at, "record": record})
+    return Event("refine", "soel", body={**drawn(number, items).body, "after": knew, "looked_at": at, "record": record})
 
 
 def said(item: str, verdict: str, who: str = "expert") -> Event:
@@ -72,7 +72,7 @@ def in_order(events: Iterable[Event]) -> list[Event]:
 
 
 def numbered(event: Event, number: int) -> Event:
-    return Event(event.kind, event.who, event.item, event.body, number, "now")
+    return Event(event.kind, event.who, event.item, event.body, number, "2024-01-01T00:00:00+00:00")
 
 
 ROUND = drawn(1, "abc", "defg")
@@ -279,7 +279,7 @@ def test_a_refine_changes_nothing_but_which_fresh_items_come_next(
     assert now.round is not None
     assert now.round.items >= before.round.items
     touched = {event.item for event in events if event.kind in ("label", "skip", "unsure", "decide")}
-    held = {item for item, held in now.leases.items() if any(each.until > refine.body["at"] for each in held)}
+    held = {item for item, held in now.leases.items() if any(each.until > refine.body["looked_at"] for each in held)}
     fresh_or_held = {item for item in before.open if item not in before.answers and item in touched | held}
     assert fresh_or_held <= set(now.open)
     joined = now.round.items - before.round.items
@@ -296,12 +296,13 @@ def test_a_missing_round_is_an_error() -> None:
 
 def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
     def made(kind: str, folder: str) -> Event:
-        return Event(kind, "soel", body={"folder": folder, "fingerprint": "", "labels": "", "n_labels": 0})
+        learnt = {"labels": "", "n_labels": 0, "advice": None, "figures": {"n_alarms": 1, "n_unsure": 0}}
+        return Event(kind, "soel", body={"folder": folder, "fingerprint": "", "after": 0, **learnt})
 
     state = after(*(made(kind, folder) for folder in "xy" for kind in ("warm-up", "fit")))
     assert state.warm_up == ModelRef("x", "")
     assert state.fit is not None
-    assert state.fit.model == ModelRef("y", "")
+    assert (state.fit.model, state.fit.at) == (ModelRef("y", ""), state.last_at)
 
 
 @pytest.mark.parametrize(
@@ -347,13 +348,13 @@ def test_undo_after_tell_restores(events: list[Event], answer: Event, per_item: 
 @given(histories, st.integers(0, 26), per_items)
 def test_events_may_come_in_portions(events: list[Event], cut: int, per_item: int) -> None:
     whole = in_order(events)
-    ledger = Ledger(20, per_item)
-    ledger.add(whole[:cut])
-    early = ledger.state()
+    folding = Folding(20, per_item)
+    folding.add(whole[:cut])
+    early = folding.state()
     kept = dict(early.answers)
-    ledger.add(whole[cut:])
-    assert ledger.state() == after(*events, per_item=per_item)
-    assert ledger.cursor == len(events)
+    folding.add(whole[cut:])
+    assert folding.state() == after(*events, per_item=per_item)
+    assert folding.last_event == len(events)
     assert early.answers == kept, "what was handed out stays as it was"
 
 

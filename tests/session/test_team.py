@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from soel.errors import DataError, LabelError, SessionError, UnknownItemError
+from soel.errors import DataError, LabelError, SessionError, SoelError, UnknownItemError
 from soel.session import Answer, Session
 from soel.types import Verdict
 
@@ -103,3 +103,12 @@ def test_an_import_is_stored_whole_or_not_at_all(session: Session) -> None:
     first = session.take_in(told, [("owner", "item 1", "normal")], [("ann", "item 2", "odd")])
     again = session.take_in(told, [("owner", "item 1", "normal")], [("ann", "item 2", "odd")])
     assert (first.n_stored, again.n_stored, again.n_repeated) == (4, 0, 4)
+
+
+@pytest.mark.parametrize("name", ["BOSS", "b0ss", "system", "System", "SYSTEM", "soel", "=cmd", "+1", "-x"])
+def test_names_that_pass_for_another_or_for_a_formula_are_refused(session: Session, name: str) -> None:
+    session.decide("item 1", "normal", "boss")  # who has answered nothing
+    with pytest.raises(SoelError, match=r"looks like 'boss'|calls itself|formula"):
+        session.tell({"item 2": "normal"}, name)
+    with pytest.raises(SoelError, match=r"looks like 'boss'|calls itself|formula"):
+        session.assign([name])

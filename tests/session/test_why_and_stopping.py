@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -12,8 +10,6 @@ from soel.oracle import SimulatedExpert
 from soel.session import Session, SessionFolder, StoppingAdvice
 from soel.session.stopping import HeldBack, advice_body, read_advice
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
-from tests.session.fake_engine import FakeEngine
-from tests.session.test_replay import Edited
 
 
 def finish_round(session: Session, n: int) -> None:
@@ -45,14 +41,11 @@ def test_distances_are_to_the_nearest_label(session: Session) -> None:
     assert fact.distance_share == pytest.approx(np.mean(to_label < min(gaps.values())), abs=0.02)
 
 
-def test_why_needs_no_engine_and_a_drawn_item(make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_needs_no_learner_and_a_drawn_item(make_session: MakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = make_session().ask(3).items
     session = make_session()
 
-    def refuse() -> FakeEngine:
-        raise AssertionError("the engine was made")
-
-    monkeypatch.setattr(session, "_make_engine", refuse)
+    monkeypatch.setattr("soel.session.session.make_learner", None)
     reserve = session.state.rounds[0].reserve[-1].item
     assert session.why(reserve).n_near >= 1
     assert session.why(asked[0]).round == 1
@@ -115,22 +108,3 @@ def test_a_single_label_has_nothing_to_compare_with(session: Session) -> None:
 )
 def test_advice_is_a_rule_of_thumb(n_labels: int, radius: float, agreement: float, advice: str) -> None:
     assert StoppingAdvice(n_labels, n_labels // 4, 1.0, radius, agreement).go_on == advice
-
-
-def test_a_damaged_worth_is_an_error() -> None:
-    with pytest.raises(SessionError, match="estore"):
-        read_advice({"held_back": [], "surprise": 1})
-
-
-def test_advice_of_releases_that_called_it_worth_is_read(session: Session) -> None:
-    finish_round(session, 6)
-    session.fit()
-    advice = session.stopping_advice()
-    assert advice is not None
-    renamed = [
-        replace(event, body={"worth" if key == "advice" else key: value for key, value in event.body.items()})
-        for event in session.events
-    ]
-    assert any("worth" in event.body for event in renamed)
-    older = Session(session.folder, Edited(renamed), lambda: session.engine)
-    assert older.stopping_advice() == advice

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
 from soel.tables.address import LocalPlace
-from soel.tables.csv import open_csv, read_csv
+from soel.tables.arrow_files import read_csv
+from soel.tables.csv_parts import open_csv
 from soel.tables.open import column_names, copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
 from soel.tables.outline import find_head
@@ -150,7 +151,7 @@ def test_faults_of_the_rows_are_still_refused(tmp_path: Path, name: str) -> None
 
 def test_columns_parted_by_blanks_are_refused_with_what_to_do(tmp_path: Path) -> None:
     path = write(tmp_path, "host    bytes\n" + "".join(f"10.0.0.{row}   {row}\n" for row in range(9)), "a.txt")
-    with pytest.raises(DataError, match=r"separated by spaces.*commas"):
+    with pytest.raises(DataError, match=r"parted by blanks.*commas"):
         read_table(path)
 
 

@@ -1,4 +1,4 @@
-"""A page over a table of made-up pumps, in this process, with the fake engine in place of the real one."""
+"""A page over a table of made-up pumps, in this process, with the fake learner in place of the real one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from soel.web.auth import Auth, User
 from soel.web.launch import view_of
 from soel.web.site import Site
 from soel.web.view_model import ViewModel
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.browser import ARGUMENTS, find_chromium
 from tests.web.sample_data import write_pumps
 
@@ -45,7 +45,7 @@ def browser() -> Iterator[Browser]:
 def fake() -> Iterator[None]:
     """Sessions that compute without torch, for all tests of a module."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         yield
 
 
@@ -152,7 +152,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
 @pytest.fixture
 def make_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
     """Pages over sessions of their own."""
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     opened: list[Page] = []
 
     def make(table: Path | None = None, prepared: bool = True, **options: Any) -> Page:
@@ -173,7 +173,7 @@ def page(make_page: MakePage) -> Page:
 def page_with_results(folder: Path) -> Iterator[Page]:
     """A page with results, for as long as a module's tests run."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         page = build_page(folder)
         page.label_all()
         yield page

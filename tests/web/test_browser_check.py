@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.session import create
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
@@ -17,7 +16,7 @@ from tests.web.live_server import Live, serving
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Live]:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     with serving(build_page(tmp_path)) as live:
         live.page.label_all()
         yield live
@@ -61,7 +60,7 @@ def test_what_is_not_sure_is_looked_at_and_asked(browser: Browser, trained: Live
 def test_what_alarms_promise_stands_below_the_line(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     with serving(build_page(tmp_path, threshold="false-alarms=0.02")) as live:
         live.page.label_all()
         page = live.open(browser)

@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.session import create
 from soel.session.listener import Listener
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
 
 
 @pytest.fixture
 def listened_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     with serving(build_page(tmp_path, goal="find")) as live:
         yield live
 

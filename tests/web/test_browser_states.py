@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from soel.session import create
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
@@ -25,7 +24,7 @@ WORK = {"what": "fit", "running": True, "done": 3, "total": 10, "error": ""}
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A page with a few answers and open items, which no test here changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         with serving(build_page(tmp_path_factory.mktemp("states"))) as live:
             for item in live.page.get("/api/status")["open"][:2]:
                 live.page.post("/api/answers", item=item, verdict="anomaly", note="hot")
@@ -146,7 +145,7 @@ def test_where_one_signs_in(browser: Browser, live: Live, path: str) -> None:
 
 def test_an_answer_that_is_undone_leaves_its_note_in_the_field(browser: Browser, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         with serving(build_page(tmp_path)) as live:
             page = live.open(browser)
             title = page.locator("#item-title")

@@ -18,7 +18,7 @@ from soel.session.request import Creation, session_folder
 from soel.types import Verdict
 from soel.web.auth import Auth
 from soel.web.server import Address, _bind
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.browser import SOURCE, LabelCommand
 from tests.web.sample_data import write_pumps
 
@@ -53,7 +53,7 @@ print(sorted({"torch", "sklearn", "onnxruntime", "PIL", "plotly"} & set(sys.modu
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     write_pumps(tmp_path / "pumps.csv", 40, 4)
     return tmp_path / "pumps.csv"
 

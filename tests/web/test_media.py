@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from soel.images.source import Reading
-from soel.session import create, pictures
+from soel.session import pictures
 from soel.session.pictures import MediaOptions
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import Page, build_page
 from tests.web.pictures import Brightness, write_belt, write_discs
 
@@ -22,7 +22,7 @@ from tests.web.pictures import Brightness, write_belt, write_discs
 def media(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Page]]:
     place = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+        use_fake_learner(patch)
         patch.setattr(pictures, "open_extractor", lambda _: Brightness())
         patch.setenv("SOEL_CACHE", str(place / "cache"))
         page = build_pictures(place, request.param)
@@ -50,18 +50,6 @@ def test_a_picture_is_shown_by_its_id(media: tuple[str, Page]) -> None:
     assert max(Image.open(io.BytesIO(answer.content)).size) <= 256
     for size in (15, 2049):
         assert page.client.get("/api/image", params={"id": item, "size": size}).status_code == 422
-
-
-def test_a_browser_keeps_a_picture_and_asks_whether_it_is_still_the_same(media: tuple[str, Page]) -> None:
-    _, page = media
-    one, other = page.view_model.session.ids[:2]
-    first = page.client.get("/api/image", params={"id": one})
-    assert "no-cache" in first.headers["cache-control"]
-    tag = {"if-none-match": first.headers["etag"]}
-    same = page.client.get("/api/image", params={"id": one}, headers=tag)
-    assert (same.status_code, same.content) == (304, b"")
-    changed = page.client.get("/api/image", params={"id": other}, headers=tag)  # as after `add --replace`
-    assert (changed.status_code, changed.content == first.content) == (200, False)
 
 
 def test_no_id_is_a_path(media: tuple[str, Page]) -> None:

@@ -11,9 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from soel.report.gather import write_report
-from soel.session import create
 from tests.images.test_patches import PlaceExtractor
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 from tests.web.accessibility import violations
 from tests.web.conftest import MakePage, Page
 from tests.web.live_server import serving
@@ -23,7 +22,7 @@ from tests.web.test_media import build_pictures
 
 @pytest.fixture
 def clips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     monkeypatch.setattr("soel.session.pictures.open_extractor", lambda _: Brightness())
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     built = build_pictures(tmp_path, "video")

@@ -45,7 +45,7 @@ def run_export(args: argparse.Namespace) -> Reply:
 
     with closing(open_session(args)) as session:
         if args.events:
-            out, n_events = copy_events_into_folder(session), len(session.events)
+            out, n_events = copy_events_into_folder(session.folder, session.events), len(session.events)
             text = (
                 f"{n_events} events are now in {out} too.\nWithout the server: soel status {args.folder} --store folder"
             )

@@ -57,7 +57,7 @@ def keep_outcome(session: Session) -> Outcome:
     if state.fit is None:
         raise SessionError("There is no fitted model to look with yet; fit first.")
     model, pool = session.load_fit(state), session.pool_in(session.folder_with(state.pools))
-    scores, embeddings = session.engine.loop.look(model, pool)
+    scores, embeddings = session.learner.look(model, pool)
     points = project(embeddings, fit_plane(embeddings, np.random.default_rng(session.config.seed)))
     outcome = Outcome(
         np.asarray(scores, np.float64),

@@ -63,12 +63,12 @@ class SessionExplainer:
             )
         encoder, frame, features = read_encoder(session.folder), read_items(session.folder).frame, session.folder.pool
         kept = getattr(model, "pool_scores", ())
-        scores = np.asarray(kept if len(kept) else model.score(features))
+        scores = np.asarray(kept if len(kept) else model.blend.score(features))
         labels, threshold = label_vector(session.state, session.ids), getattr(model, "threshold", np.inf)
         if share:
             threshold = min(threshold, float(np.quantile(scores, 1 - share)))
-        table = TableExplainer.of(model, encoder, frame, features, scores, labels, threshold, session.ids)
-        return cls(session, model, table, frame)
+        table = TableExplainer.of(model.blend, encoder, frame, features, scores, labels, threshold, session.ids)
+        return cls(session, model.blend, table, frame)
 
     def explain(self, frame: Frame, features: Floats) -> Explanation:
         """Rows with the features (n, d) that they were encoded to."""
@@ -222,7 +222,7 @@ def _newest(session: Session, state: SessionState) -> Any:
     """The model of the last fit, or of before the first label."""
     if state.fit is not None:
         return session.load_fit(state)
-    return None if state.warm_up is None else session.engine.load(session.folder.path / state.warm_up.folder)
+    return None if state.warm_up is None else session.load_model(state.warm_up)
 
 
 def _place(session: Session, state: SessionState) -> Path:

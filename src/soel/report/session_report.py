@@ -28,7 +28,7 @@ from soel.text import count
 from soel.types import Floats, Label, Labels
 
 if TYPE_CHECKING:
-    from soel.model import Fitted
+    from soel.learner import Fitted
 
 N_TOP, N_STANDOUTS = 10, 3
 
@@ -40,7 +40,7 @@ def gather(session: Session, frame: Frame, kept: Kept = NOTHING, media: MediaFac
         raise SessionError("There is no fitted model to report on yet; fit first.")
     place = session.folder_with(state.pools)
     model: Fitted = session.load_fit(state)
-    scores, embeddings = session.engine.loop.look(model, session.pool_in(place))
+    scores, embeddings = session.learner.look(model, session.pool_in(place))
     alarms, labels = model.alarms(scores), label_vector(state, place.ids)
     names = _names(place.ids, {} if media is None else media.names)
     return ReportFacts(
@@ -51,7 +51,7 @@ def gather(session: Session, frame: Frame, kept: Kept = NOTHING, media: MediaFac
         contamination=model.estimate,
         threshold=Threshold(_cut(model.threshold), config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
-        history=model.history,
+        history=model.blend.history,
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
         top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, kept, media)],
         next_steps=_next_steps(session, state),

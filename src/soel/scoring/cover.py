@@ -38,7 +38,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
     drawn = session.state.round
     if drawn is None or place.n_rows is None or place.n_rows == place.n_items:
         return None
-    space = find_space(session.engine.load(place.path / drawn.model.folder))
+    space = find_space(session.load_model(drawn.model))
     if space is None:
         return None
     queried = {draw.item for draw in drawn.draws[: len(drawn.asked)]} | set(session.state.labels)
@@ -56,7 +56,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
 
 def find_space(model: Any) -> Callable[[Floats], Floats] | None:
     """What turns encoded rows into the points between which the detector measures; None without one."""
-    detector = model.detector
+    detector = model.blend.detector
     return None if detector is None else detector.space
 
 

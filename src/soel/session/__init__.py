@@ -3,8 +3,8 @@
 from soel.scoring.score import Scores
 from soel.session.answers import Answer, Answered, Decision, Vote, as_answers, read_verdict
 from soel.session.config import SessionConfig, SessionOptions
-from soel.session.events import Engine, Event, Learnt, Store
-from soel.session.fold import Ledger, fold
+from soel.session.events import Event, Store
+from soel.session.fold import Folding, fold
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.people import Agreement
 from soel.session.results import AskResult, FitResult, Status, TellResult
@@ -19,11 +19,9 @@ __all__ = [
     "Answered",
     "AskResult",
     "Decision",
-    "Engine",
     "Event",
     "FitResult",
-    "Learnt",
-    "Ledger",
+    "Folding",
     "Note",
     "Scores",
     "Session",

@@ -1,31 +1,24 @@
-"""Session folders put together: create, open, show rows, write the report."""
+"""Making a session from data, and opening one."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from soel.assess.threshold import parse_threshold
-from soel.deep import settle
 from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
-from soel.learner import Learner
-from soel.model import Blend
-from soel.model_folder import SavedModel, load_model, save_model
 from soel.scoring.ray import Cluster, import_ray
-from soel.session import Engine, Session, SessionConfig, SessionFolder, SessionOptions, lay_out
+from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
 from soel.session.folder import KEPT, write_patches
-from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions
 from soel.session.sampling import PoolSource, Sampling, read_pool
 from soel.session.store import new_store, open_store, strip_password
-from soel.settings import Profile
 from soel.tables.encoder import Encoder
 from soel.tables.look import inspect_frame
 from soel.tables.options import ReadOptions, as_options
@@ -49,6 +42,8 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
+    from soel.learner import settle  # here: to open a session needs no learner, and must not wait for scipy
+
     options = options or SessionOptions()
     folder, wanted = Path(folder), options.method
     _check_free(folder)
@@ -86,7 +81,7 @@ def open_session(folder: Path, store: str | None = None) -> Session:
     """The session in a folder. store: the address of its events, where the config's lacks a password or is outdated."""
     place = SessionFolder(Path(folder))
     _ = place.config  # says first that a folder is no session
-    return Session(place, open_store(place, store), engine_maker(place))
+    return Session(place, open_store(place, store))
 
 
 def find_model(folder: Path) -> Path:
@@ -98,17 +93,6 @@ def find_model(folder: Path) -> Path:
     if fit is None:
         raise SessionError(f"The session in {folder} has no fitted model yet; run `soel fit {folder}` first.")
     return folder / fit.model.folder
-
-
-def engine_maker(place: SessionFolder) -> Callable[[], Engine]:
-    """What makes the session's engine, when it is needed: only then is torch imported."""
-
-    def make() -> Engine:
-        from soel.session.create import make_engine
-
-        return make_engine(place.config, read_encoder(place))
-
-    return make
 
 
 def _check_free(folder: Path) -> None:
@@ -133,30 +117,3 @@ def _build(
             (partial / KEPT).mkdir()
             copy_whole(pool.whole, partial / KEPT / pool.whole.name)
         lay_out(partial, config, pool.table.ids.tolist(), features)
-
-
-@dataclass(frozen=True)
-class SessionEngine:
-    """A learner with the session's encoder, so that a saved model is of use outside the session too."""
-
-    loop: Learner
-    encoder: Encoder
-
-    def save(self, model: Blend, folder: Path) -> str:
-        """Write the model's folder; returns its fingerprint."""
-        return save_model(folder, SavedModel(self.loop, model, self.encoder))
-
-    def load(self, folder: Path) -> Blend:
-        """Read a model's folder."""
-        return load_model(folder).model
-
-
-def make_engine(config: SessionConfig, encoder: Encoder) -> SessionEngine:
-    """The engine for a session's settings."""
-    learner = Learner(
-        Profile.from_json(config.settings),
-        config.seed,
-        parse_threshold(config.threshold),
-        contamination=config.contamination,
-    )
-    return SessionEngine(learner, encoder)

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -52,10 +52,14 @@ def as_note(wholes: Sequence[Whole]) -> bytes:
 
 @dataclass(frozen=True)
 class SessionFolder:
-    """Copy this folder and you have copied the session. pools: each state of its pool; the last one is meant."""
+    """Copy this folder and you have copied the session. pools: each state of its pool; the last one is meant.
+
+    kept: what was read of files that never change, for all states of the pool.
+    """
 
     path: Path
     pools: tuple[PoolRef, ...] = (FIRST,)
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def part(self, number: int) -> SessionFolder:
         """The folder as it was with an earlier pool: of that one are the source and the pictures that came with it."""
@@ -109,10 +113,13 @@ class SessionFolder:
         note: dict[str, Any] = self._read_json(MEDIA)
         return note
 
-    @cached_property
+    @property
     def config(self) -> SessionConfig:
         """What the session was started with."""
-        return read_config(self.path / "config.json")
+        if "config" not in self.kept:
+            self.kept["config"] = read_config(self.path / "config.json")
+        config: SessionConfig = self.kept["config"]
+        return config
 
     @property
     def identity(self) -> str:

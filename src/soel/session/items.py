@@ -27,7 +27,14 @@ _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}
 
 
 def read_encoder(place: SessionFolder) -> Encoder:
-    """How the session turns rows into features."""
+    """How the session turns rows into features; it is read once."""
+    if "encoder" not in place.kept:
+        place.kept["encoder"] = _parse_encoder(place)
+    encoder: Encoder = place.kept["encoder"]
+    return encoder
+
+
+def _parse_encoder(place: SessionFolder) -> Encoder:
     try:
         return Encoder.from_json(json.loads(place.verify(place.encoder.name).read_text(encoding="utf-8")))
     except OSError as error:

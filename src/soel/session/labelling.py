@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
 from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.events import ANSWER_KINDS, Event, Store
-from soel.session.fold import Ledger
+from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import Lease, new_lease, turn_of
 from soel.session.marks import Mark, read_mark
@@ -25,6 +28,9 @@ from soel.session.results import TellResult
 from soel.session.state import SessionState
 
 MOST_TRIES = 50
+Own = TypeVar("Own", bound="Labelling")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 PATIENCE = 10.0  # seconds to wait for another process that writes the guidelines
 
 
@@ -37,6 +43,17 @@ def version_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+def at_one_state(step: Callable[Concatenate[Own, Given], Result]) -> Callable[Concatenate[Own, Given], Result]:
+    """A step of a session that goes by one reading of the store."""
+
+    @wraps(step)
+    def stepping(session: Own, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        with session.one_state():
+            return step(session, *given, **named)
+
+    return stepping
+
+
 class Labelling:
     """One folder, one list of events. What was read is kept, and each call reads only what is new.
 
@@ -47,17 +64,42 @@ class Labelling:
         self._place = folder if isinstance(folder, SessionFolder) else SessionFolder(Path(folder))
         self.config = self._place.config
         self._store = store
-        self._ledger = Ledger(self.config.budget, self.config.answers_per_item)
-        self._reading = threading.Lock()
+        self._folding = Folding(self.config.budget, self.config.answers_per_item)
+        self._reading, self._within = threading.Lock(), threading.local()
         self._known: tuple[int, frozenset[str]] = (0, frozenset())
         self._places = {len(self._place.pools): self._place}
 
     @property
     def state(self) -> SessionState:
-        """Where the session stands."""
+        """Where the session stands. Within `one_state`, the store is not asked again for what others did."""
         with self._reading:
-            self._ledger.add(self._store.read(self._ledger.cursor))
-            return self._ledger.state()
+            if not getattr(self._within, "has_read", False):
+                self._folding.add(self._store.read(self._folding.last_event))
+                self._within.has_read = getattr(self._within, "depth", 0) > 0
+            return self._folding.state()
+
+    @contextmanager
+    def one_state(self) -> Iterator[SessionState]:
+        """A request or a command: all steps of this thread within the block go by one reading of the store.
+
+        Their own events are known at once.
+        """
+        self._within.depth = getattr(self._within, "depth", 0) + 1
+        try:
+            yield self.state
+        finally:
+            self._within.depth -= 1
+            self._within.has_read &= self._within.depth > 0
+
+    def _append(self, events: Sequence[Event]) -> Sequence[Event]:
+        """Store events and take them up, with those that others stored just before."""
+        stored = self._store.append(events)
+        with self._reading:
+            if stored and stored[0].number == self._folding.last_event + 1:
+                self._folding.add(stored)
+            elif stored and stored[-1].number > self._folding.last_event:
+                self._folding.add(self._store.read(self._folding.last_event))
+        return stored
 
     @property
     def folder(self) -> SessionFolder:
@@ -85,6 +127,7 @@ class Labelling:
         """Let go of the store."""
         self._store.close()
 
+    @at_one_state
     def next_items(self, who: str, n: int = 1, now: datetime | None = None, tab: str = "") -> tuple[str, ...]:
         """Up to `n` items for this annotator, leased so that nobody else is shown them meanwhile.
 
@@ -101,7 +144,7 @@ class Labelling:
             if not wanted:
                 return items
             leases = [new_lease(item, who, tab, moment, self.config.lease_minutes) for item in wanted]
-            self._store.append([Event("lease", who, lease.item, lease.body()) for lease in leases])
+            self._append([Event("lease", who, lease.item, lease.body()) for lease in leases])
         raise SessionError(f"{MOST_TRIES} times others were faster than {who!r}; ask again.")
 
     def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> TellResult:
@@ -112,6 +155,7 @@ class Labelling:
         given = as_answers(answers) if isinstance(answers, Mapping) else answers
         return self.take_in([(who, answer) for answer in given])
 
+    @at_one_state
     def take_in(
         self,
         answers: Sequence[tuple[str, Answer]],
@@ -128,38 +172,42 @@ class Labelling:
         unique = _once_each(answers)
         state = self.state
         open_items = set(state.open)
-        fresh = [(who, a) for who, a in unique if not (a.key and self._ledger.has_key(who, a.key))]
+        fresh = [(who, a) for who, a in unique if not (a.key and self._folding.has_key(who, a.key))]
         events = [a.event(who) for who, a in fresh if not _repeats(state, who, a, a.item in open_items)]
         events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
         events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
         events += [
             Event("mark", mark.who, item, mark.body()) for item, mark in marks if not _redraws(state, item, mark)
         ]
-        self._store.append(events)
+        self._append(events)
         return TellResult(len(events), len(unique) + len(decisions) + len(notes) + len(marks) - len(events))
 
+    @at_one_state
     def undo(self, who: str = "expert", event: int | None = None) -> str:
         """Take back the newest answer of this annotator that still stands; returns its item.
 
         event: the number of that answer; refused where another one is the newest, or it was taken back already.
         """
-        newest = self.state.undoable.get(who)
+        state = self.state
+        newest = state.undoable.get(who)
         if newest is None and event is None:
             raise SessionError(f"{who!r} has no answer to take back. Name the annotator who told it.")
         if newest is None or event not in (None, newest.number):
             raise _not_newest(who, event)
-        stored = self._store.append([Event("undo", who, body={"of": newest.number})])
-        meanwhile = self._store.read(newest.number)
+        stored = self._append([Event("undo", who, body={"of": newest.number})])
+        meanwhile = self._store.read(state.last_event) if stored[0].number > state.last_event + 1 else ()
         if any(e.who == who and e.kind in ANSWER_KINDS and e.number < stored[0].number for e in meanwhile):
             raise _not_newest(who, newest.number)
         return newest.item
 
+    @at_one_state
     def decide(self, item: str, verdict: str | None, who: str = "owner") -> None:
         """The owner's word on an item, above all annotators'; None takes it back."""
         self._check_names([who])
         self._check_items([item])
-        self._store.append([_decision(who, item, verdict)])
+        self._append([_decision(who, item, verdict)])
 
+    @at_one_state
     def assign(self, to: Sequence[str], items: Sequence[str] | None = None, who: str = "owner") -> dict[str, list[str]]:
         """Say who is to label which items; returns the names for each item that changed.
 
@@ -176,7 +224,7 @@ class Labelling:
         self._check_items(items or ())
         wanted = share_out(state, to) if items is None else {item: list(to) for item in items}
         changed = {item: names for item, names in wanted.items() if names != list(state.assigned.get(item, ()))}
-        self._store.append([Event("assign", who, item, {"to": names}) for item, names in changed.items()])
+        self._append([Event("assign", who, item, {"to": names}) for item, names in changed.items()])
         return changed
 
     def note(self, item: str, text: str, who: str = "expert") -> None:
@@ -187,12 +235,14 @@ class Labelling:
         """Keep what an annotator drew on an item, in place of what the same one drew before; nothing takes it back."""
         self.take_in((), marks=[(item, read_mark(mark.who, mark.body()))])
 
+    @at_one_state
     def let_maps_wait(self, wait: bool, who: str = "owner") -> None:
         """Show unusual places of a picture only to those who have answered about it, or to everybody at once."""
         self._check_names([who])
         if wait != self.state.maps_wait:
-            self._store.append([Event("maps", who, body={"wait": wait})])
+            self._append([Event("maps", who, body={"wait": wait})])
 
+    @at_one_state
     def extend(self, more: int, who: str = "owner") -> int:
         """Allow this many more labels; returns the new budget."""
         self._check_names([who])
@@ -201,9 +251,10 @@ class Labelling:
         n_items, wanted = self.folder.n_items, self.state.budget + more
         if wanted > n_items:
             raise SessionError(f"{wanted} labels are more than the {n_items} items; ask for fewer, or add data first.")
-        self._store.append([Event("budget", who, body={"more": more})])
+        self._append([Event("budget", who, body={"more": more})])
         return self.state.budget
 
+    @at_one_state
     def change_pool(self, known: SessionState, new: NewPool, who: str = "owner") -> PoolRef | None:
         """Store a new pool; None where something else happened meanwhile that it should have known. known: its base.
 
@@ -216,13 +267,14 @@ class Labelling:
             )
         place = self.folder_with(known.pools)
         written = write_pool(place, new)
-        self._store.append([Event("pool", who, body=written.body(known.last_event, new.removed, new.returned))])
+        self._append([Event("pool", who, body=written.body(known.last_event, new.removed, new.returned))])
         pools = self.state.pools
         if len(pools) > len(known.pools) and pools[len(known.pools)].folder == written.folder:
             return pools[len(known.pools)]
         shutil.rmtree(place.path / written.folder, ignore_errors=True)  # its event is void for ever
         return None
 
+    @at_one_state
     def describe(self, name: str | None = None, description: str | None = None, who: str = "owner") -> None:
         """Call the session something, and say what it is about; None leaves what was said before."""
         state = self.state
@@ -235,7 +287,7 @@ class Labelling:
         if "\n" in body["name"]:
             raise SessionError(f"The name {body['name']!r} has several lines; put the rest into the description.")
         if body != {"name": state.name, "description": state.description}:
-            self._store.append([Event("describe", who, body=body)])
+            self._append([Event("describe", who, body=body)])
 
     @property
     def guidelines(self) -> str:
@@ -264,7 +316,7 @@ class Labelling:
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Refuse names that nobody could read, that belong to the session, or that look like another's."""
-        known = set(self.state.undoable)
+        known = set(self.state.names)
         for name in names:
             if clean_name(name) != name:
                 raise SessionError(f"The name {name!r} is written {clean_name(name)!r}; use that.")

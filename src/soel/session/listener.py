@@ -68,7 +68,7 @@ def main(folder: str, store: str) -> int:
     with closing(create.open_session(Path(folder), store or None)) as session:
         if not session.is_sequential:
             return 0
-        _ = session.engine  # imports all that is slow before the first answer
+        _ = session.learner  # imports all that is slow before the first answer
         listener = Listener(session)
         while True:
             listener.look()

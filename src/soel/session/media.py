@@ -25,6 +25,7 @@ from soel.images.source import open_source
 from soel.session import Session, SessionFolder
 from soel.session.items import read_encoder
 from soel.session.pictures import read_new_pictures, reading_of
+from soel.session.rounds import ModelRef
 from soel.tables.csv_cells import read_rows
 from soel.tables.frame import as_frame
 from soel.types import Floats, Rows
@@ -179,12 +180,11 @@ class SessionMaps:
     """Maps of a session's own pictures, by the newest model: of the last fit, or before the first label."""
 
     session: Session
-    _known: tuple[str, PlaceDetector | None] = ("", None)
 
     @property
     def has_any(self) -> bool:
         """Whether the session looks at places, and has a model that does."""
-        return self.session.folder.patches is not None and self._folder() is not None
+        return self.session.folder.patches is not None and self._newest() is not None
 
     def of(self, item: str) -> Floats | None:
         """The map (P,) of a picture in units of the limit; None where there is none."""
@@ -194,25 +194,19 @@ class SessionMaps:
         row = self.session.folder.ids.index(item)
         return np.asarray(detector.maps(patches[[row]])[0] / detector.limit)
 
-    def _folder(self) -> str | None:
+    def _newest(self) -> ModelRef | None:
         state = self.session.state
-        ref = state.warm_up if state.fit is None else state.fit.model
-        return None if ref is None else ref.folder
+        return state.warm_up if state.fit is None else state.fit.model
 
     def _detector(self) -> PlaceDetector | None:
-        folder = self._folder()
-        if folder is None:
-            return None
-        if self._known[0] != folder:
-            part = self.session.engine.load(self.session.folder.path / folder).patches
-            found = None if part is None else part.detector
-            self._known = folder, found if isinstance(found, PlaceDetector) else None
-        return self._known[1]
+        ref = self._newest()
+        part = None if ref is None else self.session.load_model(ref).blend.patches
+        return None if part is None or not isinstance(part.detector, PlaceDetector) else part.detector
 
 
 def find_patches(model: Any) -> PlaceDetector:
     """The part of a fitted model that looks at places."""
-    part = model.patches
+    part = model.blend.patches
     if part is None or not isinstance(part.detector, PlaceDetector):
         raise SessionError("The last fit did not look at places; fit again.")
     return part.detector

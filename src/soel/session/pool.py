@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from soel.session.events import path_inside
 from soel.types import Floats
 
 ROWS = "rows.npy"
@@ -95,7 +96,7 @@ def read_change(body: Mapping[str, Any], number: int, who: str, at: str) -> Pool
     """The change that a stored body describes. number, who, at: of its event."""
     pool = PoolRef(
         int(body["number"]),
-        str(body["folder"]),
+        path_inside(body["folder"]),
         int(body["n_items"]),
         {str(name): str(digest) for name, digest in body["digests"].items()},
         number,
@@ -110,6 +111,6 @@ def read_change(body: Mapping[str, Any], number: int, who: str, at: str) -> Pool
     return PoolChange(pool, int(body["after"]), removed, returned)
 
 
-def pool_at(pools: Sequence[PoolRef], after: int | None) -> tuple[PoolRef, ...]:
-    """The pools that were known after this event, the one that held then last; None: a step of an older release."""
-    return tuple(pool for pool in pools if pool.since <= (after or 0))
+def pool_at(pools: Sequence[PoolRef], after: int) -> tuple[PoolRef, ...]:
+    """The pools that were known after this event, the one that held then last."""
+    return tuple(pool for pool in pools if pool.since <= after) or (FIRST,)

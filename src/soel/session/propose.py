@@ -1,28 +1,29 @@
-"""The computing steps of a session as functions of what was known: a session takes them, a replay repeats them."""
+"""What a round or a refine proposes, and what answers say of the pool: functions of what was known at a moment."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
 from soel.session.draw import find_candidates, label_vector, rows_of
-from soel.session.events import Learnt, Loop
 from soel.session.folder import SessionFolder
-from soel.session.rounds import PoolRecord, Round
-from soel.session.spot_check import STRATEGY
+from soel.session.rounds import SPOT_CHECK, PoolRecord, Round
 from soel.session.state import SessionState
 from soel.types import NO_ROWS, Evidence, Pool, Proposal, Rows
+
+if TYPE_CHECKING:
+    from soel.learner import Fitted, Learner, Warm
 
 NOT_SURE = "not_sure"  # the option of a round that asked those items first
 
 
 def propose(
     place: SessionFolder,
-    loop: Loop,
-    model: Any,
+    learner: Learner,
+    model: Warm | Fitted,
     pool: Pool,
     state: SessionState,
     n: int,
@@ -39,14 +40,14 @@ def propose(
     candidates = find_candidates(state, place.ids)
     looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64) if held else NO_ROWS
     share = None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5))
-    return loop.propose(
+    return learner.propose(
         model,
         pool,
         label_vector(state, place.ids),
         n,
         share=share,
         aside=np.concatenate([candidates.aside, looked_at]),
-        first=_unsure_rows(loop, model, pool, seen) if not_sure else NO_ROWS,
+        first=_unsure_rows(learner, cast("Fitted", model), pool, seen) if not_sure else NO_ROWS,
         last=candidates.returning,
         for_record=True,
         seed=seed,
@@ -54,9 +55,9 @@ def propose(
     )
 
 
-def _unsure_rows(loop: Loop, model: Learnt, pool: Pool, seen: PoolRecord | None) -> Rows:
+def _unsure_rows(learner: Learner, model: Fitted, pool: Pool, seen: PoolRecord | None) -> Rows:
     """Rows on whose side the model is not sure. seen: what it saw of the pool before."""
-    scores = loop.look(model, pool)[0] if seen is None else seen.scores
+    scores = learner.look(model, pool)[0] if seen is None else seen.scores
     return np.flatnonzero(UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
 
 
@@ -97,9 +98,9 @@ AHEAD = 5  # questions that a refine chooses; the next answer brings the next on
 
 def can_refine(state: SessionState) -> bool:
     """Whether questions are open and something was said since they were chosen. What checks the result stays drawn."""
-    if state.round is None or not state.open or state.round.strategy == STRATEGY:
+    if state.round is None or not state.open or state.round.strategy == SPOT_CHECK:
         return False
-    return state.last_answer > (state.round.parts[-1].after or 0)
+    return state.last_answer > state.round.parts[-1].after
 
 
 def items_held(state: SessionState, at: str) -> frozenset[str]:

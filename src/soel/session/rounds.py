@@ -1,4 +1,4 @@
-"""One round of questions as it was drawn, and its form in the store."""
+"""A round of questions as it was drawn: its form in the store, and the file with what its model saw of the pool."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import DamagedError, SessionError
+from soel.errors import DamagedError
 from soel.files import move, replacing
+from soel.session.events import path_inside
 from soel.session.folder import digest_of
 from soel.types import Floats
+
+SPOT_CHECK = "spot-check"  # the strategy of a round that was drawn by chance, to prove what the figures say
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ class ModelRef:
 class Round:
     """The items to ask in order, the reserve that replaces skipped ones, and how they came about.
 
-    record: the file with the pool's scores and embeddings, digest its SHA-256. after: the number of the last event
-    that was known when it was drawn; None in sessions of older releases, which did not say. event: its own number.
-
     A refine is a round of the same number: what the strategy proposes in the middle of it, knowing more answers.
-    at: when it looked who holds a lease, empty for a round. refines: those that came in time, oldest first.
+
+    record: the file with the pool's scores and embeddings. digest: its SHA-256.
+    after: the number of the last event that was known when it was drawn.
+    looked_at: when a refine looked who holds a lease; empty for a round.
+    event, at: number and time of its event.
+    refines: those that came in time, oldest first.
     order: all items after them, in the order in which they may be shown; empty before the first.
     """
 
@@ -57,9 +62,10 @@ class Round:
     options: Mapping[str, Any]
     record: str
     digest: str
-    after: int | None = None
-    at: str = ""
+    after: int
+    looked_at: str = ""
     event: int = 0
+    at: str = ""
     refines: tuple[Round, ...] = ()
     order: tuple[Draw, ...] = ()
 
@@ -93,7 +99,6 @@ class Round:
 
     def body(self) -> dict[str, Any]:
         """The round, or the refine, as plain JSON."""
-        when = {"at": self.at} if self.at else {}
         return {
             "round": self.number,
             "asked": [vars(draw) for draw in self.asked],
@@ -105,30 +110,43 @@ class Round:
             "record": self.record,
             "sha256": self.digest,
             "after": self.after,
-            **when,
+            "looked_at": self.looked_at,
         }
 
 
-def read_round(body: Mapping[str, Any]) -> Round:
-    """The round that a stored body describes."""
-    try:
-        return Round(
-            number=int(body["round"]),
-            asked=_draws(body["asked"]),
-            reserve=_draws(body["reserve"]),
-            model=ModelRef(**body["model"]),
-            seed=tuple(int(part) for part in body["seed"]),
-            strategy=str(body["strategy"]),
-            options=dict(body["options"]),
-            record=str(body["record"]),
-            digest=str(body["sha256"]),
-            after=None if body.get("after") is None else int(body["after"]),
-            at=str(body.get("at", "")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise SessionError(
-            f"A stored round cannot be read ({type(error).__name__}: {error}). Restore it from a copy."
-        ) from error
+def read_round(body: Mapping[str, Any], event: int = 0, at: str = "") -> Round:
+    """The round that a stored body describes. event, at: number and time of its event."""
+    strategy, options = str(body["strategy"]), dict(body["options"])
+    return Round(
+        number=int(body["round"]),
+        asked=_draws(body["asked"]),
+        reserve=_draws(body["reserve"]),
+        model=read_model_ref(body["model"]),
+        seed=tuple(int(part) for part in body["seed"]),
+        strategy=strategy,
+        options=_check_options(options) if strategy == SPOT_CHECK else options,
+        record=path_inside(body["record"]),
+        digest=str(body["sha256"]),
+        after=int(body["after"]),
+        looked_at=str(body["looked_at"]),
+        event=event,
+        at=at,
+    )
+
+
+def read_model_ref(body: Mapping[str, Any]) -> ModelRef:
+    """The model that a stored body names."""
+    return ModelRef(path_inside(body["folder"]), str(body["fingerprint"]))
+
+
+def _check_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a spot check keeps to be judged by, each of its type."""
+    numbers = {name: float(options[name]) for name in ("threshold", "expected_alarms", "expected_others")}
+    counts = {name: int(options[name]) for name in ("n_rows", "n_alarms")}
+    if not 0 <= counts["n_alarms"] <= counts["n_rows"] < 1 << 53:
+        raise ValueError(f"{counts['n_alarms']} alarms of {counts['n_rows']} rows cannot be")
+    items = {name: [str(item) for item in options[name]] for name in ("known_alarms", "known_others")}
+    return {**numbers, **counts, **items}
 
 
 def _draws(rows: Sequence[Mapping[str, Any]]) -> tuple[Draw, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,53 +16,68 @@ from soel.assess.spot_check import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.scoring.score import Scorer, Scores
+from soel.session.config import SessionConfig
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
-from soel.session.events import Engine, Event, Learnt, Store
+from soel.session.events import SELF, Event, Store
 from soel.session.folder import SessionFolder
+from soel.session.items import read_encoder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
 from soel.session.marks import marked_places
 from soel.session.people import Agreement, measure_agreement, measure_people
 from soel.session.propose import AHEAD, NOT_SURE, can_refine, find_record, gather_evidence, items_held, propose
 from soel.session.results import AskResult, FitResult, Status
-from soel.session.rounds import ModelRef, PoolRecord, Round, load_record, save_record
-from soel.session.spot_check import STRATEGY, USUAL_CHECK, describe, measure_quality, propose_check
+from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
+from soel.session.spot_check import USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.state import SessionState, estimate_body
-from soel.session.stopping import StoppingAdvice, advice_body, measure_advice, read_advice
+from soel.session.stopping import StoppingAdvice, advice_body, measure_advice
 from soel.session.why import Landscape, Why
 from soel.settings import Profile
 from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
-SELF = "soel"
+if TYPE_CHECKING:
+    from soel.learner import Fitted, Learner, Warm
+
+MOST_MODELS = 2  # that are kept in memory: a warm-up and a fit
 
 
 class Session(Labelling):
     """The whole session: what annotators do, and what is computed for them.
 
-    make_engine: called on the first step that computes, so that telling and asking for the status
-    stay light.
+    What computes is imported on the first step that does, so that telling and asking for the status stay light.
     """
 
-    def __init__(self, folder: Path | SessionFolder, store: Store, make_engine: Callable[[], Engine]) -> None:
+    def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
         super().__init__(folder, store)
-        self._make_engine = make_engine
-        self._n_pools = 0
+        self._models: dict[tuple[str, bool], Warm | Fitted] = {}
         self._landscape: Landscape | None = None
-        self._seen: tuple[str, Any, PoolRecord] | None = None  # of the last refine: record's name, model, record
-
-    @property
-    def state(self) -> SessionState:
-        """Where the session stands."""
-        state = super().state
-        if len(state.pools) != self._n_pools:  # the engine may keep a part of the pool, so another one is made
-            self._n_pools = len(state.pools)
-            self.__dict__.pop("engine", None)
-        return state
+        self._seen: tuple[str, PoolRecord] | None = None  # what the last refine looked at, and its name
 
     @cached_property
-    def engine(self) -> Engine:
+    def learner(self) -> Learner:
         """What computes."""
-        return self._make_engine()
+        return make_learner(self.config)
+
+    def load_model(self, ref: ModelRef, few_rows: bool = False) -> Warm | Fitted:
+        """A model of this session, read once. few_rows: see `soel.model_folder.load_model`."""
+        from soel.model_folder import load_model  # here: it takes a second, which labelling must not wait for
+
+        key = (ref.folder, few_rows)
+        if key not in self._models:
+            loaded = load_model(
+                self._place.path / ref.folder, few_rows=few_rows, encoder=read_encoder(self._place)
+            ).model
+            while len(self._models) >= MOST_MODELS:
+                del self._models[next(iter(self._models))]
+            self._models[key] = loaded
+        return self._models[key]
+
+    def _save_model(self, place: SessionFolder, name: str, model: Warm | Fitted) -> ModelRef:
+        from soel.model_folder import SavedModel, save_model
+
+        folder = place.new_model(name)
+        saved = SavedModel(self.learner, model, read_encoder(place))
+        return ModelRef(folder, save_model(place.path / folder, saved))
 
     def ask(self, n: int | None = None, progress: Progress | None = None, not_sure: bool = False) -> AskResult:
         """The open questions; where there are none, a new round of `n` is drawn and stored first.
@@ -76,7 +91,7 @@ class Session(Labelling):
         drawn = not state.open
         while not state.open:  # again only where the pool was changed while the round was drawn
             size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
-            self._store.append([Event("round", SELF, body=self._draw(state, size, progress, not_sure).body())])
+            self._append([Event("round", SELF, body=self._draw(state, size, progress, not_sure).body())])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
 
@@ -91,7 +106,7 @@ class Session(Labelling):
         part = self._draw_more(state, as_text(now or datetime.now(UTC)), progress)
         if part is None:
             return None
-        self._store.append([Event("refine", SELF, body=part.body())])
+        self._append([Event("refine", SELF, body=part.body())])
         state = self.state
         return AskResult(len(state.rounds), state.open, False)
 
@@ -115,14 +130,14 @@ class Session(Labelling):
         while not state.open:  # again only where the pool was changed while it was drawn
             fresh = find_candidates(state, self.folder_with(state.pools).ids).fresh
             size = round_size(state, len(fresh), n or min(USUAL_CHECK, state.n_left))
-            self._store.append([Event("round", SELF, body=self._draw_check(state, size).body())])
+            self._append([Event("round", SELF, body=self._draw_check(state, size).body())])
             state = self.state
         self._refuse_other_round(state)
         return AskResult(len(state.rounds), state.open, drawn)
 
     def _refuse_other_round(self, state: SessionState) -> None:
         """Where questions are open that are no spot check: asked before, or by somebody else meanwhile."""
-        if state.round is not None and state.round.strategy != STRATEGY:
+        if state.round is not None and state.round.strategy != SPOT_CHECK:
             raise SessionError(f"Round {state.round.number} is still open; answer it, then check the result.")
 
     def quality(self) -> Quality | None:
@@ -155,14 +170,13 @@ class Session(Labelling):
         known, place = {"after": state.last_event}, self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
         labels = label_vector(state, place.ids)
-        model = self.engine.loop.learn(warm, self.pool_in(place, state), self.evidence(state), labels, progress)
-        folder = place.new_model(f"fit-{len(state.rounds):04d}")
-        ref = ModelRef(folder, self.engine.save(model, place.path / folder))
+        model = self.learner.learn(warm, self.pool_in(place, state), self.evidence(state), labels, progress)
+        ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
         advice = self._measure_advice(state, model.pool_scores)
         body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "advice": advice}
         body |= {"figures": model.figures.to_json()}
         estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
-        self._store.append([estimate, Event("fit", SELF, body=body)])
+        self._append([estimate, Event("fit", SELF, body=body)])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
     def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scores:
@@ -174,25 +188,28 @@ class Session(Labelling):
         scorer = Scorer(model, ref.fingerprint, pool_scores, used)
         return scorer.judge(tuple(self.ids if ids is None else ids), pool_scores if x is None else scorer.score(x))
 
-    def pool_scores(self, model: Learnt) -> Floats:
+    def pool_scores(self, model: Fitted) -> Floats:
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
         return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool, self.folder.patches)
 
-    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Learnt]:
-        """The model of the last fit, with its threshold set by another rule where one is given."""
+    def fitted(self, rule: str | None = None, few_rows: bool = False) -> tuple[ModelRef, Fitted]:
+        """The model of the last fit, with its threshold set by another rule where one is given.
+
+        few_rows: whether only a few will be scored with it.
+        """
         state = self.state
         if state.fit is None:
             raise SessionError(f"{self.folder.path} has no fitted model yet; fit before scoring.")
-        model: Learnt = self.load_fit(state)
+        model = self.load_fit(state, few_rows)
         if rule is None:
             return state.fit.model, model
         pool = self.pool_in(self.folder_with(state.pools))
-        return state.fit.model, self.engine.loop.with_rule(model, pool, parse_threshold(rule))
+        return state.fit.model, self.learner.with_rule(model, pool, parse_threshold(rule))
 
-    def load_fit(self, state: SessionState) -> Any:
+    def load_fit(self, state: SessionState, few_rows: bool = False) -> Fitted:
         """The model of the last fit. It does not remember the scores of a pool that holds no more."""
         assert state.fit is not None
-        model = self.engine.load(self._place.path / state.fit.model.folder)
+        model = cast("Fitted", self.load_model(state.fit.model, few_rows))
         return model if state.fit.pool == state.pool.number else replace(model, pool_scores=np.zeros(0))
 
     def status(self) -> Status:
@@ -242,7 +259,7 @@ class Session(Labelling):
     def stopping_advice(self) -> StoppingAdvice | None:
         """Whether more labels would still change much, as measured at the last fit; None before one."""
         fit = self.state.fit
-        return read_advice(fit.advice) if fit is not None and fit.advice else None
+        return None if fit is None else fit.advice
 
     def agreement(self) -> Agreement:
         """How far annotators agree beyond chance."""
@@ -266,7 +283,7 @@ class Session(Labelling):
         settings = self.config.settings
         ref, model = self._newest(state, progress)
         place = self.folder_with(state.pools)
-        proposal = propose(place, self.engine.loop, model, self.pool_in(place), state, n, not_sure=not_sure)
+        proposal = propose(place, self.learner, model, self.pool_in(place), state, n, not_sure=not_sure)
         options = settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
         return self._keep(place, state, n, ref, proposal, settings["strategy"], options)
 
@@ -277,39 +294,37 @@ class Session(Labelling):
         if not free:
             return None
         settings, n = self.config.settings, min(AHEAD, len(free))
-        ref, model, seen = self._look_again(state, progress)
-        place = self.folder_with(state.pools)
         assert state.round is not None  # or nothing would be open
-        not_sure = NOT_SURE in state.round.options
-        pool, loop = self.pool_in(place), self.engine.loop
-        proposal = propose(place, loop, model, pool, state, n, held=held, seen=seen, not_sure=not_sure)
+        ref, model = self._newest(state, progress)
+        place, seen = self.folder_with(state.pools), self._look_again(state, state.round, ref)
+        not_sure, pool = NOT_SURE in state.round.options, self.pool_in(place)
+        proposal = propose(place, self.learner, model, pool, state, n, held=held, seen=seen, not_sure=not_sure)
         if [place.ids[row] for row in proposal.rows[:n]] == free[:n]:
             return None
         strategy, options = settings["strategy"], settings["strategy_options"] | ({NOT_SURE: True} if not_sure else {})
         part = self._keep(place, state, n, ref, proposal, strategy, options, state.round)
-        self._seen = (part.record, model, PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32)))
-        return replace(part, at=at)
+        self._seen = (part.record, PoolRecord(proposal.scores, np.asarray(proposal.embeddings, np.float32)))
+        return replace(part, looked_at=at)
 
-    def _look_again(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any, PoolRecord | None]:
-        """The newest model, and what it saw of the pool where a part of the round has kept that."""
-        assert state.round is not None
-        known = find_record(state, state.round)
-        if known is None:
-            return *self._newest(state, progress), None
+    def _look_again(self, state: SessionState, drawn: Round, ref: ModelRef) -> PoolRecord | None:
+        """What the newest model saw of the pool, where a part of the round has kept that."""
+        known = find_record(state, drawn)
+        if known is None or known.model != ref:
+            return None
         if self._seen is None or self._seen[0] != known.record:
-            self._seen = (known.record, self._newest(state, progress)[1], self.record(known, state))
-        return known.model, *self._seen[1:]
+            self._seen = known.record, self.record(known, state)
+        return self._seen[1]
 
     def _draw_check(self, state: SessionState, n: int) -> Round:
         ref, model = self.fitted()
         place = self.folder_with(state.pools)
-        scores, embeddings = self.engine.loop.look(model, self.pool_in(place))
+        scores, embeddings = self.learner.look(model, self.pool_in(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
         options = describe(
             scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels)
         )
-        return self._keep(place, state, n, ref, proposal, STRATEGY, options)
+        return self._keep(place, state, n, ref, proposal, SPOT_CHECK, options)
 
     def _keep(
         self,
@@ -340,24 +355,31 @@ class Session(Labelling):
         ids = self.folder_with(state.pools).ids
         return advice_body(measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores))
 
-    def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
+    def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Warm | Fitted]:
         if state.fit is None:
             return self._warm(state, progress)
         return state.fit.model, self.load_fit(state)
 
-    def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Any]:
+    def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Warm]:
         """The warm-up that every fit restarts from: read back, or made (again, where its folder is lost or damaged)."""
         if state.warm_up is not None:
             try:
-                return state.warm_up, self.engine.load(self._place.path / state.warm_up.folder)
+                return state.warm_up, cast("Warm", self.load_model(state.warm_up))
             except ModelFileError:
                 pass  # it follows from the data and the seed alone
         place = self.folder_with(state.pools)
-        model = self.engine.loop.prepare(self.pool_in(place), progress)
-        folder = place.new_model("warm-up")
-        ref = ModelRef(folder, self.engine.save(model, place.path / folder))
-        self._store.append([Event("warm-up", SELF, body=vars(ref) | {"after": state.last_event})])
+        model = self.learner.prepare(self.pool_in(place), progress)
+        ref = self._save_model(place, "warm-up", model)
+        self._append([Event("warm-up", SELF, body=vars(ref) | {"after": state.last_event})])
         return ref, model
+
+
+def make_learner(config: SessionConfig) -> Learner:
+    """The learner for a session's settings."""
+    from soel.learner import Learner
+
+    profile, rule = Profile.from_json(config.settings), parse_threshold(config.threshold)
+    return Learner(profile, config.seed, rule, contamination=config.contamination)
 
 
 def _note(state: SessionState) -> str:

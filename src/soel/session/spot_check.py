@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from soel.assess.spot_check import Quality, SpotCheck, Stratum, draw_check
-from soel.session.rounds import Round
+from soel.errors import SessionError
+from soel.session.rounds import SPOT_CHECK, Round
 from soel.session.state import SessionState
 from soel.types import ANOMALY, Floats, Proposal, Rows
 
-STRATEGY = "spot-check"
 USUAL_CHECK = 10
 
 
@@ -67,15 +67,21 @@ def measure_quality(state: SessionState) -> Quality | None:
     n_alarms, n_rows = int(first.options["n_alarms"]), int(first.options["n_rows"])
     alarms = [item for item in answered if scores[item] > threshold]
     others = [item for item in answered if scores[item] <= threshold]
-    return SpotCheck(
-        _stratum(state, n_alarms, first.options["known_alarms"], alarms, first.options.get("expected_alarms")),
-        _stratum(state, n_rows - n_alarms, first.options["known_others"], others, first.options.get("expected_others")),
-    ).quality()
+    strata = (
+        _stratum(state, n_alarms, first.options["known_alarms"], alarms, first.options["expected_alarms"]),
+        _stratum(state, n_rows - n_alarms, first.options["known_others"], others, first.options["expected_others"]),
+    )
+    try:
+        return SpotCheck(*strata).quality()
+    except ValueError as error:
+        raise SessionError(
+            f"What a spot check stored makes no sense ({error}). Restore the session from a copy."
+        ) from error
 
 
 def newest_checks(state: SessionState) -> tuple[Round, ...]:
     """The newest spot check, and those just before it by the same model; oldest first."""
-    last = next((i for i in reversed(range(len(state.rounds))) if state.rounds[i].strategy == STRATEGY), None)
+    last = next((i for i in reversed(range(len(state.rounds))) if state.rounds[i].strategy == SPOT_CHECK), None)
     if last is None:
         return ()
     first = last
@@ -86,7 +92,7 @@ def newest_checks(state: SessionState) -> tuple[Round, ...]:
 
 def _goes_on(state: SessionState, before: Round, check: Round) -> bool:
     """Whether a check draws from what the one before it left, and from that alone."""
-    if before.strategy != STRATEGY or before.model != check.model or state.pools_of(before) != state.pools_of(check):
+    if before.strategy != SPOT_CHECK or before.model != check.model or state.pools_of(before) != state.pools_of(check):
         return False
     if any(before.options[name] != check.options[name] for name in ("threshold", "n_rows")):
         return False

@@ -15,6 +15,7 @@ from soel.session.leases import Lease
 from soel.session.marks import Mark
 from soel.session.pool import FIRST, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
+from soel.session.stopping import StoppingAdvice
 from soel.types import ANOMALY, Estimate, Label
 
 
@@ -38,29 +39,38 @@ class Undoable:
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished fit: its model, a digest of the labels it learned from, the rounds drawn until then.
+    """A finished fit.
 
-    advice: what was measured on the way about when to stop, as plain JSON. pool: the number of the pool it saw.
-    figures: what it says of that pool, roughly; None in sessions of releases that did not keep it.
+    labels_digest, n_labels: of the labels that it learned from.
+    n_rounds: how many rounds were drawn until then. pool: the number of the pool it saw.
+    advice: what was measured on the way about when to stop; None where nothing could be compared.
+    figures: what it says of that pool, roughly.
+    at: the time of its event.
     """
 
     model: ModelRef
     labels_digest: str
     n_labels: int
-    n_rounds: int = 0
-    advice: Mapping[str, Any] = field(default_factory=dict)
+    n_rounds: int
+    figures: FitFigures
+    advice: StoppingAdvice | None = None
     pool: int = 1
-    figures: FitFigures | None = None
+    at: str = ""
 
 
 @dataclass(frozen=True)
 class SessionState:
-    """Everything that follows from the events. undoable: the answer that each annotator can take back.
+    """Everything that follows from the events.
 
-    answers_per_item: how many annotators are to label each item. last_event: the number of the newest event seen.
-    pools: each state of the pool, the one that holds last. gone: items that were removed; nothing said of them counts.
-    name, description: what the owner calls the session. last_at: when the newest event happened.
-    last_answer: the number of the newest answer, undo or decision. assigned: who is to label which items.
+    undoable: the answer that each annotator can take back.
+    estimate, estimated_at: the share of anomalies by the last fit, and when.
+    answers_per_item: how many annotators are to label each item.
+    last_event, last_at: number and time of the newest event. last_answer: of the newest answer, undo or decision.
+    pools: each state of the pool, the one that holds last.
+    gone: items that were removed; nothing said of them counts.
+    names: everybody who did something, or is to.
+    name, description: what the owner calls the session.
+    assigned: who is to label which items.
     marks: what each annotator drew on a picture. maps_wait: whether a map is shown only after an own answer.
     """
 
@@ -70,6 +80,7 @@ class SessionState:
     undoable: Mapping[str, Undoable] = field(default_factory=dict)
     warm_up: ModelRef | None = None
     estimate: Estimate | None = None
+    estimated_at: str = ""
     fits: tuple[Fit, ...] = ()
     answers_per_item: int = 1
     leases: Mapping[str, tuple[Lease, ...]] = field(default_factory=dict)
@@ -77,6 +88,7 @@ class SessionState:
     last_event: int = field(default=0, compare=False)
     pools: tuple[PoolRef, ...] = (FIRST,)
     gone: frozenset[str] = frozenset()
+    names: frozenset[str] = field(default=frozenset(), compare=False)
     name: str = ""
     description: str = ""
     last_at: str = field(default="", compare=False)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from soel.ask.space import Space
 from soel.assess.metrics import auroc
-from soel.errors import SessionError
 from soel.session.rounds import PoolRecord, Round
-from soel.session.state import SessionState
 from soel.types import Floats
+
+if TYPE_CHECKING:
+    from soel.session.state import SessionState
 
 FEWEST, STILL_MOVES, STEADY = 8, 0.05, 0.95  # below these, a rule of thumb would only guess
 
@@ -93,10 +94,21 @@ def advice_body(advice: StoppingAdvice) -> dict[str, Any]:
 
 def read_advice(body: Mapping[str, Any]) -> StoppingAdvice:
     """The facts that a stored body describes."""
-    try:
-        return StoppingAdvice(**{**body, "held_back": tuple(HeldBack(**each) for each in body["held_back"])})
-    except (KeyError, TypeError) as error:
-        raise SessionError(f"What a fit stored cannot be read ({error}). Restore the session from a copy.") from error
+    held_back = [
+        HeldBack(int(each["round"]), int(each["n_labels"]), _number(each["auroc"])) for each in body["held_back"]
+    ]
+    return StoppingAdvice(
+        int(body["n_labels"]),
+        int(body["n_newest"]),
+        _number(body["radius_before"]),
+        float(body["radius"]),
+        _number(body["rank_agreement"]),
+        tuple(held_back),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _labels_of(state: SessionState, drawn: Round) -> list[tuple[int, float]]:

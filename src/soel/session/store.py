@@ -28,8 +28,10 @@ from soel.errors import (
     naming,
 )
 from soel.files import move
-from soel.session import Session, SessionConfig, SessionFolder, postgres, sqlite
+from soel.session import postgres, sqlite
+from soel.session.config import SessionConfig
 from soel.session.events import KINDS, Event
+from soel.session.folder import SessionFolder
 from soel.session.group_commit import GroupCommit
 from soel.session.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
 from soel.session.sqlite import SUFFIX, read_last, write_last
@@ -345,18 +347,16 @@ def child_environment(address: str | None) -> dict[str, str]:
     return {**os.environ} if password is None else {**os.environ, "PGPASSWORD": password}
 
 
-def copy_events_into_folder(session: Session) -> Path:
+def copy_events_into_folder(place: SessionFolder, events: Sequence[Event]) -> Path:
     """Copy the events from the server into the session's folder, whole or not at all; returns the file."""
-    if session.config.store is None:
-        raise SessionError(
-            f"The events of {session.folder.path} are in the folder already; there is nothing to bring in."
-        )
-    target = session.folder.events
+    if place.config.store is None:
+        raise SessionError(f"The events of {place.path} are in the folder already; there is nothing to bring in.")
+    target = place.events
     partial = target.with_name(".events.partial")
     partial.unlink(missing_ok=True)
     store = SqlStore(partial)
     try:
-        store.copy_in(session.events)
+        store.copy_in(events)
     finally:
         store.close()
     for trace in ("-wal", "-shm", SUFFIX):  # of an older copy; beside a new file they would be read as a part of it

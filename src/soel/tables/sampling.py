@@ -15,8 +15,8 @@ import numpy as np
 
 from soel.errors import DataError
 from soel.noise import gumbel
+from soel.tables.arrow_files import with_notes
 from soel.tables.batches import Part, column_of
-from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
 from soel.types import Counted, Progress, Rows
 

@@ -14,16 +14,17 @@ from typing import Any
 
 from soel.errors import DataError, EmptyTableError, SchemaError
 from soel.tables.address import LocalPlace, Place, find_place, fingerprint_of, is_address
-from soel.tables.arrays import open_npy
 from soel.tables.batches import Block, Format, Part, column_of, ids_of, raw_of, row_numbers
 from soel.tables.columns import Column
-from soel.tables.csv import find_parts, open_csv
+from soel.tables.csv_lines import find_runs
+from soel.tables.csv_parts import open_csv
 from soel.tables.decide import decide
 from soel.tables.faults import reason
 from soel.tables.frame import extra_columns, frame_by, note_on_extras
 from soel.tables.kinds.category import Category
+from soel.tables.npy_parts import open_npy
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.parquet import open_parquet
+from soel.tables.parquet_parts import open_parquet
 from soel.tables.schema import Schema
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -182,8 +183,8 @@ def has_more_rows(path: Path, n_rows: int) -> bool:
 def _has_more_lines(path: Path, n_lines: int) -> bool:
     n_found = 0
     with path.open("rb") as file:
-        for part, _ in find_parts(path.name, file, 0, path.stat().st_size):
-            n_found += part.n_rows
+        for run in find_runs(file, 0, path.stat().st_size):
+            n_found += run.n_rows
             if n_found > n_lines:
                 return True
     return False

@@ -16,7 +16,7 @@ from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.session.labelling import version_of
 from soel.session.people import waiting_for
-from soel.session.spot_check import STRATEGY as CHECK
+from soel.session.rounds import SPOT_CHECK
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
@@ -243,7 +243,7 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview, about: st
         n_in=overview.n_in,
         n_assigned=sum(user.name in waiting_for(state, item) for item in state.open),
         fit_is_current=state.fit_is_current,
-        is_check=state.round is not None and state.round.strategy == CHECK,
+        is_check=state.round is not None and state.round.strategy == SPOT_CHECK,
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),
     )

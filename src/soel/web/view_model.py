@@ -15,7 +15,7 @@ from soel.session import Answer, Session, SessionState
 from soel.session.growth import remove_items
 from soel.session.leases import turn_of
 from soel.session.merge import TakenLabels, take_labels
-from soel.session.spot_check import STRATEGY as CHECK
+from soel.session.rounds import SPOT_CHECK
 from soel.session.uploads import Uploads
 from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
@@ -201,11 +201,8 @@ class ViewModel:
 
     def decide(self, owner: User, item: str, verdict: Verdict | None) -> None:
         """The owner's word on an item; with the last dispute settled, the training starts."""
-        state = self.session.state
-        before, held = state.disagreements, state.answers.get(self.check(item))
-        if verdict == (held.decision.verdict if held is not None and held.decision is not None else None):
-            return  # said before
-        self.session.decide(item, verdict, owner.name)
+        before = self.session.state.disagreements
+        self.session.decide(self.check(item), verdict, owner.name)
         if before and not self.session.state.disagreements and not self.session.state.open:
             self.go_on()
 
@@ -288,7 +285,7 @@ class ViewModel:
     def why(self, item: str, texts: Texts = ENGLISH) -> tuple[str, ...]:
         """Why an item was asked about, in sentences. Apart from the item: it takes a look at the whole pool."""
         drawn = self.session.state.part_of(item) or self.session.state.newest_part(item)
-        if drawn is not None and drawn.strategy == CHECK:
+        if drawn is not None and drawn.strategy == SPOT_CHECK:
             return (texts("why.chance"),)
         try:
             return why_words(self.session.why(item), self.session.folder.n_items, self.items.title, texts)

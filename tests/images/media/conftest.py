@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from soel.session import create, pictures
+from soel.session import pictures
 from tests.images.makers import ColourExtractor
-from tests.session.fake_engine import FakeEngine
+from tests.session.fake_learner import use_fake_learner
 
 
 @pytest.fixture
 def colours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Colours as features, the fake engine, and a cache of one's own."""
+    """Colours as features, the fake learner, and a cache of one's own."""
     monkeypatch.setattr(pictures, "open_extractor", lambda which: ColourExtractor())
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))

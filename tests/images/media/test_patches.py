@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from soel import SOEL
+from soel.detect.scales import Scales
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.images import image_rows
 from soel.images.grids import Grid
@@ -21,11 +22,11 @@ from soel.session import Session, SessionOptions, create, pictures, scores
 from soel.session.check import check_session
 from soel.session.growth import add_data, remove_items
 from soel.session.marks import Mark, Region
-from soel.session.media import SessionMaps, write_maps
+from soel.session.media import SessionMaps, find_patches, write_maps
 from soel.session.pictures import MediaOptions, media_summary
-from soel.session.replay import replay
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import DeepExtractor, PlaceExtractor
+from tests.session.again import differing
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> 
         session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
         session.fit()
         model = session.fitted()[1]
-        assert model.patches is not None  # type: ignore[attr-defined]
+        assert model.blend.patches is not None
         own = scores.score_file(session, None, tmp_path / "own.csv")
         assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
         new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
@@ -216,19 +217,21 @@ def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
         assert fresh.folder.media_note["patch_depth"] == DeepExtractor.patch_depth
 
 
-def test_a_mark_reaches_the_patches_and_a_replay_knows_it(tmp_path: Path) -> None:
+def test_a_mark_reaches_the_patches_and_a_fit_made_again_knows_it(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
         session.ask(4)
         truth = {item: "anomaly" if row < 3 else "normal" for row, item in enumerate(session.ids)}
         session.tell({item: truth[item] for item in [*session.state.open, session.ids[0]]})
         session.fit()
-        plain = session.load_fit(session.state).patches.detector
+        plain = find_patches(session.load_fit(session.state))
         session.mark(session.ids[0], Mark("expert", (Region("point", ((0.75, 0.75),)),), 80, 80))
         assert not session.state.fit_is_current
         session.fit()
-        marked = session.load_fit(session.state).patches.detector
+        marked = find_patches(session.load_fit(session.state))
+        assert isinstance(marked, Scales)
+        assert isinstance(plain, Scales)
         assert len(marked.parts[0].anomalous) < len(plain.parts[0].anomalous)  # one place instead of the worst ones
-        assert [step.difference for step in replay(session)] == [""] * len(replay(session))
+        assert differing(session) == []
 
 
 def test_a_sessions_detector_takes_pictures_in_python_and_says_so_to_features(

@@ -15,7 +15,7 @@ from soel.files import take_lock
 from soel.session import Session, worker
 from soel.session.listener import Listener
 from soel.session.worker import Listening
-from tests.session.fake_engine import FakeLearner
+from tests.session.fake_learner import FakeLearner
 from tests.session.jobs.waiting import wait_for
 from tests.table_session import Make
 

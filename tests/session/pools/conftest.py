@@ -1,4 +1,4 @@
-"""Sessions over a small table, with the fake engine; rows to add to them."""
+"""Sessions over a small table, with the fake learner; rows to add to them."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from soel.errors import DamagedError
 from soel.session import Session, create
 from soel.session.check import Finding, check_session, repair
 from soel.session.growth import add_data, remove_items, take_rows
-from soel.session.replays import replay_session
+from tests.session.again import differing
 from tests.session.pools.conftest import more_rows
 
 
 def _files(folder: Path) -> tuple[Finding, ...]:
-    """All findings but those on models, which the fake engine writes in a form of its own."""
+    """All findings but those on models, which the fake learner writes in a form of its own."""
     return tuple(finding for finding in check_session(folder) if not finding.name.startswith("models/"))
 
 
@@ -50,7 +50,7 @@ def test_a_round_drawn_from_a_pool_that_changed_meanwhile_is_drawn_again(
     asked = grown.ask(2)
     assert len(asked.items) == 2
     assert grown.state.pools_of(grown.state.rounds[-1]) == grown.state.pools
-    assert [step.difference for step in replay_session(grown) if step.difference] == []
+    assert differing(grown) == []
 
 
 def test_check_looks_at_every_pool_and_repairs_what_follows_from_its_tables(grown: Session) -> None:

@@ -12,10 +12,10 @@ from soel.errors import SessionError
 from soel.session import SessionOptions, create
 from soel.session.growth import add_data, remove_items
 from soel.session.items import read_items
-from soel.session.replays import replay_session
 from soel.session.sampling import find_row_numbers
 from soel.session.scores import score_file
 from soel.tables.sampling import draw_rows
+from tests.session.again import differing
 from tests.session.pools.conftest import label
 
 
@@ -128,9 +128,9 @@ def test_a_grown_sample_is_the_one_that_all_rows_would_have_given(tmp_path: Path
 def test_items_that_were_answered_or_are_asked_stay_in_a_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.session.fake_engine import FakeEngine
+    from tests.session.fake_learner import use_fake_learner
 
-    monkeypatch.setattr(create, "engine_maker", lambda place: lambda: FakeEngine(place.config))
+    use_fake_learner(monkeypatch)
     values = np.random.default_rng(1).normal(size=(3000, 3)).round(6)
     lines = [f"r{row},{a},{b},{c}\n" for row, (a, b, c) in enumerate(values.tolist())]
     (tmp_path / "a.csv").write_text("id,x,y,z\n" + "".join(lines[:200]))
@@ -150,7 +150,7 @@ def test_items_that_were_answered_or_are_asked_stay_in_a_sample(
     assert summary["n_items"] == 3000, "all rows of all data are scored"
     remove_items(session, [asked[0]])
     assert session.folder.n_rows == 3000
-    assert [step.difference for step in replay_session(session) if step.difference] == []
+    assert differing(session) == []
     session.close()
 
 

@@ -47,9 +47,9 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
     session.tell({"=n1": "anomaly"}, "ann")
     with pytest.raises(SessionError, match="is missing"):
         create.open_session(session.folder.path, store.IN_FOLDER)
-    assert store.copy_events_into_folder(session) == session.folder.events
+    assert store.copy_events_into_folder(session.folder, session.events) == session.folder.events
     session.tell({"=n2": "normal"}, "ann")
-    store.copy_events_into_folder(session)
+    store.copy_events_into_folder(session.folder, session.events)
     shutil.copytree(session.folder.path, tmp_path / "copy")
     copy = create.open_session(tmp_path / "copy", store.IN_FOLDER)
     assert list(copy.events) == list(session.events)
@@ -59,7 +59,7 @@ def test_events_are_brought_in_and_used_without_the_server(make: Make, address: 
 
 def test_a_session_in_its_folder_has_nothing_to_bring_in(make: Make) -> None:
     with pytest.raises(SessionError, match="in the folder already"):
-        store.copy_events_into_folder(make())
+        store.copy_events_into_folder(make().folder, ())
 
 
 def test_addresses_that_are_none_are_refused_before_anything_is_written(make: Make, tmp_path: Path) -> None:

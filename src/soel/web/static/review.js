@@ -41,7 +41,8 @@ async function takeBack(item, title) {
   try {
     if ((await send(item, "/api/decisions", { item, verdict: null })) === null) return;
     stored(title, "disagreement");
-    await load(item);
+    await load();
+    show();
   } catch (error) {
     tell(error);
   }
@@ -49,10 +50,10 @@ async function takeBack(item, title) {
 
 // Reads the decisions; an entry that was changed stays where it is and is drawn anew.
 async function load(changed = null) {
-  redraw.add(changed);
   const found = await read("decisions", "/api/decisions");
+  if (found !== null) decisions = found.decisions;
+  redraw.add(changed);
   if (found === null) return; // a newer read draws it
-  decisions = found.decisions;
   summarise();
   for (const item of redraw) redrawEntry(item);
   redraw.clear();
