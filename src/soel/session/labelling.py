@@ -20,7 +20,7 @@ from soel.session.answers import Answer, as_answers, read_verdict
 from soel.session.events import ANSWER_KINDS, Event, Store
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
-from soel.session.leases import Lease, new_lease, turn_of
+from soel.session.leases import new_lease, turn_of
 from soel.session.marks import Mark, read_mark
 from soel.session.people import share_out
 from soel.session.pool import NewPool, PoolRef
@@ -139,7 +139,7 @@ class Labelling:
         for _ in range(MOST_TRIES):
             turn = turn_of(self.state, who, tab, moment)
             items = turn.items[:n]
-            held = {lease.item for lease in turn.held if not _runs_out(lease, moment)}
+            held = {lease.item for lease in turn.held if not lease.runs_out(moment)}
             wanted = [item for item in items if item not in held]
             if not wanted:
                 return items
@@ -396,9 +396,3 @@ def _decision(who: str, item: str, word: str | None) -> Event:
     if label is None:
         raise LabelError(f"{str(word)!r} decides nothing; the owner says anomaly or normal, or takes a decision back.")
     return Event("decide", who, item, {"label": label.value})
-
-
-def _runs_out(lease: Lease, now: datetime) -> bool:
-    """Whether less than half of a lease is left."""
-    until, since = datetime.fromisoformat(lease.until), datetime.fromisoformat(lease.since)
-    return until - now < (until - since) / 2

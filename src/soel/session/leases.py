@@ -43,6 +43,11 @@ class Lease:
         begun = datetime.fromisoformat(self.since) - AHEAD <= datetime.fromisoformat(at)
         return begun and self.until > at and (vote is None or vote.number < self.number)
 
+    def runs_out(self, now: datetime) -> bool:
+        """Whether less than half of it is left."""
+        until, since = datetime.fromisoformat(self.until), datetime.fromisoformat(self.since)
+        return until - now < (until - since) / 2
+
 
 def as_text(moment: datetime) -> str:
     """A time as leases keep it."""
@@ -56,7 +61,7 @@ def new_lease(item: str, who: str, tab: str, now: datetime, minutes: float) -> L
 
 def read_lease(item: str, who: str, number: int, body: Mapping[str, Any]) -> Lease:
     """The lease that a stored event describes."""
-    since, until = body["since"], body["until"]
+    since, until = str(body["since"]), str(body["until"])
     if not datetime.fromisoformat(since) < datetime.fromisoformat(until):
         raise ValueError(f"it ends at {until} and starts at {since}")
     return Lease(item, who, since, until, str(body["tab"]), number)
