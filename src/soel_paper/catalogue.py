@@ -136,7 +136,7 @@ CATALOGUE: Mapping[str, Dataset] = {dataset.name: dataset for dataset in _ALL}
 def find_dataset(name: str) -> Dataset:
     """A data set by its name."""
     if name not in CATALOGUE:
-        raise ConfigError(f"There is no data set called {name!r}. `soel datasets` lists them.")
+        raise ConfigError(f"There is no data set called {name!r}. `python -m soel_paper datasets` lists them.")
     return CATALOGUE[name]
 
 

@@ -84,7 +84,9 @@ def load(dataset: Dataset, folder: DataFolder, pixels: bool = False) -> Content:
     path = folder.find(dataset, pixels)
     if path is None:
         how = (
-            f"`soel datasets --fetch {dataset.name}` downloads it" if dataset.files else f"put {dataset.local[0]} there"
+            f"`python -m soel_paper datasets --fetch {dataset.name}` downloads it"
+            if dataset.files
+            else f"put {dataset.local[0]} there"
         )
         raise DataError(f"{dataset.name} is not in {folder.path}: {how}, or name another folder with --data-dir.")
     if dataset.kind == "video" and path.is_dir():

@@ -170,8 +170,9 @@ def _check_present(artefact: Artefact, source: Source) -> None:
     absent = [name for name in artefact.datasets if not source.present(name)]
     if absent:
         raise DataError(
-            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. `soel datasets` says where each comes "
-            "from; name others with --datasets, or the folder with --data-dir."
+            f"{artefact.name} needs {', '.join(absent)}, not in the data folder. "
+            "`python -m soel_paper datasets` says where each comes from; "
+            "name others with --datasets, or the folder with --data-dir."
         )
 
 

@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
@@ -24,12 +24,12 @@ from soel.cli import (
     look,
     status,
     verbs_features,
-    verbs_research,
 )
 from soel.cli.columns import as_flag
 from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.text import name_options, show
+from soel_paper.verbs import add_reproduce
 
 VERBS = (
     init_demo,
@@ -42,13 +42,12 @@ VERBS = (
     import_export_check,
     decide_assign,
     verbs_features,
-    verbs_research,
 )
 GROUPS = {
     "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
     "data": ("add", "remove", "import", "export", "check", "set", "extractor"),
     "team": ("decide", "assign"),
-    "research": ("reproduce", "datasets", "compare"),
+    "research": ("reproduce",),
 }
 ELSEWHERE = {
     "train": "`soel fit DIR` learns from the answers",
@@ -79,14 +78,16 @@ class Parser(argparse.ArgumentParser):
         words = [*words[1:2], "--help"] if words[:1] == ["help"] else words  # `soel help VERB` is `soel VERB --help`
         if words and not words[0].startswith("-") and words[0] not in verbs:
             hint = ELSEWHERE.get(words[0]) or _like(words[0], verbs)
-            raise ConfigError(f"there is no verb {words[0]!r}.{_sentence(hint)} See `soel help`.")
+            raise ConfigError(f"there is no verb {words[0]!r}.{_sentence(hint)} See `{self.prog} help`.")
         args, unknown = self.parse_known_args(words)
         if unknown:
             parser = verbs[args.verb]
             names = [word.partition("=")[0] for word in unknown]
             known = [name for action in parser._actions for name in action.option_strings]
             hints = "".join(_sentence(_like(name, known)) for name in names if name.startswith("-"))
-            raise ConfigError(f"unrecognized arguments: {' '.join(unknown)}.{hints} See `soel help {args.verb}`.")
+            raise ConfigError(
+                f"unrecognized arguments: {' '.join(unknown)}.{hints} See `{self.prog} help {args.verb}`."
+            )
         return args
 
 
@@ -100,11 +101,17 @@ def _sentence(hint: str) -> str:
     return f" {hint[0].upper()}{hint[1:]}{'' if hint.endswith('?') else '.'}" if hint else ""
 
 
-def build_parser() -> Parser:
-    """The whole command line."""
+def common_options() -> argparse.ArgumentParser:
+    """Options of every verb."""
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--json", action="store_true", help="print one JSON document")
     common.add_argument("--debug", action="store_true", help="show the trace of an error")
+    return common
+
+
+def build_parser() -> Parser:
+    """The whole command line."""
+    common = common_options()
     parser = Parser(
         prog="soel",
         description="Find anomalies with the help of an expert who can label only a few items.",
@@ -115,6 +122,7 @@ def build_parser() -> Parser:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS, prog="soel")
     for verb_group in VERBS:
         verb_group.add(verbs, common)
+    add_reproduce(verbs, common)
     summaries = {action.dest: action.help or "" for action in verbs._choices_actions}
     parser.set_defaults(verbs=dict(verbs.choices))
     parser.epilog = "\n".join(_list_verbs(summaries))
@@ -132,11 +140,15 @@ def _list_verbs(summaries: Mapping[str, str]) -> Iterator[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Returns how it ended (see `Exit`)."""
+    return run(build_parser, sys.argv[1:] if argv is None else argv)
+
+
+def run(build: Callable[[], Parser], words: Sequence[str]) -> int:
+    """Parse these words, run their verb, print its reply or what went wrong. Returns how it ended."""
     # Before torch is loaded: threads that spin long for one another make a busy machine four times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = build_parser().parse_words(words)
+        args = build().parse_words(words)
         reply: Reply = args.handler(args)
         _print(reply, args.json)
     except SystemExit as ended:  # help and the version, which argparse prints by itself

@@ -5,9 +5,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.conftest import Run
+from soel_paper.__main__ import main
+from tests.cli.conftest import Run, Said, write_table
 from tests.conftest import make_toy
 from tests.images.makers import residual_network
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*words: object) -> Said:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return Said(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_table(tmp_path / "table.csv")
 
 
 @pytest.fixture
@@ -108,12 +125,3 @@ def test_a_comparison_needs_the_label_column(run: Run, table: Path, tmp_path: Pa
     assert "--label-column" in run("compare", table).err
     said = run("compare", table, "--label-column", "no-such", "--out", tmp_path / "out", "--jobs", 1)
     assert (said.code, "no-such" in said.err) == (2, True)
-
-
-@pytest.mark.parametrize("words", [("reproduce", "--list"), ("datasets",), ("compare", "a.csv", "--label-column", "y")])
-def test_without_the_experiments_their_verbs_say_so(
-    run: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("soel.cli.verbs_research.find_spec", lambda package: None)
-    said = run(*words)
-    assert (said.code, "needs the package soel_paper" in said.err) == (2, True)

@@ -1,9 +1,8 @@
-"""For researchers: datasets, reproduce, compare."""
+"""For researchers: reproduce (of `soel` too), compare and datasets, by `python -m soel_paper`."""
 
 from __future__ import annotations
 
 import argparse
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from soel_paper.reproduce import Plan
     from soel_paper.sources import Source
 
-EXPERIMENTS = "soel_paper"  # the package of the paper's experiments, which may be left out
 EXTRACTOR = "efficientnet-lite2"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
@@ -26,14 +24,8 @@ SPECIAL = {
 }
 
 
-def add(verbs: Any, common: argparse.ArgumentParser) -> None:
-    """Add these verbs to the command line."""
-    _add_datasets(verbs, common)
-    _add_reproduce(verbs, common)
-    _add_compare(verbs, common)
-
-
-def _add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
+def add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """The catalogue of public data sets."""
     datasets = verbs.add_parser("datasets", parents=[common], help="list public data sets, and fetch them")
     datasets.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     datasets.add_argument("--fetch", metavar="NAME", nargs="+", default=[], help="download these")
@@ -44,7 +36,8 @@ def _add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
     datasets.set_defaults(handler=run_datasets)
 
 
-def _add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
+def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """A table or figure of the paper."""
     reproduce = verbs.add_parser("reproduce", parents=[common], help="compute a table or figure of the paper")
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="an artefact, as in --list")
     reproduce.add_argument("--list", action="store_true", help="name all artefacts")
@@ -81,7 +74,8 @@ def _add_picture_options(reproduce: argparse.ArgumentParser) -> None:
     group.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
 
 
-def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
+def add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Detectors on a user's own labelled table."""
     compare = verbs.add_parser("compare", parents=[common], help="compare detectors on your own labelled table")
     compare.add_argument("data", metavar="DATA", type=Path)
     compare.add_argument("--label-column", metavar="COLUMN", required=True, help="the truth of every row")
@@ -97,7 +91,6 @@ def _add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def run_datasets(args: argparse.Namespace) -> Reply:
     """List the catalogue, after fetching what was named."""
-    _check_installed()
     from soel.report.progress import progress_bar
     from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
@@ -119,17 +112,12 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.{made}")
 
 
-def _check_installed() -> None:
-    if find_spec(EXPERIMENTS) is None:
-        raise ConfigError(f"This verb needs the package {EXPERIMENTS}, not installed here. Install soel as a whole.")
-
-
 def _extract(name: str, source: Source, progress: Bar) -> None:
     from soel_paper.catalogue import find_dataset
 
     find_dataset(name)
     if not source.has_pictures(name):
-        raise ConfigError(f"{name} is not there as pictures or clips. `soel datasets` says what is present.")
+        raise ConfigError(f"{name} is not there as pictures or clips. `datasets` says what is present.")
     source.prepare(name, progress)
 
 
@@ -149,7 +137,6 @@ def _entry(dataset: Dataset, found: Path | None) -> dict[str, Any]:
 
 def run_reproduce(args: argparse.Namespace) -> Reply:
     """Compute one artefact, or name them all."""
-    _check_installed()
     if args.list or args.name is None:
         return _artefact_list()
     from soel.report.progress import progress_bar
@@ -172,7 +159,6 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
 
 def run_compare(args: argparse.Namespace) -> Reply:
     """Compare our profiles and the peers on a user's table."""
-    _check_installed()
     from soel.report.progress import progress_bar
     from soel_paper.compare import compare
     from soel_paper.variants import find_variant
