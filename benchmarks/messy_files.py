@@ -127,7 +127,6 @@ def _timed(folder: Path) -> list[Messy]:
 
 LENGTHS: dict[str, Callable[[int], str]] = {
     "clock_lengths": lambda s: f"{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}",
-    "lengths_in_words": lambda s: f"{s // 60}m {s % 60}s",
 }
 
 

@@ -58,16 +58,10 @@ def _times(folder: Path) -> list[Messy]:
         "zones": [t.strftime("%Y-%m-%d %H:%M:%S CEST") for t in times],
         "spreadsheet_days": [f"{(t - pd.Timestamp('1899-12-30')) / pd.Timedelta(days=1):.6f}" for t in times],
     }
-    made = [
+    return [
         Messy(_write(folder, f"{name}.csv", items, {"date": cells}), clean, items.truth, {"date": "time"})
         for name, cells in forms.items()
     ]
-    items = make_items(by="hours")
-    minutes = 7 * items.lengths
-    lengths = {"took": [f"{m // 60}:{m % 60:02d} Std." for m in minutes]}
-    clean = np.column_stack([items.numbers, minutes])
-    made.append(Messy(_write(folder, "hours.csv", items, lengths), clean, items.truth, {"took": "duration"}))
-    return made
 
 
 def _names(folder: Path) -> list[Messy]:

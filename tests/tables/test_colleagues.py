@@ -39,7 +39,6 @@ def test_a_price_without_pennies_is_not_negative() -> None:
     ("cells", "first"),
     [
         (["3. März 2024", "12. Mai 2023"], "2024-03-03"),
-        (["Mon May 06 12:00:00 2024", "Tue May 07 13:00:00 2024"], "2024-05-06T12:00"),
         (["2024-05-06 12:00:00 CEST", "2024-12-06 12:00:00 CET"], "2024-05-06T10:00"),
     ],
 )
@@ -97,16 +96,6 @@ def test_days_of_a_spreadsheet_are_times_where_the_column_is_called_so(name: str
     if kind == "time":
         assert reading.doubt.startswith("its numbers are read as the days of a spreadsheet")
         assert values[0] == np.datetime64("2024-01-01T12:00")
-
-
-@pytest.mark.parametrize(
-    ("cells", "seconds"),
-    [(["1:20 Std.", "0:05 Std."], 4800), (["1 Std. 20 Min.", "5 Minuten"], 4800), (["1:20 h", "12:00 h"], 4800)],
-)
-def test_lengths_of_time_in_german(cells: list[str], seconds: float) -> None:
-    reading, values = read(cells)
-    assert reading.kind == "duration"
-    assert values[0] == seconds
 
 
 def test_names_of_columns_have_no_blanks_around_them(tmp_path: Path) -> None:

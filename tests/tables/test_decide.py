@@ -53,7 +53,6 @@ def doubt(frame: Frame, name: str = "a") -> str:
         (["3 widgets", "4 widgets"], [3, 4]),
         (["1,5E+03", "2,5"], [1500, 2.5]),
         (["3", "?", "n.a.", "-", ""], [3, None, None, None, None]),
-        (["2h 30m", "45m"], [9000, 2700]),
         (["1:23:45", "0:05:00"], [5025, 300]),
         (["PT2H30M", "P1DT2H"], [9000, 93600]),
         (["3 days 04:05:06", "1 day 00:00:01"], [273906, 86401]),
@@ -169,10 +168,8 @@ def test_options_win() -> None:
         (["7,5", "8,25", "12.5", "3"], {}, "mostly numbers, but 1 cell is not, such as '12.5' in row 2"),
         (["7.5", "12,5"] * 50, {}, "mostly numbers, but 50 cells are not, such as '12,5' in row 1"),
         (["7.5", "8,5", "9.5", "huge"], {}, "mostly numbers, but 2 cells are not, such as '8,5' in row 1"),
-        (["5 kg", "300 g", "6 kg"], {}, "mostly numbers, but 1 cell is not, such as '300 g' in row 1"),
         (["12 %", "0.34", "56 %"], {}, "mostly numbers, but 1 cell is not, such as '0.34' in row 1"),
-        (["1.2k", "900", "300"], {}, "mostly numbers, but 2 cells are not, such as '900' in row 1"),
-        (["5 kg", "6 kg", "7", "8 ml"], {}, "mostly numbers, but 1 cell is not, such as '8 ml' in row 3"),
+        (["1.2k", "900", "300"], {}, "mostly numbers, but 1 cell is not, such as '1.2k' in row 0"),
         ([None, "1.5", "1.2.3", "a", "b"], {"numeric": ("a",)}, "as numbers, but 3 cells are not, such as '1.2.3'"),
         (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cell is not, such as 'soon' in row 2"),
         (["a", "b"], {"time": ("a",)}, "asked for as a time"),
@@ -275,7 +272,7 @@ cells = st.sampled_from(
 
 
 def test_the_example_of_equal_numbers_does_not_depend_on_which_comes_first() -> None:
-    one, other = (read(column) for column in (["$5", "$5", "5 kg"], ["5 kg", "$5", "$5"]))
+    one, other = (read(column) for column in (["$5", "$5", "5 €"], ["5 €", "$5", "$5"]))
     assert one.schema == other.schema
 
 

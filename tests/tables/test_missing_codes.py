@@ -23,7 +23,7 @@ from soel.tables.kinds.missing import CODES, blank_codes, find_codes
 from soel.tables.look import look_at
 from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
-from soel.tables.schema import Schema, describe_kind, options_for, warnings_of
+from soel.tables.schema import Schema, options_for, warnings_of
 from soel.tables.streams import open_stream
 
 N = 200
@@ -157,15 +157,6 @@ def test_it_is_said_and_the_option_keeps_the_values(tmp_path: Path) -> None:
     german = pd.DataFrame({"a": [f"{x:.3f}".replace(".", ",") for x in coded()]})
     np.testing.assert_array_equal(read_frame(german, ReadOptions(numeric=("a",), decimal=",")).columns["a"], coded())
     assert schema_of(read_frame(pd.DataFrame({"a": coded()}), ReadOptions(categorical=("a",)))).kind == "category"
-
-
-def test_beside_units_the_code_is_said_and_the_other_doubt_is_odd() -> None:
-    cells = ["-999" if code else f"{x} kg" for code, x in zip(CODED, ordinary(), strict=True)]
-    found = schema_of(read_frame(pd.DataFrame({"a": cells})))
-    assert found.form.missing == (-999,)
-    assert found.doubt.startswith("8 cells are -999")
-    assert found.seen.oddities == ("'kg' stands beside some of the numbers only",)
-    assert describe_kind(found) == "number, in kg, -999 for missing"
 
 
 def test_a_doubt_that_offers_an_option_stays_the_question() -> None:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables import batches, csv_lines, npy_parts, parquet_parts
+from soel.tables import arrays, batches, csv, parquet
 from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
 from soel.tables.streams import Stream, has_more_rows, open_stream
@@ -28,12 +28,12 @@ N_ROWS = 1000
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of about 100 rows and blocks of 37, so that a small table has many."""
-    monkeypatch.setattr(csv_lines, "RUN_BYTES", 4000)
-    monkeypatch.setattr(csv_lines, "SCAN_BYTES", 501)
-    for module in (parquet_parts, npy_parts):
+    monkeypatch.setattr(csv, "PART_BYTES", 4000)
+    monkeypatch.setattr(csv, "SCAN_BYTES", 501)
+    for module in (parquet, arrays):
         monkeypatch.setattr(module, "PART_ROWS", 100)
         monkeypatch.setattr(module, "BLOCK_ROWS", 37)
-    monkeypatch.setattr("soel.tables.csv_parts.BLOCK_ROWS", 37)
+    monkeypatch.setattr("soel.tables.csv.BLOCK_ROWS", 37)
 
 
 def numbers() -> np.ndarray:
@@ -145,9 +145,9 @@ def test_the_fingerprint_tells_files_apart(tmp_path: Path) -> None:
 def test_lines_are_found_wherever_the_scan_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '\ufeff\r\n"a",b\r\n\r\n"x\r\n\r\ny",1\r\n2,3\r\n\r\n\r\n"4,""",5\r\n6,7'
     (tmp_path / "t.csv").write_bytes(text.encode())
-    monkeypatch.setattr(csv_lines, "RUN_BYTES", 1)
+    monkeypatch.setattr(csv, "PART_BYTES", 1)
     for size in range(1, 40):
-        monkeypatch.setattr(csv_lines, "SCAN_BYTES", size)
+        monkeypatch.setattr(csv, "SCAN_BYTES", size)
         columns, _ = rows_of(open_stream(tmp_path / "t.csv", options=ReadOptions(categorical=("a",))))
         assert columns == {"a": ["x\r\n\r\ny", "2", '4,"', "6"], "b": [1, 3, 5, 7]}, size
 
@@ -268,8 +268,8 @@ def test_files_are_counted_without_reading_rows(tmp_path: Path) -> None:
 
 def test_row_groups_make_parts() -> None:
     assert batches.PART_ROWS > 1000  # the constants above are the tests' own
-    assert parquet_parts._runs([70, 0, 70, 20, 0]) == [(0, 3), (3, 5)]
-    assert parquet_parts._runs([0, 0]) == []
+    assert parquet._runs([70, 0, 70, 20, 0]) == [(0, 3), (3, 5)]
+    assert parquet._runs([0, 0]) == []
 
 
 MEMORY = """

@@ -21,7 +21,7 @@ from soel.scoring.table import N_TOP, Answers, score_columns
 from soel.tables.batches import Part, ahead, column_of
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.rank_files import write_ranks, write_scores
+from soel.tables.ranking import write_ranks, write_scores
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies
 from soel.tables.write import check_length, check_suffix, write_table

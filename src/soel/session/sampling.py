@@ -21,7 +21,6 @@ from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions, read_picture_pool
 from soel.tables.address import is_address
-from soel.tables.chains import chain
 from soel.tables.encoder import Encoder
 from soel.tables.formats import is_dataset_folder
 from soel.tables.frame import as_frame, find_kind
@@ -29,7 +28,7 @@ from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native
 from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.sampling import DrawPart, draw_rows, join_sample, write_sample
 from soel.tables.schema import Schema
-from soel.tables.streams import SUFFIXES, Stream, has_more_rows, lies_in_files, open_stream
+from soel.tables.streams import SUFFIXES, Stream, chain, has_more_rows, lies_in_files, open_stream
 from soel.types import Floats, Kind, Progress, Rows
 
 
@@ -123,7 +122,7 @@ def draw_more(
     label = [first.label_column] if first.label_column else []
     new = open_stream(data, first.id_column, label, schema=encoder.how)
     old = chain([_open_same(place, whole, encoder.how) for whole in known])
-    both, n_known = chain([*getattr(old, "links", (old,)), new]), old.n_rows
+    both, n_known = chain([*(old.links or (old,)), new]), old.n_rows
     drawn = draw_rows(both.n_rows, config.pool_rows, config.seed)
     fresh = drawn[drawn >= n_known]
     whole = Whole(new.address, new.fingerprint, new.n_rows, new.id_column, first.label_column)

@@ -8,29 +8,26 @@ from __future__ import annotations
 import json
 import mmap
 import re
-import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
-from soel.tables.arrow_files import check_header, not_a_table
 from soel.tables.budget import Budget, decoded_bytes, too_large
 from soel.tables.columns import cell_text
 from soel.tables.contained import UnreadableError, contained, rows_of
-from soel.tables.faults import FAULTS, reason
+from soel.tables.file_errors import FAULTS, check_header, not_a_table, reason
+from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.options import ReadOptions
-from soel.tables.outline import N_HEAD, find_head, note_on_blanks
 from soel.tables.schema import Layout
-from soel.tables.text_files import is_packed, unpacking
+from soel.tables.text_files import plain_file
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]
 _NO_OBJECT = re.compile(rb"(?:\A|\n)[ \t\r]*([^\s{])")  # Arrow ends the process where all of a file is null
@@ -43,7 +40,7 @@ def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """One JSON object a line."""
     advice = "Write one JSON object a line, with the same types in all of them"
     try:
-        with _unpacked(path, options) as plain:
+        with plain_file(path, options.max_unpacked) as plain:
             with plain.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 if found := _NO_OBJECT.search(content):
                     raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
@@ -80,19 +77,6 @@ def _read_contained(kind: str, path: Path, options: ReadOptions) -> Any:
                 budget.take(decoded_bytes(batch))
                 batches.append(batch)
             return pa.Table.from_batches(batches, reader.schema)
-
-
-@contextmanager
-def _unpacked(path: Path, options: ReadOptions) -> Iterator[Path]:
-    """A file as it is when it is not packed."""
-    if not is_packed(path):
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="soel-unpacked-") as folder, unpacking(path, options.max_unpacked) as file:
-        plain = Path(folder) / "lines"
-        with plain.open("wb") as out:
-            shutil.copyfileobj(file, out, 1 << 20)
-        yield plain
 
 
 def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:

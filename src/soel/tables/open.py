@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -15,17 +15,18 @@ from numpy.typing import NDArray
 from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.address import is_address
-from soel.tables.array_files import beside_names, read_npy, read_npz
-from soel.tables.arrow_files import check_header, csv_names, parquet_names, read_csv, read_parquet, with_notes
+from soel.tables.arrays import beside_names, read_npy, read_npz
 from soel.tables.budget import enough_memory
 from soel.tables.cells import as_objects, give_back
+from soel.tables.csv import csv_names, read_csv
 from soel.tables.decide import parse_column
+from soel.tables.file_errors import check_header, check_known
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
-from soel.tables.nested import flatten
 from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.parquet import flatten, parquet_names, read_parquet, with_notes
 from soel.tables.schema import Layout, Schema
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
@@ -109,7 +110,7 @@ def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[
     if suffix in _ARRAY_READERS:
         return _from_arrays(path, aside, options)
     opened = [*open_arrow(path, options)]  # a list, so that the table can be let go
-    _check_known(path, aside, opened[0].column_names)
+    check_known(path.name, aside, opened[0].column_names)
     columns = {name: _objects(opened[0].column(name).to_pylist()) for name in aside}
     layout = opened.pop()
     return raw_from_arrow(opened.pop().drop_columns(list(aside)), layout), columns
@@ -156,7 +157,10 @@ def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tu
     matrix, beside = _ARRAY_READERS[path.suffix.lower()](path, aside, options)
     raw = raw_from(matrix)
     known = beside_names(path) if path.suffix.lower() == ".npz" else []
-    _check_known(path, aside, [*beside, *raw.cells], [name for name in known if name not in beside])
+    unequal = [name for name in aside if name in known and name not in (*beside, *raw.cells)]
+    if unequal:
+        raise SchemaError(f"The array {unequal[0]!r} of {path.name} has not one value per row. Choose another.")
+    check_known(path.name, aside, [*beside, *raw.cells])
     inside = {name: as_objects(raw.cells[name]) for name in aside if name not in beside}
     columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
     return raw.without(list(inside)), columns
@@ -184,18 +188,6 @@ def _check_file(path: Path) -> None:
         )
     if not path.stat().st_size:
         raise DataError(f"{path.name} is empty. Give a file with one row per item.")
-
-
-def _check_known(path: Path, wanted: Collection[str], names: Sequence[str], others: Sequence[str] = ()) -> None:
-    known = set(names)
-    unknown = [name for name in wanted if name not in known]
-    if unknown and unknown[0] in others:
-        raise SchemaError(f"The array {unknown[0]!r} of {path.name} has not one value per row. Choose another.")
-    if unknown:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise SchemaError(
-            f"{path.name} has no column {', '.join(map(repr, unknown))}. Choose among its columns: {shown}."
-        )
 
 
 def _objects(cells: list[Any]) -> NDArray[np.object_]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -86,17 +86,6 @@ class ReadOptions:
             return cls(**read)
         except TypeError as error:
             raise ConfigError(f"The settings for columns cannot be read: {error}.") from error
-
-    @classmethod
-    def from_file(cls, path: str | Path) -> ReadOptions:
-        """From a small file, TOML or JSON by its suffix, with the names of the fields as keys."""
-        return cls.from_dict(read_settings(path))
-
-    def over(self, other: ReadOptions) -> ReadOptions:
-        """These options where they say something, else the other ones."""
-        plain = ReadOptions()
-        set_here = {each.name for each in fields(self) if getattr(self, each.name) != getattr(plain, each.name)}
-        return replace(other, **{name: getattr(self, name) for name in set_here})
 
 
 KIND_OPTIONS = ("numeric", "categorical", "text", "time")

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import DataError
 from soel.noise import gumbel
-from soel.tables.arrow_files import with_notes
 from soel.tables.batches import Part, column_of
+from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
 from soel.types import Counted, Progress, Rows
 
@@ -109,10 +108,7 @@ def _id_column(stream: Stream) -> str:
 def _take(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
     """Some rows of a batch as an Arrow table: the cells as they are written, so that they are read as the rest is."""
     arrow = import_module("pyarrow")
-    try:
-        ids, aside = stream.names_of(batch, first_row)
-    except DataError as error:
-        raise type(error)(f"In {stream.name}, counted from row {first_row} on: {error}") from error
+    ids, aside = stream.names_of(batch, first_row)
     rows = arrow.array(at)
     taken: dict[str, Any] = {id_column: ids.take(rows)}
     taken |= {name: column_of(batch, name).take(rows) for name in stream.features}

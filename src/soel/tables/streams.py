@@ -6,25 +6,29 @@ rows and can be sent to another process; parts can be read in any order and by a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from soel.checks import is_missing
 from soel.errors import DataError, EmptyTableError, SchemaError
-from soel.tables.address import LocalPlace, Place, find_place, fingerprint_of, is_address
-from soel.tables.batches import Block, Format, Part, column_of, ids_of, raw_of, row_numbers
+from soel.tables.address import Place, find_place, fingerprint_of, is_address
+from soel.tables.arrays import open_npy
+from soel.tables.batches import Format, Part, column_of
 from soel.tables.columns import Column
-from soel.tables.csv_lines import find_runs
-from soel.tables.csv_parts import open_csv
+from soel.tables.csv import find_parts, open_csv
 from soel.tables.decide import decide
-from soel.tables.faults import reason
-from soel.tables.frame import extra_columns, frame_by, note_on_extras
+from soel.tables.file_errors import check_known, reason
+from soel.tables.frame import Frame, Raw, extra_columns, frame_by, note_on_extras, raw_from, raw_from_arrow
 from soel.tables.kinds.category import Category
-from soel.tables.npy_parts import open_npy
 from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.parquet_parts import open_parquet
+from soel.tables.parquet import open_parquet
 from soel.tables.schema import Schema
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -32,11 +36,30 @@ SUFFIXES = (".parquet", *CSV_SUFFIXES, ".npy")
 
 
 @dataclass(frozen=True)
+class Block:
+    """Some consecutive rows. first_row: the number of the first one in the stream. ids: an Arrow array of text (n,).
+
+    aside: the columns that are no features, as Arrow arrays (n,).
+    """
+
+    first_row: int
+    frame: Frame
+    ids: Any
+    aside: Mapping[str, Any]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it has."""
+        return self.frame.n_rows
+
+
+@dataclass(frozen=True)
 class Stream:
-    """name: for people. address: where it lies. features: its columns but for those set aside.
+    """name: for people. address: where it lies.
 
     id_column: what names the rows; None takes their number in the stream, from 0 on. exclude: columns that are no
     features. options: what was said about columns. given: how the pool was read, None where it is to be found out.
+    links: the streams that it joins, one after the other.
     """
 
     name: str
@@ -47,6 +70,7 @@ class Stream:
     exclude: tuple[str, ...]
     options: ReadOptions = DEFAULT
     given: Schema | None = None
+    links: tuple[Stream, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -63,12 +87,6 @@ class Stream:
         """All of its columns, but those that the pool did not have."""
         return tuple(name for name in self.format.columns if name not in self._extras)
 
-    @cached_property
-    def _extras(self) -> tuple[str, ...]:
-        if self.given is None or self.given.strict:
-            return ()
-        return extra_columns([name for name in self.format.columns if name not in self._aside], self.given)
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out about the file, and left out of it."""
@@ -83,6 +101,8 @@ class Stream:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of the files' names, sizes, first and last MiB."""
+        if self.links:
+            return hashlib.sha256("".join(link.fingerprint for link in self.links).encode()).hexdigest()
         return fingerprint_of(self.place, sorted({part.file for part in self.parts}))
 
     @cached_property
@@ -90,15 +110,22 @@ class Stream:
         """How the columns are read: as given, else as the first block says."""
         if self.given is not None:
             return self.given
-        batch = next(batch for batch in self.format.batches(self.parts[0]) if len(batch))
-        raw = raw_of(batch, self._aside)
+        raw = self._raw(next(batch for batch in self.format.batches(self.parts[0]) if len(batch)))
         found = decide(raw.cells, self.options, raw.layout, raw.named)[0]
         return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
 
     def blocks(self, part: Part) -> Iterator[Block]:
         """The rows of a part, in order."""
         for first_row, batch in self.batches(part):
-            yield self._block(batch, first_row)
+            try:
+                frame = frame_by(self._raw(batch), self.schema)
+            except DataError as error:
+                raise self._named(error, first_row) from error
+            except ValueError as error:  # Arrow's, of text that is no UTF-8
+                raise DataError(
+                    f"{self.name} cannot be read from row {first_row} on: {reason(error)}. Write it again."
+                ) from error
+            yield Block(first_row, frame, *self.names_of(batch, first_row))
 
     def batches(self, part: Part) -> Iterator[tuple[int, Any]]:
         """The rows of a part as they lie in the file, each batch with the number of its first row."""
@@ -113,27 +140,35 @@ class Stream:
         if first_row != part.first_row + part.n_rows:
             raise DataError(f"{part.file} has other rows than its header says. Write this file again.")
 
+    def names_of(self, batch: Any, first_row: int) -> tuple[Any, dict[str, Any]]:
+        """The ids of a batch and the columns that are no features, as Arrow arrays."""
+        arrow = import_module("pyarrow")
+        aside = {name: column_of(batch, name) for name in self._aside}
+        if self.id_column is None:
+            return arrow.array(np.arange(first_row, first_row + len(batch))).cast(arrow.string()), aside
+        try:
+            return _as_ids(self.id_column, aside[self.id_column]), aside
+        except DataError as error:
+            raise self._named(error, first_row) from error
+
     @property
     def _aside(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*([self.id_column] if self.id_column else []), *self.exclude]))
 
-    def _block(self, batch: Any, first_row: int) -> Block:
-        try:
-            frame = frame_by(raw_of(batch, (*self._aside, *self._extras)), self.schema)
-            ids, aside = self.names_of(batch, first_row)
-        except DataError as error:
-            raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
-        except ValueError as error:  # Arrow's, of text that is no UTF-8
-            raise DataError(
-                f"{self.name} cannot be read from row {first_row} on: {reason(error)}. Write it again."
-            ) from error
-        return Block(first_row, frame, ids, aside)
+    @cached_property
+    def _extras(self) -> tuple[str, ...]:
+        if self.given is None or self.given.strict:
+            return ()
+        return extra_columns([name for name in self.format.columns if name not in self._aside], self.given)
 
-    def names_of(self, batch: Any, first_row: int) -> tuple[Any, dict[str, Any]]:
-        """The ids of a batch and the columns that are no features, as Arrow arrays."""
-        aside = {name: column_of(batch, name) for name in self._aside}
-        ids = row_numbers(first_row, len(batch)) if self.id_column is None else ids_of(self.id_column, aside)
-        return ids, aside
+    def _raw(self, batch: Any) -> Raw:
+        left_out = [*self._aside, *self._extras]
+        if isinstance(batch, np.ndarray):
+            return raw_from(batch).without(left_out)
+        return raw_from_arrow(batch.drop_columns(left_out) if left_out else batch)
+
+    def _named(self, error: DataError, first_row: int) -> DataError:
+        return type(error)(f"In {self.name}, counted from row {first_row} on: {error}")
 
 
 def open_stream(
@@ -148,9 +183,8 @@ def open_stream(
     files = [name] if name else place.files(".parquet")
     if not files:
         raise DataError(f"{data} is a folder without a .parquet file. Give a table, or a folder of Parquet files.")
-    aside = (*([id_column] if id_column else []), *exclude)
     form = _open(place, files, options)
-    _check_known(str(data), aside, form.columns)
+    check_known(str(data), [*([id_column] if id_column else []), *exclude], form.columns)
     address = str(data) if is_address(data) else str(Path(data).absolute())
     stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, schema)
     if not stream.parts:
@@ -158,9 +192,20 @@ def open_stream(
     return stream
 
 
-def _may_hold_words(column: Column) -> Column:
-    """A column that is empty in the first block may hold any words in a later one."""
-    return replace(column, kind=Category.name) if "empty" in column.seen.oddities else column
+def chain(streams: Sequence[Stream]) -> Stream:
+    """These streams as one, whose rows are numbered on; all have the same columns and are read in the same way."""
+    first = streams[0]
+    if len(streams) == 1:
+        return first
+    for other in streams[1:]:
+        if set(other.columns) != set(first.columns):
+            missing = [repr(name) for name in first.columns if name not in other.columns]
+            unseen = [repr(name) for name in other.columns if name not in first.columns]
+            raise SchemaError(
+                f"{other.name} has other columns than {first.name} (missing: {', '.join(missing) or 'none'}; new: "
+                f"{', '.join(unseen) or 'none'}). Give it the same columns; their order is free."
+            )
+    return replace(first, format=_Chain(tuple(stream.format for stream in streams)), links=tuple(streams))
 
 
 def lies_in_files(data: str | Path) -> bool:
@@ -173,21 +218,46 @@ def has_more_rows(path: Path, n_rows: int) -> bool:
     if not path.is_file() or path.suffix.lower() not in SUFFIXES:
         return False
     if path.suffix.lower() in CSV_SUFFIXES:
-        return _has_more_lines(path, n_rows + 1)  # one holds the names
+        n_found = -1  # one line holds the names
+        with path.open("rb") as file:
+            for part, _ in find_parts(path.name, file, 0, path.stat().st_size):
+                n_found += part.n_rows
+                if n_found > n_rows:
+                    return True
+        return False
     try:
-        return sum(part.n_rows for part in _open(LocalPlace(path.parent), [path.name]).parts) > n_rows
+        return sum(part.n_rows for part in _open(find_place(path)[0], [path.name]).parts) > n_rows
     except DataError:
         return False  # whoever reads it at once says what is wrong
 
 
-def _has_more_lines(path: Path, n_lines: int) -> bool:
-    n_found = 0
-    with path.open("rb") as file:
-        for run in find_runs(file, 0, path.stat().st_size):
-            n_found += run.n_rows
-            if n_found > n_lines:
-                return True
-    return False
+@dataclass(frozen=True)
+class _Chain:
+    """The parts of several formats in order; numbers and rows go on from one to the next."""
+
+    formats: tuple[Format, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.formats[0].columns
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(part for part, _, _ in self._links)
+
+    def batches(self, part: Part) -> Iterator[Any]:
+        _, home, own = self._links[part.number]
+        return home.batches(own)
+
+    @cached_property
+    def _links(self) -> list[tuple[Part, Format, Part]]:
+        links: list[tuple[Part, Format, Part]] = []
+        n_rows = 0
+        for form in self.formats:
+            for own in form.parts:
+                links.append((replace(own, number=len(links), first_row=n_rows + own.first_row), form, own))
+            n_rows += sum(own.n_rows for own in form.parts)
+        return links
 
 
 def _open(place: Place, files: list[str], options: ReadOptions = DEFAULT) -> Format:
@@ -204,8 +274,20 @@ def _open(place: Place, files: list[str], options: ReadOptions = DEFAULT) -> For
     )
 
 
-def _check_known(name: str, wanted: Collection[str], columns: Sequence[str]) -> None:
-    unknown = [column for column in wanted if column not in columns]
-    if unknown:
-        shown = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-        raise SchemaError(f"{name} has no column {', '.join(map(repr, unknown))}. Choose among its columns: {shown}.")
+def _may_hold_words(column: Column) -> Column:
+    """A column that is empty in the first block may hold any words in a later one."""
+    return replace(column, kind=Category.name) if "empty" in column.seen.oddities else column
+
+
+def _as_ids(name: str, column: Any) -> Any:
+    """The ids that a column says, as `check_ids` reads them; that none comes twice is not looked at here."""
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    kinds, kind = arrow.types, column.type
+    if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
+        column = arrow.array([None if is_missing(cell) else str(cell) for cell in column.to_pylist()], arrow.string())
+    ids = compute.utf8_trim_whitespace(column.cast(arrow.string()))
+    empty = compute.fill_null(compute.equal(ids, ""), True)
+    if compute.any(empty).as_py():
+        row = compute.index(empty, True).as_py()
+        raise DataError(f"The id column {name!r} is empty in row {row}. Give every row an id.")
+    return ids

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soel.errors import DataError
-from soel.tables.faults import FAULTS, reason
+from soel.tables.file_errors import FAULTS, reason
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
 _CHUNK = 1 << 20
@@ -24,7 +26,6 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
-BYTES_PER_BYTE = 1100  # deflate cannot pack more
 GOOD_FOR_BAD = 4
 _UNDEFINED = frozenset(b"\x81\x8d\x8f\x90\x9d")  # bytes that Windows-1252 does not have
 
@@ -43,23 +44,29 @@ def is_packed(path: Path) -> bool:
     return path.suffix.lower() in PACKED
 
 
-def unpack(path: Path, limit: int) -> bytes:
-    """The content of a packed file; one that would grow beyond the limit is refused before it does."""
-    check_unpacked(path, limit)
-    with unpacking(path, limit) as file:
-        return b"".join(iter(lambda: file.read(_CHUNK), b""))
-
-
-def check_unpacked(path: Path, limit: int) -> None:
-    """Refuse a packed file that would grow beyond the limit, before memory is taken for what is in it.
-
-    It is unpacked once for that and nothing is kept, unless it is too small to hold so much.
-    """
-    if path.suffix.lower() == ".gz" and path.stat().st_size * BYTES_PER_BYTE <= limit:
+@contextmanager
+def plain_file(path: Path, limit: int, encoding: str = "") -> Iterator[Path]:
+    """A file that is not packed: this one, or a temporary copy, as UTF-8 where its lines end with several bytes."""
+    is_wide = encoding.startswith(("utf-16", "utf-32"))
+    if not is_packed(path) and not is_wide:
+        yield path
         return
-    with unpacking(path, limit) as file:
-        while file.read(_CHUNK):
-            pass
+    with tempfile.TemporaryDirectory(prefix="soel-unpacked-") as folder, unpacking_or_plain(path, limit) as file:
+        plain = Path(folder) / path.name
+        with plain.open("wb") as out:
+            decode = codecs.getincrementaldecoder(encoding)().decode if is_wide else None
+            while chunk := file.read(_CHUNK):
+                out.write(chunk if decode is None else decode(chunk).encode("utf-8"))
+            if decode is not None:
+                out.write(decode(b"", True).encode("utf-8"))
+        yield plain
+
+
+@contextmanager
+def unpacking_or_plain(path: Path, limit: int) -> Iterator[Any]:
+    """A file to be read piece by piece, whether it is packed or not."""
+    with unpacking(path, limit) if is_packed(path) else path.open("rb") as file:
+        yield file
 
 
 @contextmanager
@@ -137,8 +144,6 @@ def _check_damage(name: str, content: bytes, first: int) -> None:
 
 def check_encoding(name: str) -> str:
     """An encoding by its name, as Python knows it."""
-    import codecs
-
     try:
         return codecs.lookup(name).name
     except LookupError as error:

@@ -1,4 +1,4 @@
-"""Numbers: as computers write them, or as people do, with signs, currencies and units; codes for missing values."""
+"""Numbers: as computers write them, or as people do, with signs and currencies; codes for missing values."""
 
 from __future__ import annotations
 

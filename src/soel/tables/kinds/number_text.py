@@ -1,14 +1,10 @@
-"""Numbers in text: decimal and thousands signs, currencies, percent and a unit, found from all cells, parsed at once.
-
-A form is found by a few cells, tried on all, and mended by those that do not fit; so it depends on which cells there
-are, never on their order.
-"""
+"""Numbers in text: decimal and thousands signs, currencies, percent, bounds, a unit; found from all, parsed at once."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +14,7 @@ from soel.errors import DataError
 from soel.tables.columns import BOUNDS, Form
 from soel.types import Floats
 
-N_SAMPLE, N_TRIES = 200, 6
-LONGEST_UNIT = 8  # letters
+N_HEAD = 200  # cells that are tried before all are
 MOST = 0.5  # of the cells
 MISSING = (
     "", "-", "--", "---", ".", "..", "...", "?", "*", "/", "n/a", "na", "n.a.", "n.a", "n. a.", "#n/a", "#na",
@@ -32,23 +27,13 @@ CURRENCIES = (
     "INR", "SEK", "NOK", "DKK", "kr", "zł", "PLN", "CZK", "Kč", "HUF", "Ft", "R$", "BRL", "CAD", "AUD", "A$", "C$",
     "NZD", "SGD", "HKD", "KRW", "TRY", "RUB", "Rs", "MXN", "ZAR",
 )  # fmt: skip
-# What is known to be a unit: numbers with several of these in one column are refused, any one throughout is left out.
-UNITS = (
-    "%", "‰", "°", "°C", "°F", "µg", "mg", "g", "kg", "t", "µm", "mm", "cm", "m", "km", "m²", "m³", "ml", "l", "µs",
-    "ms", "s", "sec", "min", "h", "d", "Hz", "kHz", "mV", "kV", "kW", "MW", "kWh", "MWh", "Pa", "hPa", "kPa", "bar",
-    "mbar", "kB", "KB", "MB", "GB", "TB", "k", "K", "M", "Tsd", "Mio", "Mrd", "bn", "rpm", "ppm", "km/h", "m/s",
-)  # fmt: skip
-SCALES = frozenset(("%", "‰", "k", "K", "M", "Tsd", "Mio", "Mrd", "bn"))  # not beside numbers without one
+MARKS = (*CURRENCIES, *BOUNDS, "%")  # what may stand around a number
 # (decimal, thousands) in the order in which they are preferred where nothing else is known
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"))
 _SPACES = "\u00a0\u2007\u2009\u202f"
-_GENERAL = re.compile(
-    r"(?P<open>\()?[-+]?\s*(?P<prefix>[^\W\d_]{1,4}\$?|[$€£¥₹₽₩฿]|[<>]=?|[≤≥~])?\s*[-+]?\s*(?P<body>[\d.,' _]*\d[.,]?)"
-    r"(?:[eE][-+]?\d+)?\s*(?P<suffix>[^\d\s()+.,'_-][^\d()+]{0,14}?)?\s*-{0,2}(?(open)\))"
-)
 _DATE = r"^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:\D|$)"
 _DOTTED = r"^\d+(?:[.:]\d+){2,}$"  # addresses, versions: codes, even where some look like numbers
-_UNIT = re.compile(r"\d(?:[eE][-+]?\d+)?[.,]?\s*([^\d\s()+.,'_-][^\d()+]*?)[\s)-]*$")
+_WITH_UNIT = r"^[-+]?[\d.,' ]*\d(?:[eE][-+]?\d+)?\s*(?P<unit>[^\d\s()+.,:'_-][^\d()+:]{0,7})$"
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
 
 
@@ -57,13 +42,12 @@ class Numbers:
     """What the text of a column allows.
 
     signs: (decimal, thousands) that fit all cells.
-    units: what stands around the numbers; some_bare: whether some have nothing around them.
+    units: what stands around the numbers.
     seen: which of '.' and ',' stand in the cells.
     """
 
     signs: tuple[tuple[str, str], ...]
     units: tuple[str, ...]
-    some_bare: bool = False
     seen: str = ""
 
     @property
@@ -74,15 +58,12 @@ class Numbers:
 
     @property
     def doubt(self) -> str:
-        """What is doubtful about the units, in words."""
+        """What is doubtful about what stands around the numbers, in words."""
         bounds = [unit for unit in self.units if unit in BOUNDS]
-        money = sorted(unit for unit in self.units if unit in CURRENCIES)
-        others = sorted({*self.units} - {*bounds, *money})
+        money = [unit for unit in self.units if unit in CURRENCIES]
         if bounds:
             return f"a number after {bounds[0]!r} is taken as it is written"
-        if len(money) > 1:
-            return f"amounts in {' and '.join(money)} are compared as they are"
-        return f"{others[0]!r} stands beside some of the numbers only" if others and self.some_bare else ""
+        return f"amounts in {' and '.join(money)} are compared as they are" if len(money) > 1 else ""
 
 
 def tidy(texts: Any) -> Any:
@@ -111,7 +92,7 @@ def as_floats(texts: Any) -> Floats | None:
     import pyarrow as pa
 
     try:
-        texts.slice(0, N_SAMPLE).cast(pa.float64())  # a refusal takes long on many cells
+        texts.slice(0, N_HEAD).cast(pa.float64())  # a refusal takes long on many cells
         values = texts.cast(pa.float64())
     except pa.ArrowInvalid:
         return None
@@ -122,20 +103,16 @@ def as_floats(texts: Any) -> Floats | None:
 
 def find_numbers(texts: Any) -> Numbers | None:
     """What tidy Arrow strings without missing words allow; None where they are not numbers throughout."""
-    sample = set(texts.slice(0, N_SAMPLE).drop_null().to_pylist())
-    for _ in range(N_TRIES):
-        found = _find_allowed(sample)
-        if found is None:
-            return None
-        misfits = _misfits(texts, found)
-        if not misfits:
-            seen = "".join(sign for sign in ".," if _any(texts, re.escape(sign)))
-            some_bare = bool(found.units) and _any(texts, r"^[-+(]?[\d.,' _]+(?:[eE][-+]?\d+)?[-)]?$")
-            if some_bare and not SCALES.isdisjoint(found.units):
-                return None
-            return replace(found, seen=seen, some_bare=some_bare)
-        sample.update(misfits)
-    return None
+    head = texts.drop_null().slice(0, N_HEAD)
+    unit = _unit_of(head)
+    marks = (*MARKS, unit) if unit else MARKS
+    signs = [each for each in SIGNS if is_all(head, _number(each, marks))]
+    signs = [each for each in signs if is_all(texts, _number(each, marks))]
+    units = _find_marks(texts, marks) if signs else ()
+    everywhere = [each for each in units if each in (unit, "%")]
+    if not signs or not all(is_all(texts, f"{re.escape(each)}[) -]*$") for each in everywhere):
+        return None
+    return Numbers(tuple(signs), units, "".join(sign for sign in ".," if _any(texts, re.escape(sign))))
 
 
 def parse_numbers(texts: Any, form: Form) -> Floats | None:
@@ -145,8 +122,7 @@ def parse_numbers(texts: Any, form: Form) -> Floats | None:
     plain = as_floats(texts) if form.is_plain else None
     if plain is not None:
         return plain
-    fits = _fits(texts, ((form.decimal, form.thousands),), form.units)
-    if not pc.all(fits, min_count=0).as_py():
+    if not is_all(texts, _number_of(form)):
         return None
     negative = pc.match_substring_regex(texts, r"^[^\d]*-|^\(|[^.,-]-$")  # '5,-' is a price
     letters = "".join(sorted({letter for unit in form.units for letter in unit}))
@@ -157,16 +133,14 @@ def parse_numbers(texts: Any, form: Form) -> Floats | None:
     if form.decimal != ".":
         bare = pc.replace_substring(bare, form.decimal, ".")
     values = as_floats(bare)
-    if values is None:
-        return None
-    return np.asarray(np.where(as_mask(negative), -values, values))
+    return None if values is None else np.asarray(np.where(as_mask(negative), -values, values))
 
 
 def misfit(texts: Any, form: Form) -> int | None:
     """The row of the first tidy text that does not fit the form."""
     import pyarrow.compute as pc
 
-    row = pc.index(_fits(texts, ((form.decimal, form.thousands),), form.units), False).as_py()
+    row = pc.index(pc.match_substring_regex(texts, _number_of(form)), False).as_py()
     return None if row < 0 else int(row)
 
 
@@ -197,30 +171,52 @@ def tells_point(texts: Any) -> bool:
 
 
 def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
-    """Refuse words among numbers or dates: nobody wants a category for each number."""
+    """Refuse words among numbers or dates, and numbers with a unit: a category for each number is never meant."""
     import pyarrow.compute as pc
 
-    if asked != "numeric" and pc.all(pc.match_substring_regex(texts, _DOTTED)).as_py():
+    if asked != "numeric" and is_all(texts, _DOTTED):
         return
-    present = len(texts) - texts.null_count
-    numbers = [_fits_common(texts, signs) for signs in SIGNS]
-    if np.any(numbers, axis=0)[as_mask(texts.is_valid())].sum() > MOST * present:
-        raise _mostly(name, "mostly numbers", texts, _find_others(texts, numbers))
-    dates = as_mask(pc.match_substring_regex(texts, _DATE))
-    if dates.sum() == present:
+    present = as_mask(texts.is_valid())
+    numbers = [as_mask(pc.match_substring_regex(texts, _number(each, MARKS))) & present for each in SIGNS]
+    others = present & ~max(numbers, key=np.count_nonzero)
+    if np.any(numbers, axis=0).sum() > MOST * present.sum():
+        if not others.any():  # percentages among numbers without a sign
+            others = present & ~as_mask(pc.match_substring(texts, "%"))
+        raise _mostly(name, "mostly numbers", texts, others)
+    dates = as_mask(pc.match_substring_regex(texts, _DATE)) & present
+    if dates.sum() == present.sum():
         first, odd = _odd_pair(texts)
         raise DataError(
             f"Column {name!r} holds dates that do not go together, such as {first!r} and {odd!r}. "
             "Write them in one form, or make the column categorical."
         )
-    if dates.sum() > MOST * present:
-        raise _mostly(name, "mostly dates", texts, ~dates & as_mask(texts.is_valid()))
+    if dates.sum() > MOST * present.sum():
+        raise _mostly(name, "mostly dates", texts, present & ~dates)
     if asked == "numeric":
-        others = _find_others(texts, numbers)
         raise DataError(
             f"Column {name!r} is asked for as numbers, but {_cells_are_not(int(others.sum()))}, such as "
             f"{texts[int(others.argmax())].as_py()!r}. Correct them, or read the column otherwise."
         )
+
+
+def is_all(texts: Any, pattern: str) -> bool:
+    """Whether all texts that are not null match; true of none."""
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+def as_mask(flags: Any, missing: bool = False) -> NDArray[np.bool_]:
+    """Arrow's booleans as an array (N,)."""
+    import pyarrow.compute as pc
+
+    return np.asarray(pc.fill_null(flags, missing).to_numpy(zero_copy_only=False), bool)
+
+
+def _any(texts: Any, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _mostly(name: str, what: str, texts: Any, others: NDArray[np.bool_]) -> DataError:
@@ -235,17 +231,6 @@ def _cells_are_not(n: int) -> str:
     return "1 cell is not" if n == 1 else f"{n:,} cells are not"
 
 
-def _find_others(texts: Any, numbers: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Which cells (N,) do not go together with most: no numbers, numbers with other signs, or with other units."""
-    others: NDArray[np.bool_] = ~max(numbers, key=np.count_nonzero)
-    if others.any():
-        return others
-    units = [found[1] if text and (found := _UNIT.search(text)) else "" for text in texts.to_pylist()]
-    common = max(units, key=lambda unit: (bool(unit), units.count(unit)))
-    odd = np.array([bool(unit) and unit != common for unit in units], bool)
-    return odd if odd.any() else np.array([not unit for unit in units]) & as_mask(texts.is_valid())
-
-
 def _odd_pair(texts: Any) -> tuple[str, str]:
     """The first cell, and one whose digits are grouped differently, where there is one."""
     cells = texts.drop_null().unique().to_pylist()
@@ -257,62 +242,38 @@ def _role(sign: str, signs: tuple[str, str]) -> str:
     return "decimal" if sign == signs[0] else "thousands" if sign == signs[1] else ""
 
 
-def _find_allowed(sample: Iterable[str]) -> Numbers | None:
-    signs: Sequence[tuple[str, str]] = SIGNS
-    around: set[tuple[str, str]] = set()
-    for text in sample:
-        match = _GENERAL.fullmatch(text)
-        if match is None:
-            return None
-        body = match["body"].strip()
-        signs = [each for each in signs if _BODIES[each].fullmatch(body)]
-        around.add((match["prefix"] or "", (match["suffix"] or "").strip()))
-    units = _find_units(around)
-    return None if not signs or units is None else Numbers(tuple(signs), units)
-
-
-def _find_units(around: Iterable[tuple[str, str]]) -> tuple[str, ...] | None:
-    """What stands before and after the numbers of a column; None where that is no unit: 'A 12' and '12 b' are codes.
-
-    Currencies and bounds may be mixed, a unit of measurement is one throughout.
-    """
-    pairs = set(around)
-    before, after = {before for before, _ in pairs} - {""}, {after for _, after in pairs} - {""}
-    others = after - set(CURRENCIES)
-    is_unit = before <= {*CURRENCIES, *BOUNDS} and len(others) <= 1 and all(len(u) <= LONGEST_UNIT for u in others)
-    return tuple(sorted(before | after)) if is_unit else None
-
-
-def _misfits(texts: Any, found: Numbers) -> list[str]:
-    """Some cells that the first of the allowed forms, or all of them together, cannot explain."""
+def _unit_of(texts: Any) -> str:
+    """The one unit that stands behind all numbers; empty where there is none, or are several."""
     import pyarrow.compute as pc
 
-    fits = _fits(texts, found.signs[:1], found.units)
-    if pc.all(fits).as_py() in (True, None):
-        others = [~as_mask(_fits(texts, (signs,), found.units), True) for signs in found.signs[1:]]
-        return [texts[int(np.argmax(other))].as_py() for other in others if other.any()]
-    return list(texts.filter(pc.invert(fits)).slice(0, N_SAMPLE).to_pylist())
+    units = pc.struct_field(pc.extract_regex(texts, _WITH_UNIT), "unit").unique().to_pylist()
+    return "" if len(units) != 1 or units[0] in (None, *MARKS) else units[0]
 
 
-def _fits_common(texts: Any, signs: tuple[str, str]) -> NDArray[np.bool_]:
-    """Which of the tidy texts (N,) are numbers with these signs and any unit that is known; missing ones are."""
-    return as_mask(_fits(texts, (signs,), (*CURRENCIES, *BOUNDS, *UNITS)), True)
-
-
-def _fits(texts: Any, signs: Sequence[tuple[str, str]], units: Iterable[str]) -> Any:
+def _find_marks(texts: Any, marks: Sequence[str]) -> tuple[str, ...]:
+    """What stands before and behind the numbers of a column."""
     import pyarrow.compute as pc
 
-    before, after = _either(unit for unit in units if unit in (*CURRENCIES, *BOUNDS)), _either(units)
-    pattern = rf"[-+]?\s*{before}\s*[-+]?\s*{_bodies(signs)}\s*{after}\s*-{{0,2}}"
-    return pc.match_substring_regex(texts, rf"^(?:{pattern}|\({pattern}\))$")
+    mark = _either(marks)
+    parts = pc.extract_regex(texts, rf"^\(?[-+]?\s*(?P<a>{mark}).*?(?P<b>{mark})\)?\s*-{{0,2}}\)?$")
+    found = {text for part in "ab" for text in pc.struct_field(parts, part).unique().to_pylist()}
+    return tuple(sorted(found - {"", None}))
 
 
-def _bodies(signs: Sequence[tuple[str, str]]) -> str:
-    return rf"(?:{'|'.join(_body(*each) for each in signs)})(?:[eE][-+]?\d+)?"
+def _number_of(form: Form) -> str:
+    return _number((form.decimal, form.thousands), form.units)
 
 
-def _either(units: Iterable[str]) -> str:
-    longest_first = sorted(units, key=len, reverse=True)
+def _number(signs: tuple[str, str], marks: Iterable[str]) -> str:
+    """The pattern of a number with these signs and one of the marks before or behind; in brackets it is negative."""
+    before, after = _either(mark for mark in marks if mark in (*CURRENCIES, *BOUNDS)), _either(marks)
+    body = rf"(?:{_body(*signs)})(?:[eE][-+]?\d+)?"
+    pattern = rf"[-+]?\s*{before}\s*[-+]?\s*{body}\s*{after}\s*-{{0,2}}"
+    return rf"^(?:{pattern}|\({pattern}\))$"
+
+
+def _either(marks: Iterable[str]) -> str:
+    longest_first: Sequence[str] = sorted(marks, key=len, reverse=True)
     return f"(?:{'|'.join(map(re.escape, longest_first))})?" if longest_first else ""
 
 
@@ -324,26 +285,3 @@ def _body(decimal: str, thousands: str) -> str:
         sign, group = re.escape(thousands), r"\d{2,3}" if thousands == "," else r"\d{3}"
         whole = rf"(?:[1-9]\d{{0,2}}(?:{sign}{group})*{sign}\d{{3}}|\d+)"
     return rf"(?:{whole}(?:{point}\d*)?|{point}\d+)"
-
-
-_BODIES = {signs: re.compile(_body(*signs)) for signs in SIGNS}
-
-
-def is_all(texts: Any, pattern: str) -> bool:
-    """Whether all texts that are not null match; true of none."""
-    import pyarrow.compute as pc
-
-    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
-
-
-def _any(texts: Any, pattern: str) -> bool:
-    import pyarrow.compute as pc
-
-    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
-
-
-def as_mask(flags: Any, missing: bool = False) -> NDArray[np.bool_]:
-    """Arrow's booleans as an array (N,)."""
-    import pyarrow.compute as pc
-
-    return np.asarray(pc.fill_null(flags, missing).to_numpy(zero_copy_only=False), bool)

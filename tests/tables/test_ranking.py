@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soel.scoring.score import rank
-from soel.tables import rank_files
-from soel.tables.rank_files import write_ranks, write_scores
+from soel.tables import ranking
+from soel.tables.ranking import write_ranks, write_scores
 
 
 def ranks_of(folder: Path, scores: np.ndarray) -> list[int]:
@@ -31,16 +31,16 @@ def expected(scores: np.ndarray) -> list[int]:
 def test_ties_are_ranked_in_row_order(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder, scores = tmp_path_factory.mktemp("ranks"), np.array(values)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rank_files, "BUCKET_ROWS", 7)
-        patch.setattr(rank_files, "CHUNK_ROWS", 5)
-        patch.setattr(rank_files, "_SAMPLE_ROWS", 9)
+        patch.setattr(ranking, "BUCKET_ROWS", 7)
+        patch.setattr(ranking, "CHUNK_ROWS", 5)
+        patch.setattr(ranking, "_SAMPLE_ROWS", 9)
         assert ranks_of(folder, scores) == expected(scores)
 
 
 @pytest.mark.parametrize("kind", ["normal", "rising", "falling", "equal"])
 def test_many_scores(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_files, "BUCKET_ROWS", 1000)
-    monkeypatch.setattr(rank_files, "CHUNK_ROWS", 777)
+    monkeypatch.setattr(ranking, "BUCKET_ROWS", 1000)
+    monkeypatch.setattr(ranking, "CHUNK_ROWS", 777)
     made = {
         "normal": np.random.default_rng(0).normal(size=20_000),
         "rising": np.arange(20_000.0),
@@ -51,7 +51,7 @@ def test_many_scores(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_a_bucket_is_sorted_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rank_files, "BUCKET_ROWS", 1000)
+    monkeypatch.setattr(ranking, "BUCKET_ROWS", 1000)
     sizes: list[int] = []
     sort = np.argsort
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soel.tables.kinds.number_text import CURRENCIES, MISSING, UNITS
+from soel.tables.kinds.number_text import MISSING
 
 Cells = Sequence[str]
 N_HEAD = 60  # rows that are looked at
@@ -18,7 +18,6 @@ _VALUE = re.compile(r"[-+(<>≤≥~]?\s*[$€£]?\s*[.,]?\d")  # numbers, dates 
 _FINE = re.compile(r"[-+]?\d*[.,]\d+|[-+]\d+")  # a number that nobody calls a column by
 _RULE = frozenset("-=+:_ ")
 _BRACKETS = re.compile(r"[\[(].*[\])]")
-_UNIT_WORDS = frozenset({"degc", "degf", "utc", "yyyy-mm-dd", "dd.mm.yyyy", "mm/dd/yyyy", "hh:mm:ss", "hh:mm"})
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def find_head(rows: Sequence[Cells]) -> Head:
     if _continues(names, below):
         names, n_before = _join_names(names, below[0]), n_before + 1
         notes.append(f"The names of the columns are put together from two lines, such as {names[-1]!r}.")
-    elif below and _are_units(below[0], _valued(below[1:], len(names))):
+    elif below and _holds_no_values(below[0], _valued(below[1:], len(names))):
         n_before += 1
         notes.append(f"The line under the names is left out, it holds no values: {_quoted(below[0])}.")
     unnamed = [place for place, name in enumerate(names) if not name.strip()]
@@ -119,23 +118,15 @@ def _join_names(names: Cells, below: Cells) -> list[str]:
     return joined
 
 
-def _are_units(row: Cells, valued: Sequence[int]) -> bool:
+def _holds_no_values(row: Cells, valued: Sequence[int]) -> bool:
+    """Whether a row under the names is a rule, or says in what the numbers below are measured."""
     cells = [cell.strip() for cell in row]
     if all(map(_RULE.issuperset, cells)) and any(len(cell) > 2 for cell in cells):
         return True
-    present = [cell for cell in cells if cell.lower() not in MISSING]
-    n_units = sum(bool(cells[place]) and _is_unit(cells[place]) for place in valued if place < len(cells))
-    return bool(valued) and all(map(_is_unit, present)) and 2 * n_units >= len(valued)
-
-
-def _is_unit(cell: str) -> bool:
-    if cell.startswith("1/"):
-        return True
-    if _VALUE.match(cell) and not _BRACKETS.fullmatch(cell):
-        return False
-    is_sign = any(sign in cell for sign in "°%/²³µ·^")
-    known = cell in (*UNITS, *CURRENCIES) or cell.lower() in _UNIT_WORDS or (len(cell) <= 3 and cell.isalpha())
-    return len(cell) <= 16 and (bool(_BRACKETS.fullmatch(cell)) or is_sign or known)
+    above = [cells[place] for place in valued if place < len(cells) and cells[place]]
+    is_unit = len(above) > 1 or any(sign in cell for cell in above for sign in "°%/²³[(")
+    enough = is_unit and 2 * len(above) >= len(valued) and max(map(len, above)) <= 16
+    return enough and not any(_VALUE.match(cell) and not _BRACKETS.fullmatch(cell) for cell in above)
 
 
 def _quoted(cells: object) -> str:

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
-from soel.tables.address import LocalPlace
-from soel.tables.arrow_files import read_csv
-from soel.tables.csv_parts import open_csv
+from soel.tables.address import Place
+from soel.tables.csv import open_csv, read_csv
+from soel.tables.header import find_head
 from soel.tables.open import column_names, copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
-from soel.tables.outline import find_head
 from soel.tables.schema import notes_of, warnings_of
 from soel.tables.streams import open_stream
 
@@ -151,7 +150,7 @@ def test_faults_of_the_rows_are_still_refused(tmp_path: Path, name: str) -> None
 
 def test_columns_parted_by_blanks_are_refused_with_what_to_do(tmp_path: Path) -> None:
     path = write(tmp_path, "host    bytes\n" + "".join(f"10.0.0.{row}   {row}\n" for row in range(9)), "a.txt")
-    with pytest.raises(DataError, match=r"parted by blanks.*commas"):
+    with pytest.raises(DataError, match=r"separated by spaces.*commas"):
         read_table(path)
 
 
@@ -220,7 +219,7 @@ def test_a_spoilt_file_is_refused_or_has_the_same_rows_at_once_and_in_parts(
     (folder / "spoilt.csv").write_bytes(bytes(content))
     try:
         at_once = len(read_csv(folder / "spoilt.csv")[0])
-        parts = open_csv(LocalPlace(folder), "spoilt.csv")
+        parts = open_csv(Place(str(folder)), "spoilt.csv")
         in_parts = sum(len(parts.read(part)) for part in parts.parts)
     except SoelError:
         return
