@@ -17,7 +17,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,7 @@ from soel.threads import n_cores
 from soel.types import Counted
 
 LOOK_EVERY, PATIENCE = 2.0, 4  # seconds without a result before the head is asked, and how often it may be silent
+UNLOGGED = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
 LEAVE_AFTER = 30.0  # seconds for the parts at work, where something went wrong
 QUIET = {  # Ray's own settings; what a user has set already is left alone
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -82,6 +83,7 @@ class Cluster:
                 stop.set()
                 thread.join(LEAVE_AFTER)
                 raise
+            thread.join(LEAVE_AFTER)
 
     @contextmanager
     def connected(self) -> Iterator[str]:
@@ -95,7 +97,9 @@ class Cluster:
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             if self.address is None:
-                folder = _own_folder()
+                # For this account alone, unlike Ray's own. Names of sockets may have about a hundred characters.
+                place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.name == "posix" else None)
+                folder = tempfile.mkdtemp(prefix="soel-ray-", dir=place)
                 _start(ray, self.n_workers or n_cores(), folder)
             else:
                 _knock(self.address)
@@ -200,9 +204,6 @@ def import_ray() -> Any:
     return ray
 
 
-UNLOGGED = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
-
-
 def _fill(
     work: Work[Any], numbers: Sequence[int], n_workers: int | None, results: queue.Queue[Any], stop: threading.Event
 ) -> None:
@@ -264,13 +265,6 @@ def _knock(address: str) -> None:
     socket.create_connection((host, int(port)), timeout=3).close()
 
 
-def _own_folder() -> str:
-    """A new folder around that of a cluster, with its sockets and logs: for this account alone, unlike Ray's own."""
-    # The names of sockets are long, and may have about a hundred characters.
-    place = os.environ.get("RAY_TMPDIR") or ("/tmp" if os.name == "posix" else None)
-    return tempfile.mkdtemp(prefix="soel-ray-", dir=place)
-
-
 def _start(ray: Any, n_cpus: int, folder: str) -> None:
     """Start a cluster on this machine with a token in memory, on the loopback address alone, that asks nobody anything.
 
@@ -278,22 +272,19 @@ def _start(ray: Any, n_cpus: int, folder: str) -> None:
     the machine's cloud for its name, for statistics that are switched off.
     """
     os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    with ExitStack() as leaving:
-        if "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ:  # a cluster is of one machine on any system
-            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
-            leaving.callback(os.environ.pop, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", None)
-        for module, name, value in (
-            ("ray._private.ray_constants", "ENABLE_RAY_CLUSTER", False),  # read when Ray was imported
-            ("ray._private.services", "start_api_server", lambda *_, **__: (None, None)),
-        ):
-            leaving.enter_context(_replaced(import_module(module), name, value))
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # a cluster is of one machine on any system
+    with (
+        _replaced("ray._private.ray_constants", "ENABLE_RAY_CLUSTER", False),  # read when Ray was imported
+        _replaced("ray._private.services", "start_api_server", lambda *_, **__: (None, None)),
+    ):
         own = {"address": "local", "include_dashboard": False, "num_cpus": n_cpus}
         ray.init(**own, _temp_dir=str(Path(folder, "ray")), **UNLOGGED)  # which Ray opens to everybody
 
 
 @contextmanager
-def _replaced(module: Any, name: str, value: object) -> Iterator[None]:
+def _replaced(module_name: str, name: str, value: object) -> Iterator[None]:
     """An attribute replaced for a block; one that another release does not have is left alone."""
+    module = import_module(module_name)
     before = getattr(module, name, None)
     if before is not None:
         setattr(module, name, value)
