@@ -22,16 +22,6 @@ def drawn_row(logits: Floats, seed: int, draw: int) -> int:
     return join_draws([draw_among(logits, seed, draw)]).row
 
 
-def test_odds_worked_by_hand() -> None:
-    # Labelled at 0; free at 1, 2, 4; diameter 4, temperature 0.5: softmax of (1, 2, 4) / 2.
-    view = line([0, 1, 2, 4], [0, -1, -1, -1])
-    chances = np.exp(np.array([1, 2, 4]) / 2)
-    chances /= chances.sum()
-    for seed in range(8):
-        selection = Diverse(temperature=0.5).select(view, 1, np.random.default_rng(seed))
-        assert selection.odds[0] == pytest.approx(chances[selection.rows[0] - 1], rel=1e-5)
-
-
 def test_draws_follow_the_softmax() -> None:
     logits = np.log(np.array([0.5, 0.3, 0.2]))
     counts = np.bincount([drawn_row(logits, seed, 0) for seed in range(4000)], minlength=3) / 4000

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from soel.ask import STRATEGIES
-from soel.ask.base import Need, alarm_margin, certain, scale_to_unit
-from soel.ask.by_distance import neighbour_radius
-from soel.ask.by_score import uniform
+from soel.ask.base import Need, alarm_margin
+from soel.ask.by_distance import TINY, PositiveDistant, _balance, neighbour_radius
 from soel.ask.space import Space
+from soel.errors import ConfigError
 from soel.types import Floats, PoolView, Selection
 
 
@@ -58,17 +58,6 @@ def test_the_margin_counts_labelled_rows_but_does_not_ask_them() -> None:
     assert rows_of("margin", view, 3) == [1, 0, 4]
 
 
-def test_scaled_values_go_from_0_to_1() -> None:
-    np.testing.assert_allclose(scale_to_unit(np.array([2.0, 6.0, 3.0])), [0, 1, 0.25])
-    np.testing.assert_array_equal(scale_to_unit(np.full(3, 5.0)), [0, 0, 0])
-
-
-def test_a_rule_without_chance_is_certain() -> None:
-    selection = certain([3, 1])
-    assert (selection.rows.tolist(), selection.odds.tolist()) == ([3, 1], [1.0, 1.0])
-    assert selection.rows.dtype == np.int64
-
-
 def test_random_draws_have_one_over_what_is_left() -> None:
     view = line([0] * 5, [-1, 0, -1, -1, -1])
     selection = pick("random", view, 4)
@@ -81,11 +70,6 @@ def test_random_draws_are_uniform() -> None:
     counts = np.bincount([rows_of("random", view, 1, seed)[0] for seed in range(1500)], minlength=4)
     assert counts[1] == 0
     assert abs(counts[[0, 2, 3]] - 500).max() < 80  # more than four deviations
-
-
-def test_uniform_draws_nothing_of_nothing() -> None:
-    assert len(uniform(np.array([1, 2]), 0, np.random.default_rng(0)).rows) == 0
-    assert len(uniform(np.array([], np.int64), 3, np.random.default_rng(0)).rows) == 0
 
 
 def test_positive_random_stays_in_the_upper_half_while_it_lasts() -> None:
@@ -131,10 +115,6 @@ def test_positive_diverse_begins_with_the_highest_score() -> None:
     view = line([0, 1, 4, 10], None, [0.0, 1.0, 0.5, 0.1])
     # Then, from row 1: row 0: 0 + 0; row 2: 0.5 + 2/9; row 3: 0.1 + 8/9.
     assert rows_of("positive-diverse", view, 3) == [1, 3, 2]
-
-
-def test_positive_diverse_of_copies_goes_by_score() -> None:
-    assert rows_of("positive-diverse", line([3, 3, 3], None, [0.2, 0.9, 0.5]), 3) == [1, 2, 0]
 
 
 def test_margin_diverse_avoids_neighbourhoods_that_were_asked() -> None:
@@ -184,20 +164,6 @@ def test_diverse_odds_of_each_draw(temperature: float) -> None:
         free.remove(int(row))
 
 
-def test_diverse_starts_anywhere_or_in_the_middle() -> None:
-    counts = np.bincount([rows_of("diverse", line([0, 1, 9]), 1, seed)[0] for seed in range(1500)], minlength=3)
-    assert abs(counts - 500).max() < 80
-    assert pick("diverse", line([0, 1, 9]), 1).odds[0] == pytest.approx(1 / 3)
-    central = pick("diverse", line([0, 4, 5, 7, 10]), 1, first="central")
-    assert (central.rows.tolist(), central.odds.tolist()) == ([2], [1.0])
-
-
-def test_gradient_diverse_is_diverse_in_another_space() -> None:
-    view = line([0, 1, 2, 4], [0, -1, -1, -1], contamination=0.1)
-    plain, gradient = pick("diverse", view, 3), pick("gradient-diverse", view, 3)
-    assert gradient.rows.tolist() == plain.rows.tolist()
-
-
 def test_what_each_strategy_asks_to_see() -> None:
     needing = {need: [name for name in STRATEGIES if need in STRATEGIES.get(name).needs] for need in Need}
     assert needing[Need.GRADIENTS] == ["gradient-diverse"]
@@ -243,11 +209,6 @@ def test_k_means_parallel_weighs_a_candidate_by_its_cell() -> None:
     assert selection.odds[0] in (pytest.approx(3 / 7), pytest.approx(1 / 7))
 
 
-def test_few_distinct_points_are_filled_up() -> None:
-    view = line([0, 0, 0, 0, 5], [0, -1, -1, -1, -1])
-    assert sorted(rows_of("k-means-parallel", view, 4)) == [1, 2, 3, 4]
-
-
 def points(n: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32)
 
@@ -262,3 +223,60 @@ def test_moving_and_turning_the_pool_changes_no_choice(name: str) -> None:
     scores = np.linalg.norm(x, axis=1)
     here, there = (PoolView(scores, space, labels, 0.1) for space in (x, x @ turn + 2))
     assert rows_of(name, here, 6) == rows_of(name, there, 6)
+
+
+POINTS = np.array([[0.0], [1.0], [2.0], [10.0]])
+SCORES = np.array([0.0, 1.0, 2.0, 0.5])
+
+
+def chosen(strategy: PositiveDistant, labels: list[int], n: int = 1) -> list[int]:
+    view = PoolView(SCORES, POINTS, np.array(labels, np.int8), None)
+    return [int(row) for row in strategy.select(view, n, np.random.default_rng(0)).rows]
+
+
+def test_before_any_answer_the_most_suspicious_row_is_asked() -> None:
+    assert chosen(PositiveDistant(), [-1, -1, -1, -1]) == [2]
+
+
+def test_distance_and_suspicion_are_weighed_in_logarithms_and_deviations() -> None:
+    z = (SCORES - SCORES.mean()) / SCORES.std()
+    distance = np.log(np.abs(POINTS[:, 0]) + TINY)
+    for tilt, row in ((0.5, 3), (1.0, 2)):  # far enough to outweigh less suspicion, or not
+        assert int((distance + tilt * z)[1:].argmax()) + 1 == row
+        assert chosen(PositiveDistant(tilt), [0, -1, -1, -1]) == [row]
+
+
+def test_rows_of_one_round_keep_apart() -> None:
+    assert chosen(PositiveDistant(0.5), [-1, -1, -1, -1], 2) == [2, 3]  # the neighbour of 2 is more suspicious than 3
+
+
+def test_rows_after_the_first_keep_apart_unless_anomalies_are_to_be_found() -> None:
+    points, scores = np.array([[0.0], [1.0], [2.0], [4.0]]), np.array([0.0, 5.0, 6.0, -6.0])
+    view = PoolView(scores, points, np.full(4, -1, np.int8), None)
+    rows = {
+        on: PositiveDistant(4.0, on).select(view, 2, np.random.default_rng(0)).rows.tolist() for on in (True, False)
+    }
+    assert rows == {True: [2, 0], False: [2, 1]}
+
+
+def test_a_tilt_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="above 0"):
+        PositiveDistant(tilt=0)
+
+
+def test_many_anomalies_among_the_answers_turn_the_questions_to_normal_rows() -> None:
+    # Equal distances: suspicion alone decides. One anomaly in one answer: 0.75 of them, so the tilt is nothing.
+    points = np.eye(5) * 3
+    scores = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+
+    def asked(labels: list[int], balanced: bool) -> int:
+        view = PoolView(scores, points, np.array(labels, np.int8), None)
+        return int(PositiveDistant(1.0, balanced).select(view, 1, np.random.default_rng(0)).rows[0])
+
+    all_anomalies = [-1, 1, 1, 1, -1]  # 3.5 / 4 of the answers: below nothing
+    assert asked(all_anomalies, balanced=False) == 4
+    assert asked(all_anomalies, balanced=True) == 0
+    few = [-1, 0, 0, 1, -1]  # 1.5 / 4: the tilt is 0.75 of itself
+    assert asked(few, balanced=True) == 4
+    assert _balance(np.array(few, np.int8)) == pytest.approx(0.75)
+    assert _balance(np.array([-1, -1], np.int8)) == _balance(np.array([0, 0, 0, -1], np.int8)) == 1.0

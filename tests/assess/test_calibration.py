@@ -52,13 +52,6 @@ def test_the_curve_is_the_best_of_those_that_meet_the_share(seed: int) -> None:
     assert found.middle == pytest.approx(expected.middle, abs=1e-6)
 
 
-def test_probabilities_by_hand() -> None:
-    curve = Calibration(slope=2.0, middle=1.0)
-    np.testing.assert_allclose(
-        curve.probabilities(np.array([1.0, 2.0, -9.0])), [0.5, 1 / (1 + np.exp(-2)), 0], atol=1e-8
-    )
-
-
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
 def test_without_labels_the_slope_is_the_prior_s(share: float) -> None:
     scores = np.random.default_rng(0).normal(3, 2, size=400)
@@ -146,9 +139,3 @@ def test_labels_count_beside_what_a_detector_says() -> None:
     steep = calibrate(scores, labels, 0.35, chances=few)
     labels[::3] = np.arange(20) % 3 == 0
     assert steep.slope > 2 * calibrate(scores, labels, 0.35, chances=few).slope
-
-
-def test_without_rows_to_speak_of_the_prior_speaks() -> None:
-    scores, labels = np.linspace(-2, 2, 60), np.full(60, -1, np.int8)
-    nothing = Chances(np.zeros(0), np.zeros(0))
-    assert calibrate(scores, labels, 0.2, chances=nothing) == calibrate(scores, labels, 0.2)

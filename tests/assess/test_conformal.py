@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from soel.assess.conformal import Reference, benjamini_hochberg
+from soel.assess.conformal import FitFigures, Reference, UnsureBand, benjamini_hochberg
+from soel.types import Estimate
 
 REFERENCE = Reference.of(np.array([1.0, 2.0, 3.0, 4.0]))
 FINITE = st.floats(-100, 100)
@@ -56,16 +58,6 @@ def test_scores_above_the_cut_are_those_with_small_p_values(
     assert ((scores > reference.cut(rate)) == (reference.p_values(scores) <= rate)).all()
 
 
-@given(WEIGHED, st.lists(FINITE, min_size=2, max_size=10))
-def test_a_p_value_falls_with_the_score_and_is_never_nothing(
-    rows: list[tuple[float, float]], scores: list[float]
-) -> None:
-    values = weigh(rows).p_values(np.sort(scores))
-    assert (np.diff(values) <= 0).all()
-    assert (values >= 1 / (1 + len(rows))).all()
-    assert (values <= 1).all()
-
-
 @given(WEIGHED, FINITE)
 def test_less_weight_on_the_highest_score_never_raises_a_p_value_below_it(
     rows: list[tuple[float, float]], score: float
@@ -93,16 +85,6 @@ def test_anomalies_that_weigh_nothing_leave_p_values_exact(
     assert np.mean(np.array(each) <= rate) <= rate
 
 
-@given(st.lists(FINITE, min_size=2, max_size=30), st.floats(0.01, 1))
-def test_p_values_of_exchangeable_rows_are_uniform(rows: list[float], rate: float) -> None:
-    """Each row in turn is the new one: at most `rate` of them have a p-value of `rate` or less."""
-    values = np.array(rows)
-    each = [Reference.of(np.delete(values, i)).p_values(values[[i]])[0] for i in range(len(values))]
-    assert np.mean(np.array(each) <= rate) <= rate
-    if len(set(rows)) == len(rows):
-        assert sorted(each) == pytest.approx(np.arange(1, len(values) + 1) / len(values))
-
-
 def test_a_list_by_hand() -> None:
     # n = 4, rate 0.2: limits 0.05, 0.1, 0.15, 0.2. The third holds, though the second does not.
     assert benjamini_hochberg(np.array([0.01, 0.5, 0.14, 0.12]), 0.2).tolist() == [True, False, True, True]
@@ -118,3 +100,38 @@ def test_the_expected_share_of_false_ones_stays_below_the_rate() -> None:
         listed = benjamini_hochberg(Reference.of(rng.normal(size=500)).p_values(scores), 0.2)
         shares.append(listed[:80].sum() / max(listed.sum(), 1))
     assert 0.1 < np.mean(shares) <= 0.2
+
+
+SHARES = st.floats(0, 1)
+SCORES = arrays(np.float64, st.integers(1, 40), elements=st.floats(-100, 100))
+
+
+def test_without_a_pool_nothing_is_said() -> None:
+    assert not UnsureBand.of(np.zeros(0), 0.1, 0.5).holds(np.arange(5.0)).any()
+
+
+@given(SCORES, SHARES, SHARES)
+def test_exactly_the_rows_that_change_sides_are_not_sure(scores: np.ndarray, one: float, other: float) -> None:
+    least, most = sorted((one, other))
+    sides = [scores > np.quantile(scores, 1 - share) for share in (least, most)]
+    assert (UnsureBand.of(scores, least, most).holds(scores) == (sides[0] != sides[1])).all()
+
+
+@given(SCORES, st.tuples(SHARES, SHARES, SHARES, SHARES))
+def test_a_narrower_interval_leaves_fewer_open(scores: np.ndarray, ends: tuple[float, ...]) -> None:
+    a, b, c, d = sorted(ends)
+    wide, narrow = UnsureBand.of(scores, a, d).holds(scores), UnsureBand.of(scores, b, c).holds(scores)
+    assert not (narrow & ~wide).any()
+
+
+def test_ends_beyond_all_and_nothing_are_taken_for_these() -> None:
+    assert UnsureBand.of(np.arange(5.0), -0.5, 1.5) == UnsureBand(0.0, 4.0)
+
+
+def test_figures_by_hand() -> None:
+    scores, labels = np.arange(10.0), np.full(10, -1, np.int8)
+    labels[[9, 8, 2]] = [1, 0, 1]
+    found = FitFigures.of(scores, labels, 6.0, Estimate(0.2, 0.1, 0.4, "by hand"))
+    # Alarms: 7, 8 and 9. Between the quantiles at 0.6 (5.4) and 0.9 (8.1) lie 6, 7 and 8, of which 8 is labelled.
+    assert found == FitFigures(n_alarms=3, n_unsure=2)
+    assert FitFigures.from_json(found.to_json()) == found

@@ -1,4 +1,4 @@
-"""Drift: quiet on rows like the pool's, loud where something was planted, and the same in parts as at once."""
+"""Drift: none on rows like the pool's, found where it was planted, and the same in parts as at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from soel import SOEL
-from soel.assess.drift import AlarmCounts, Drift, _log_all_new, _log_chance, judge_drift
+from soel.assess.drift import AlarmCounts, Drift, _log_all_new, _log_p, judge_drift
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 from soel.tables.tally import Counts, add_tallies, tally_from_json, tally_json
@@ -45,7 +45,7 @@ def judge(new: pd.DataFrame, alarms: AlarmCounts = EQUAL) -> Drift:
     return judge_drift(encoder.baseline, encoder.tally(read_frame(new, schema=encoder.how)), alarms)
 
 
-def loud(drift: Drift) -> list[tuple[str, str | None]]:
+def drifted(drift: Drift) -> list[tuple[str, str | None]]:
     return [(finding.what, finding.column) for finding in drift.findings if finding.is_drift]
 
 
@@ -53,7 +53,7 @@ def loud(drift: Drift) -> list[tuple[str, str | None]]:
 def test_rows_like_the_pools_are_quiet(seed: int) -> None:
     drift = judge(draw(seed))
     assert not drift.found
-    assert drift.lines() == ["The rows are like the pool."]
+    assert drift.lines() == ["No drift detected."]
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_rows_like_the_pools_are_quiet(seed: int) -> None:
         ("unit", lambda cells: cells.where(np.arange(1000) % 20 > 0, "psi"), "categories"),
     ],
 )  # fmt: skip
-def test_what_is_planted_is_heard_and_named(column: str, change: object, what: str) -> None:
+def test_what_is_planted_is_found_and_named(column: str, change: object, what: str) -> None:
     new = draw(1)
     new[column] = change(new[column])  # type: ignore[operator]
-    found = loud(judge(new))
+    found = drifted(judge(new))
     assert found == [(what, column if column != "memo" else "memo (length)")]
 
 
@@ -95,12 +95,12 @@ def test_later_days_are_no_drift() -> None:
     drift = judge(new)
     assert not drift.found
     last = "Not drift: day: 1,000 rows (100 %) after the pool's last time, 2024-02-11 15:00:00"
-    assert drift.lines() == ["The rows are like the pool.", last]
+    assert drift.lines() == ["No drift detected.", last]
 
 
 def test_alarms_against_what_the_pool_raises() -> None:
     drift = judge(draw(1), AlarmCounts(583, 583, 20, 1000))
-    assert loud(drift) == [("alarms", None)]
+    assert drifted(drift) == [("alarms", None)]
     assert drift.lines()[1] == "  alarms: 583 of 583 rows (100 %) lie above the pool's threshold, 2 % of the pool do"
     assert not judge(draw(1), AlarmCounts(30, 1000, 20, 1000)).found
 
@@ -108,7 +108,7 @@ def test_alarms_against_what_the_pool_raises() -> None:
 def test_a_model_that_does_not_know_the_pool_counts_alarms_only() -> None:
     drift = judge_drift(None, None, AlarmCounts(500, 1000, 20, 1000))
     assert (drift.found, drift.columns_known) == (True, False)
-    assert judge_drift(None, None, EQUAL).lines() == ["As many alarms as in the pool."]
+    assert judge_drift(None, None, EQUAL).lines() == ["No drift detected in the share of alarms."]
 
 
 def test_parts_together_are_the_whole() -> None:
@@ -124,9 +124,6 @@ def test_parts_together_are_the_whole() -> None:
 def test_the_pool_is_kept_with_the_encoder() -> None:
     encoder = encoder_of(draw(0))
     assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
-    older = {name: value for name, value in encoder.to_json().items() if name != "baseline"}
-    assert Encoder.from_json(older).baseline is None
-    assert Encoder.from_json(older).to_json() == older
 
 
 def test_steps_worked_by_hand() -> None:
@@ -139,23 +136,16 @@ def test_steps_worked_by_hand() -> None:
     assert counts == Counts(6, 1, (1, 1, 0, 1, 1, 1), -1, 5)
 
 
-def test_a_constant_column_that_varies_now_is_out_of_range() -> None:
-    code = encoder_of(pd.DataFrame({"x": [3.0] * 50, "y": range(50)})).columns[0]
-    baseline = code.measure(np.full(50, 3.0))
-    assert baseline.edges == (3, 3, 3)
-    assert baseline.pool.steps == (0, 50, 0, 0)
-
-
-def test_the_chance_that_all_extremes_are_new_by_counting() -> None:
+def test_the_p_value_of_extremes_that_are_all_new_by_counting() -> None:
     # of 10 rows, 4 are new: the 2 largest are both new in C(8, 2) of C(10, 4) ways
     assert exp(_log_all_new(2, 4, 6)) == pytest.approx(comb(8, 2) / comb(10, 4))
 
 
 @pytest.mark.parametrize(("k", "n", "was", "n_pool"), [(9, 20, 2, 30), (5, 5, 0, 40), (30, 50, 20, 100)])
-def test_the_bound_is_never_below_the_exact_chance(k: int, n: int, was: int, n_pool: int) -> None:
+def test_the_bound_is_never_below_the_exact_p_value(k: int, n: int, was: int, n_pool: int) -> None:
     total, marked = n + n_pool, k + was
     ways = sum(comb(marked, at) * comb(total - marked, n - at) for at in range(k, min(n, marked) + 1))
-    assert log(ways / comb(total, n)) <= _log_chance(k, n, was, n_pool) < 0
+    assert log(ways / comb(total, n)) <= _log_p(k, n, was, n_pool) < 0
 
 
 def test_the_estimator_says_it_too(tmp_path: object) -> None:
@@ -163,8 +153,8 @@ def test_the_estimator_says_it_too(tmp_path: object) -> None:
     detector = SOEL(random_state=0).fit(rows[:200])
     assert not detector.drift(rows[200:]).found
     drift = detector.drift(rows[200:] + MOVED)
-    assert ("range", "x1") in loud(drift)
-    assert ("alarms", None) in loud(drift)
+    assert ("range", "x1") in drifted(drift)
+    assert ("alarms", None) in drifted(drift)
     detector.save(f"{tmp_path}/model")
     assert SOEL.load(f"{tmp_path}/model").drift(rows[200:] + MOVED) == drift
     assert asdict(drift)["n_rows"] == 200

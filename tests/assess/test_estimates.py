@@ -12,21 +12,6 @@ from soel.errors import ConfigError
 from soel.types import Evidence
 
 
-def test_kde_worked_by_hand() -> None:
-    # Scores 0, 1 queried of 0, 0, 1: width 1/2; e = exp(-2). p(1) = (1 + 2e)/3, q(1) = (1 + e)/2; only 1 is an anomaly.
-    scores = np.array([0.0, 0.0, 1.0])
-    e = np.exp(-2)
-    expected = ((1 + 2 * e) / 3) / ((1 + e) / 2) / 2
-    single = Evidence(scores, scores[:, None], np.array([0, 2]), np.array([0, 1], np.int8))
-    assert ESTIMATORS.create("kde").estimate([single]).value == pytest.approx(expected)
-
-
-def test_cover_worked_by_hand() -> None:
-    x = np.array([[0.0], [0.1], [0.2], [5.0], [5.1]])
-    single = Evidence(x[:, 0], x, np.array([0, 3]), np.array([0, 1], np.int8))
-    assert ESTIMATORS.create("cover").estimate([single]).value == pytest.approx(0.4)
-
-
 def outer_rows(seed: int) -> tuple[Evidence, float]:
     """Anomalies lie outside, the score knows nothing, and outer rows are asked more often."""
     rng = np.random.default_rng(seed)
@@ -61,13 +46,6 @@ def test_rate_among_the_unlabelled() -> None:
     assert rate_among_unlabelled(0.01, 100, 10, 5) == 0
     assert rate_among_unlabelled(0.9, 100, 10, 0) == 0.5
     assert rate_among_unlabelled(0.1, 10, 10, 1) == 0
-
-
-def test_wilson_against_the_textbook() -> None:
-    low, high = wilson(0.5, 10)  # z = 1.2816
-    assert low == pytest.approx(0.3122, abs=1e-3)
-    assert high == pytest.approx(0.6878, abs=1e-3)
-    assert wilson(0.5, 0) == (0, 1)
 
 
 @pytest.mark.parametrize(("share", "n_labels"), [(0.0, 5), (0.1, 20), (0.5, 3.7), (1.0, 8), (1.7, 8)])
@@ -117,16 +95,6 @@ def test_kde_of_equal_scores_is_the_mean_label() -> None:
     found = ESTIMATORS.create("kde").estimate([round_of([1.0] * 5, [0, 1, 2, 3], [1, 0, 0, 0])])
     assert found.value == 0.25
     assert found.diagnostics == {"effective_labels": 4.0, "largest_weight": 1.0}
-
-
-def test_kde_says_how_much_its_labels_are_worth() -> None:
-    # Weights by hand: p and q at 0 and at 1 with e = exp(-2).
-    e = np.exp(-2)
-    weights = np.array([(2 + e) / 3, (1 + 2 * e) / 3]) / ((1 + e) / 2)
-    found = ESTIMATORS.create("kde").estimate([round_of([0.0, 0.0, 1.0], [0, 2], [0, 1])])
-    assert found.diagnostics["effective_labels"] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
-    assert found.diagnostics["largest_weight"] == pytest.approx(weights.max())
-    assert (found.low, found.high) == wilson(found.value, found.diagnostics["effective_labels"])
 
 
 def test_cover_counts_cells_and_says_how_much_they_are_worth() -> None:

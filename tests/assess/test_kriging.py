@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import beta
 
 from soel.assess import kriging
 from soel.assess.kriging import (
+    FLAT_PART,
+    INTERCEPTS,
     MODEL_ERROR,
     PRIOR_ANOMALY,
     PRIOR_NORMAL,
+    SLOPE,
+    SLOPE_DEVIATION,
+    SLOPES,
     SMOOTH_PART,
     Kriging,
     _Pool,
@@ -61,17 +67,6 @@ def test_weights_are_those_of_the_best_unbiased_predictor(seed: int) -> None:
     known = covariance[np.ix_(seen.rows, seen.rows)]
     error = expected @ known @ expected - 2 * expected @ to_pool + covariance.mean()
     assert variance == pytest.approx(error, rel=1e-5)
-
-
-def test_no_other_weights_have_a_smaller_error() -> None:
-    seen = pool()
-    covariance, rise = slow_covariance(seen)
-    weights, least = seen.predictor()
-    known, to_pool = covariance[np.ix_(seen.rows, seen.rows)], covariance[seen.rows].mean(axis=1)
-    for seed in range(20):
-        step = np.random.default_rng(seed).normal(scale=0.05, size=len(weights))
-        other = weights + step - rise[seen.rows] * (step @ rise[seen.rows]) / (rise[seen.rows] @ rise[seen.rows])
-        assert other @ known @ other - 2 * other @ to_pool + covariance.mean() > least
 
 
 def test_many_rows_are_represented_by_some_in_score_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,18 +130,6 @@ def test_a_typical_distance() -> None:
     assert _typical(np.zeros((1, 1))) == 1
 
 
-def test_what_is_reported() -> None:
-    seen = pool()
-    weights, variance = seen.predictor()
-    evidence = Evidence(seen.scores, seen.embeddings, seen.rows, seen.is_anomaly.astype(np.int8))
-    found = Kriging().estimate([evidence])
-    mean = float(weights @ seen.is_anomaly)
-    assert found.method == "kriging"
-    assert found.diagnostics["mean_label"] == pytest.approx(mean)
-    assert found.diagnostics["effective_labels"] == pytest.approx(1 / (variance * (N / (N - 9)) ** 2 + MODEL_ERROR))
-    assert found.value == pytest.approx(_posterior(mean, variance, N, 9, int(seen.is_anomaly.sum()))[0])
-
-
 def test_the_newest_look_counts() -> None:
     seen = pool()
     labels = seen.is_anomaly.astype(np.int8)
@@ -164,3 +147,77 @@ def test_an_interval_is_widened_by_what_tables_differ_in() -> None:
     assert widen(0.5, 0.3, 0.7, 0.4, 0.6) == (0.4, 0.6)  # what was found bounds it
     low, high = widen(0.0, 0.0, 0.0, 0.0, 1.0)
     assert 0 <= low < high < 0.001
+
+
+def log_odds_of_ranks(values: Floats) -> Floats:
+    ranks = np.array([(values < value).sum() + (values == value).sum() / 2 for value in values]) / len(values)
+    return np.asarray(np.log(ranks / (1 - ranks)))
+
+
+def slow_trend(scores: Floats, distances: Floats, rows: np.ndarray, is_anomaly: np.ndarray) -> Floats:
+    """The posterior mean at every row, surface by surface, without an interpolation."""
+    by_score, by_distance = log_odds_of_ranks(scores), log_odds_of_ranks(distances)
+    shares = np.empty((len(INTERCEPTS), len(SLOPES), len(SLOPES)))
+    likelihoods, surfaces = np.empty_like(shares), {}
+    for i, intercept in enumerate(INTERCEPTS):
+        for j, first in enumerate(SLOPES):
+            for k, second in enumerate(SLOPES):
+                chances = expit(intercept + first * by_score + second * by_distance)
+                surfaces[i, j, k] = chances
+                shares[i, j, k] = chances[
+                    np.argsort(scores)
+                ].mean()  # in this order: some are one half but for rounding
+                told = chances[rows]
+                likelihoods[i, j, k] = np.log(np.where(is_anomaly, told, 1 - told)).sum()
+    prior = (PRIOR_ANOMALY - 1) * np.log(shares) + (PRIOR_NORMAL - 1) * np.log(1 - shares)
+    prior += np.log(np.gradient(shares, axis=0))
+    slopes = -0.5 * ((SLOPES - SLOPE) / SLOPE_DEVIATION) ** 2
+    prior += slopes[:, None] + slopes
+    prior[shares >= 0.5] -= 50
+    fit = prior + likelihoods
+    weights = np.exp(fit - fit.max())
+    mean = sum(weights[at] * surface for at, surface in surfaces.items()) / weights.sum()
+    return np.asarray((1 - FLAT_PART) * mean + FLAT_PART * mean.mean())
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_trend_is_the_posterior_mean_over_the_surfaces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soel.assess.kriging.KNOTS", np.linspace(-5, 5, 49))  # closer: 50 rows lie within them
+    rng = np.random.default_rng(seed)
+    scores, distances = rng.random((2, 50))
+    rows = rng.choice(50, 8, replace=False)
+    is_anomaly = scores[rows] > 0.7
+    found = trend(scores, distances, rows, is_anomaly)
+    np.testing.assert_allclose(found, slow_trend(scores, distances, rows, is_anomaly), atol=2e-3)
+
+
+def test_equal_values_have_equal_chances() -> None:
+    scores, distances = np.repeat([0.0, 1.0], 10), np.zeros(20)
+    found = trend(scores, distances, np.array([0, 10, 11]), np.array([False, True, True]))
+    assert np.ptp(found[:10]) == np.ptp(found[10:]) == 0
+    assert found[10] > found[0]
+
+
+def test_a_part_of_the_trend_ignores_score_and_distance() -> None:
+    rng = np.random.default_rng(0)
+    scores, distances = rng.random((2, 1000))
+    rows = np.arange(100)
+    found = trend(scores, distances, rows, scores[rows] > 0.9)
+    assert found.min() >= FLAT_PART * found.mean()
+
+
+def test_knots_are_close_enough() -> None:
+    rng = np.random.default_rng(0)
+    scores, distances = rng.random((2, 50))
+    rows = np.arange(8)
+    found = trend(scores, distances, rows, scores[rows] > 0.7)
+    np.testing.assert_allclose(found, slow_trend(scores, distances, rows, scores[rows] > 0.7), atol=0.02)
+
+
+def test_labels_in_many_parts_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    scores, distances = rng.random((2, 60))
+    rows, is_anomaly = np.arange(20), scores[:20] > 0.8
+    whole = trend(scores, distances, rows, is_anomaly)
+    monkeypatch.setattr("soel.assess.kriging.LABELS_AT_ONCE", 7)
+    np.testing.assert_allclose(trend(scores, distances, rows, is_anomaly), whole, rtol=1e-9)

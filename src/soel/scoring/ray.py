@@ -1,6 +1,6 @@
 """Parts of a stream computed on the machines of a Ray cluster, by Ray Data: drawing a pool, and scoring.
 
-Ray is imported when work begins, and only where somebody asks for it. A part is computed in one task and its result
+Ray is imported when work begins. A part is computed in one task and its result
 comes back to this process, which keeps it: so the machines need to reach the data, and no other place. A part whose
 worker dies is computed again by another.
 """
@@ -47,7 +47,7 @@ class PartResult(Protocol):
 
 
 Result = TypeVar("Result", bound=PartResult)
-Work = Callable[[int, Counted], Result]  # the number of a part, and what is told of the rows done since the last call
+Work = Callable[[int, Counted], Result]  # the number of a part, and a callback with the rows done since its last call
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def run_parts(
 ) -> Iterator[Result]:
     """The results of these parts: computed here in order, or on a cluster in any order.
 
-    on_rows: told how many rows are done by now.
+    on_rows: called with the number of rows done by now.
     """
     done = 0
 
@@ -233,7 +233,7 @@ def _put(item: Any, results: queue.Queue[Any], stop: threading.Event) -> None:
 class _Packed:
     """A batch of one part -> its result, or what is wrong with it, as bytes.
 
-    A fault of the data is no failure of the cluster: told as a value it arrives as it is, and is not tried again.
+    A fault of the data is no failure of the cluster: returned as a value it arrives as it is, and is not retried.
     """
 
     def __init__(self, work: Work[Any]) -> None:
@@ -258,7 +258,7 @@ def _unpack(item: Any) -> Any:
 
 
 def _knock(address: str) -> None:
-    """Raise where nobody listens: Ray itself would wait for long."""
+    """Raise where no server listens: Ray itself would wait for long."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isdecimal():
         raise ValueError(f"{address} is not HOST:PORT")
@@ -266,7 +266,7 @@ def _knock(address: str) -> None:
 
 
 def _start(ray: Any, n_cpus: int, folder: str) -> None:
-    """Start a cluster on this machine with a token in memory, on the loopback address alone, that asks nobody anything.
+    """Start a cluster on this machine: a token in memory, the loopback address alone, no calls to other machines.
 
     Ray would write a token into the home folder; and its process for the dashboard, without one, does nothing but ask
     the machine's cloud for its name, for statistics that are switched off.

@@ -58,7 +58,7 @@ class Beside:
     """What is written beside scores.
 
     answers: label and annotator by item. with_columns: the rows' own columns, too. explainer: why the most anomalous
-    rows are, None where nobody asks. is_compared: whether it is said how the rows differ from the pool.
+    rows are, None without reasons. is_compared: whether drift from the pool is tested.
     """
 
     answers: Answers = field(default_factory=dict)

@@ -81,7 +81,7 @@ def score_file(
     explainer = _make_explainer(session, scorer, stream.n_rows) if why else None
     beside = Beside(labels_by_item(session.state), with_columns, explainer, is_compared=data is not None)
     if data is None:
-        encoder = replace(encoder, baseline=None)  # nobody counts what the columns hold
+        encoder = replace(encoder, baseline=None)  # drift is not tested, so no column is tallied
     document = score_stream(stream, encoder, scorer, out, beside, progress, cluster)
     return document | {"notes": [] if data is None else list(stream.notes)}
 

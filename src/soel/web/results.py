@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from soel.assess.conformal import UnsureBand
-from soel.assess.spot_check import Stratum, foresee
+from soel.assess.spot_check import Stratum, widest_intervals
 from soel.errors import SessionError
 from soel.report.outcome import Outcome, has_outcome, read_outcome
 from soel.scoring.table import ScoreTable, labels_by_item
@@ -43,7 +43,7 @@ class FitResults:
             known = self.labels[side & is_known]
             return Stratum(int(side.sum()), len(known), int((known == ANOMALY).sum()))
 
-        return foresee(n, stratum(is_alarm), stratum(~is_alarm))
+        return widest_intervals(n, stratum(is_alarm), stratum(~is_alarm))
 
     def count_unsure(self) -> tuple[int, int]:
         """How many items without a label are not sure, among the alarms and among the others."""

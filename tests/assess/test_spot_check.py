@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soel.assess.spot_check import Bounds, Quality, SpotCheck, Stratum, allocate, draw_check, foresee
+from soel.assess.spot_check import (
+    Bounds,
+    SpotCheck,
+    Stratum,
+    allocate,
+    draw_check,
+    highest_count,
+    lowest_count,
+    widest_intervals,
+)
 
 
 def test_figures_by_hand() -> None:
@@ -37,12 +48,6 @@ def test_nothing_checked_says_nothing_but_what_is_known() -> None:
     assert (quality.precision.low, quality.precision.high) == pytest.approx((0.3, 0.9))
 
 
-def test_without_alarms_there_is_no_precision() -> None:
-    quality = SpotCheck(Stratum(0), Stratum(50, 0, 0, 10, 0)).quality()
-    assert quality.precision is None
-    assert quality.false_alarms == Bounds(0, 0, 0)
-
-
 def test_probabilities_are_held_against_the_check_by_hand() -> None:
     # As above: 6 to 8 alarms are real, 2 of them known before; none of 5 among 10 others at a risk of a tenth: with 2
     # anomalies C(8,5)/252 = 22 %, with 3: 8 %: at most 2.
@@ -62,11 +67,6 @@ def test_what_probabilities_promise_is_the_sum_over_what_could_be_drawn() -> Non
     check = SpotCheck.of(is_alarm, before, np.array([1, 4]), labels, chances)
     assert (check.alarms.promised, check.others.promised) == (1 + 1.25, 0.375)
     assert SpotCheck.of(is_alarm, before, np.array([1, 4]), labels).alarms.promised is None
-
-
-def test_a_quality_survives_json() -> None:
-    quality = SpotCheck(Stratum(10, 0, 0, 4, 3), Stratum(90, 0, 0, 6, 1)).quality()
-    assert Quality.from_json(quality.to_json()) == quality
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_how_wide_a_check_can_be_by_hand() -> None:
     # 4 open alarms, 2 of them checked, at a risk of a tenth. None found: two of four are still likely (1 of 6 draws),
     # three are not: 0 to 2. One found: 1 to 3. Two found: 2 to 4. So the range of real alarms is 2 of 5 wide at most,
     # the fifth is known. The others are all known: the share hangs on the alarms alone, and they get all the risk.
-    share, precision = foresee(2, Stratum(5, 1, 1), Stratum(15, 15, 0))
+    share, precision = widest_intervals(2, Stratum(5, 1, 1), Stratum(15, 15, 0))
     assert precision == pytest.approx(2 / 5)
     assert share == pytest.approx(2 / 20)
 
@@ -130,7 +130,7 @@ def test_no_check_is_wider_than_was_foreseen(n: int, n_alarms: int, n_others: in
     is_alarm, before = np.arange(len(truth)) < n_alarms, np.full(len(truth), -1, np.int8)
     if not len(truth):
         return
-    share, precision = foresee(n, Stratum(n_alarms), Stratum(n_others))
+    share, precision = widest_intervals(n, Stratum(n_alarms), Stratum(n_others))
     rows = draw_check(is_alarm, np.arange(len(truth)), n, rng).rows[:n]
     quality = SpotCheck.of(is_alarm, before, rows, truth.astype(np.int8)).quality()
     assert quality.share.high - quality.share.low <= share + 1e-9
@@ -168,3 +168,77 @@ def test_an_answer_that_was_taken_back_is_not_known() -> None:
     before, labels = np.array([1, 1, -1, 0], np.int8), np.array([-1, 1, 1, -1], np.int8)
     check = SpotCheck.of(np.array([True, True, True, False]), before, np.array([2]), labels)
     assert check == SpotCheck(Stratum(3, 1, 1, 1, 1), Stratum(1))
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_checked", "n_found", "low", "high"),
+    [
+        # Nothing checked, nothing known.
+        (10, 0, 0, 0, 10),
+        # Everything checked: a census.
+        (10, 10, 3, 3, 3),
+        # None of 5 among 10. With 2 anomalies that happens in C(8,5)/C(10,5) = 56/252 = 22 % of draws, with 3 in
+        # 21/252 = 8 %: at most 2.
+        (10, 5, 0, 0, 2),
+        (10, 5, 5, 8, 10),
+        # One of 2 among 4. With 1 anomaly 3 of 6 draws find it, with 3 anomalies 3 of 6 find only one.
+        (4, 2, 1, 1, 3),
+        # One of 3 among 6. With 5 anomalies no draw of 3 has fewer than two; with 4, C(4,1) C(2,2) = 4 of 20 have one.
+        (6, 3, 1, 1, 4),
+    ],
+)
+def test_limits_at_a_risk_of_a_tenth(n_rows: int, n_checked: int, n_found: int, low: int, high: int) -> None:
+    assert lowest_count(n_rows, n_checked, n_found, 0.1) == low
+    assert highest_count(n_rows, n_checked, n_found, 0.1) == high
+
+
+def test_what_is_shown_is_rounded_outwards() -> None:
+    shown = Bounds(0.1, 0.059, 0.141).round_outwards(0.01)
+    assert (shown.low, shown.high) == pytest.approx((0.05, 0.15))
+    exact = Bounds(0.1, 0.07, 0.29).round_outwards(0.01)
+    assert (exact.low, exact.high) == pytest.approx((0.07, 0.29))
+
+
+def chances(n_rows: int, n_checked: int, n_anomalies: int) -> np.ndarray:
+    """The chance of each number found, by counting draws."""
+    ways = [comb(n_anomalies, k) * comb(n_rows - n_anomalies, n_checked - k) for k in range(n_checked + 1)]
+    return np.array(ways) / comb(n_rows, n_checked)
+
+
+def limits(n_rows: int, n_checked: int, risk: float) -> np.ndarray:
+    """Low and high (2, n_checked + 1) for each number found."""
+    found = range(n_checked + 1)
+    return np.array([[limit(n_rows, n_checked, k, risk) for k in found] for limit in (lowest_count, highest_count)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.data(), st.sampled_from([0.05, 0.1, 0.2]))
+def test_each_limit_fails_at_most_as_often_as_is_said(n_rows: int, data: st.DataObject, risk: float) -> None:
+    n_checked = data.draw(st.integers(0, n_rows))
+    low, high = limits(n_rows, n_checked, risk)
+    for truth in range(n_rows + 1):
+        odds = chances(n_rows, n_checked, truth)
+        assert odds[low > truth].sum() <= risk + 1e-12
+        assert odds[high < truth].sum() <= risk + 1e-12
+
+
+@given(st.integers(0, 10_000), st.data())
+def test_limits_contain_what_was_found(n_rows: int, data: st.DataObject) -> None:
+    n_checked = data.draw(st.integers(0, min(n_rows, 50)))
+    n_found = data.draw(st.integers(0, n_checked))
+    low, high = lowest_count(n_rows, n_checked, n_found, 0.1), highest_count(n_rows, n_checked, n_found, 0.1)
+    assert n_found <= low <= high <= n_rows - (n_checked - n_found)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 24), st.data(), st.sampled_from([0.05, 0.1]))
+def test_one_more_label_never_widens_the_interval_in_expectation(n_rows: int, data: st.DataObject, risk: float) -> None:
+    """Over every truth and every draw; at one truth the steps of whole rows may widen it by a part of one row."""
+    n_checked = data.draw(st.integers(0, n_rows - 1))
+    expected = []
+    for n in (n_checked, n_checked + 1):
+        low, high = limits(n_rows, n, risk)
+        expected.append([float(chances(n_rows, n, truth) @ (high - low)) for truth in range(n_rows + 1)])
+    fewer, more = np.array(expected)
+    assert more.mean() <= fewer.mean() + 1e-12
+    assert (more <= fewer + 1).all()
