@@ -24,6 +24,7 @@ NAMES = (
     "kill_tells",
     "faults",
     "tell_latency",
+    "page_delays",
     "startup",
     "default_speed",
     "large",

@@ -52,6 +52,18 @@ def test_a_picture_is_shown_by_its_id(media: tuple[str, Page]) -> None:
         assert page.client.get("/api/image", params={"id": item, "size": size}).status_code == 422
 
 
+def test_a_browser_keeps_a_picture_and_asks_whether_it_is_still_the_same(media: tuple[str, Page]) -> None:
+    _, page = media
+    one, other = page.view_model.session.ids[:2]
+    first = page.client.get("/api/image", params={"id": one})
+    assert "no-cache" in first.headers["cache-control"]
+    tag = {"if-none-match": first.headers["etag"]}
+    same = page.client.get("/api/image", params={"id": one}, headers=tag)
+    assert (same.status_code, same.content) == (304, b"")
+    changed = page.client.get("/api/image", params={"id": other}, headers=tag)  # as after `add --replace`
+    assert (changed.status_code, changed.content == first.content) == (200, False)
+
+
 def test_no_id_is_a_path(media: tuple[str, Page]) -> None:
     _, page = media
     for name in ("../discs/disc 001.png", "disc 001.png", "/etc/passwd", "belt/frame 001.png", "\0"):

@@ -201,8 +201,11 @@ class ViewModel:
 
     def decide(self, owner: User, item: str, verdict: Verdict | None) -> None:
         """The owner's word on an item; with the last dispute settled, the training starts."""
-        before = self.session.state.disagreements
-        self.session.decide(self.check(item), verdict, owner.name)
+        state = self.session.state
+        before, held = state.disagreements, state.answers.get(self.check(item))
+        if verdict == (held.decision.verdict if held is not None and held.decision is not None else None):
+            return  # said before
+        self.session.decide(item, verdict, owner.name)
         if before and not self.session.state.disagreements and not self.session.state.open:
             self.go_on()
 

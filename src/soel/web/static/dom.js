@@ -47,6 +47,11 @@ export function tell(error) {
 
 export const retrying = (error) => status(t("server.again", { error: error.message }), "trouble");
 
+// The server is there again: what said that it was away goes, a later word stays.
+export function recovered() {
+  if (find("saved")?.dataset.state === "trouble") status("", "quiet");
+}
+
 export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };
 
 // A person's words as an element of its own, so that its writing direction cannot leak.

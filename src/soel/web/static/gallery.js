@@ -2,11 +2,12 @@
 
 import { get } from "./api.js";
 import { make } from "./dom.js";
+import { again } from "./sync.js";
 import { t } from "./text.js";
 
 // place: where the switch goes. list: an ItemList. reload(): shows its page anew
 export async function offerMaps(place, list, reload) {
-  const { has_maps: hasMaps } = await get("/api/maps");
+  const { has_maps: hasMaps } = await again(() => get("/api/maps"));
   if (!hasMaps || place.hasChildNodes()) return;
   const button = make("button", { type: "button", "aria-pressed": "false", "aria-label": t("zoom.map_gallery") }, t("zoom.map"));
   const words = make("p", { class: "muted small", role: "status" });

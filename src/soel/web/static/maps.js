@@ -1,12 +1,11 @@
 // When unusual places in pictures are shown: the owner's choice.
 
-import { get } from "./api.js";
 import { find, status, tell } from "./dom.js";
-import { change } from "./sync.js";
+import { change, read } from "./sync.js";
 import { t } from "./text.js";
 
 export async function showMapsChoice() {
-  const { has_maps: hasMaps, wait } = await get("/api/maps");
+  const { has_maps: hasMaps, wait } = await read("maps", "/api/maps");
   find("maps").hidden = !hasMaps;
   find("maps-wait").checked = wait;
   find("maps-wait").onchange = async ({ target }) => {
@@ -16,7 +15,7 @@ export async function showMapsChoice() {
       target.checked = reply.wait;
       status(t("maps.saved"), "saved");
     } catch (error) {
-      target.checked = (await get("/api/maps")).wait;
+      target.checked = (await read("maps", "/api/maps")).wait;
       tell(error);
     }
   };

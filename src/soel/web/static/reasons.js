@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { fieldList } from "./card.js";
 import { find, itemLink, make } from "./dom.js";
+import { again } from "./sync.js";
 import { t } from "./text.js";
 
 // The labelled item that this one is most like, if there is one.
@@ -27,7 +28,7 @@ export async function showReasons(id, isCurrent) {
 }
 
 export async function showSummary() {
-  const { words, drivers, groups } = await get("/api/summary");
+  const { words, drivers, groups } = await again(() => get("/api/summary"));
   find("summary-panel").hidden = !words.length;
   find("summary").replaceChildren(...words.map((each) => make("li", {}, each)));
   find("drivers").replaceChildren(fieldList(drivers));

@@ -141,7 +141,7 @@ async function showPicked(row) {
 }
 
 async function load() {
-  [results, arrays] = await Promise.all([read("results", "/api/results"), bytes("/api/map").then(split)]);
+  [results, arrays] = await Promise.all([read("results", "/api/results"), again(() => bytes("/api/map")).then(split)]);
   find("waiting").hidden = true;
   find("results").hidden = false;
   showHeadline();

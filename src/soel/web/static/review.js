@@ -41,8 +41,7 @@ async function takeBack(item, title) {
   try {
     if ((await send(item, "/api/decisions", { item, verdict: null })) === null) return;
     stored(title, "disagreement");
-    await load();
-    show();
+    await load(item);
   } catch (error) {
     tell(error);
   }
@@ -50,10 +49,10 @@ async function takeBack(item, title) {
 
 // Reads the decisions; an entry that was changed stays where it is and is drawn anew.
 async function load(changed = null) {
-  const found = await read("decisions", "/api/decisions");
-  if (found !== null) decisions = found.decisions;
   redraw.add(changed);
+  const found = await read("decisions", "/api/decisions");
   if (found === null) return; // a newer read draws it
+  decisions = found.decisions;
   summarise();
   for (const item of redraw) redrawEntry(item);
   redraw.clear();

@@ -6,7 +6,7 @@
 // carry the number of the newest event that they know of: a read that knows less than what was stored is repeated.
 
 import { ApiError, get, madeFor, newName, post, wait } from "./api.js";
-import { retrying, tell } from "./dom.js";
+import { recovered, retrying, tell } from "./dom.js";
 
 const KEPT = "outbox";
 const AGAIN = [0, 408, 429, 502, 503, 504]; // the server is away, or starting, or busy
@@ -95,7 +95,9 @@ export async function again(task, onTrouble = retrying) {
   await restored;
   for (let pause = 500; ; pause = Math.min(pause * 1.5, 4000)) {
     try {
-      return await task();
+      const reply = await task();
+      if (pause > 500) recovered();
+      return reply;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 0) throw error;
       onTrouble(error);

@@ -1,7 +1,7 @@
 // Clips over time: the score of each frame, what raises an alarm from when to when, and a way to the frame.
 
-import { get } from "./api.js";
 import { apart, draw, find, imageAddress, itemLink, make } from "./dom.js";
+import { read } from "./sync.js";
 import { figures, t } from "./text.js";
 
 const [WIDTH, HEIGHT, PAD] = [1000, 120, 8];
@@ -12,11 +12,12 @@ const clock = (seconds) => `${Math.floor(seconds / 60)}:${(seconds % 60).toFixed
 
 // Draws all clips anew at this threshold; nothing where items are no frames.
 export async function showTimeline(threshold) {
-  const clips = await get("/api/timeline", { threshold });
+  const clips = await read("timeline", "/api/timeline", { threshold });
+  if (clips === null) return; // another threshold is wanted by now
   find("timeline-panel").hidden = clips.length === 0;
   if (clips.length === 0) return;
   if (find("download-intervals")) find("download-intervals").href = `/api/intervals.csv?${new URLSearchParams({ threshold })}`;
-  hasMaps = (await get("/api/maps")).has_maps;
+  hasMaps = (await read("maps", "/api/maps"))?.has_maps ?? hasMaps;
   find("timeline").replaceChildren(...clips.map((clip) => line(clip, threshold)));
   find("timeline-no-maps").hidden = hasMaps;
 }
