@@ -6,7 +6,7 @@ the order of `kinds.KINDS`, and the first that recognises it has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,19 +38,6 @@ def decide(
 
     named: whether the columns have names of their own; those of a plain array are never taken for ids.
     """
-    table, columns = decide_each(cells, options, layout, named)
-    decided, values = [], {}
-    for column, found in columns:
-        decided.append(column)
-        if found is not None:
-            values[column.name] = found
-    return replace(table, columns=tuple(decided)), values
-
-
-def decide_each(
-    cells: Mapping[str, Cells], options: ReadOptions, layout: Layout, named: bool
-) -> tuple[Schema, Iterator[tuple[Column, Values | None]]]:
-    """The schema without its columns, and the columns one at a time: all values at once are a second table."""
     _check_known(options, cells)
     sketches = {}
     for at, (name, column) in enumerate(cells.items()):
@@ -58,10 +45,20 @@ def decide_each(
             sketches[name] = _sketch(column, options.kind_for(name))
             give_back(len(column), at)
     decimal = options.decimal or _find_decimal(sketches, cells)
-    n_rows = max((len(column) for column in cells.values()), default=0)
-    table = Schema((), n_rows, 0, decimal or ".", layout, options.drop_duplicates, options.strict)
     hints = FileHints(decimal, options.decimal is not None, layout.separator, named, options.dates)
-    return table, _decide_columns(cells, sketches, hints, options)
+    decided, values = [], {}
+    for at, (name, column) in enumerate(cells.items()):
+        if options.leaves_out(name):
+            decided.append(Column(name, Ignored.name))
+            continue
+        kind, found = _recognise(_source(name, column, sketches.get(name), hints, options.kind_for(name)))
+        decided.append(_finish(name, kind, found, len(column)))
+        if found.values is not None and decided[-1].form.layout != WORDS:
+            values[name] = found.values
+        give_back(len(column), at)
+    n_rows = max((len(column) for column in cells.values()), default=0)
+    flags = options.drop_duplicates, options.strict
+    return Schema(tuple(decided), n_rows, 0, decimal or ".", layout, *flags), values
 
 
 def parse_column(column: Column, cells: Cells) -> Values:
@@ -109,20 +106,6 @@ def _find_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, Cells]) -
     if any(sketch.is_plain and tells_point(_texts(cells[name], sketch)) for name, sketch in sketches.items()):
         signs.add(".")
     return signs.pop() if len(signs) == 1 else None
-
-
-def _decide_columns(
-    cells: Mapping[str, Cells], sketches: Mapping[str, _Sketch], hints: FileHints, options: ReadOptions
-) -> Iterator[tuple[Column, Values | None]]:
-    for at, (name, column) in enumerate(cells.items()):
-        if options.leaves_out(name):
-            yield Column(name, Ignored.name), None
-            continue
-        kind, found = _recognise(_source(name, column, sketches.get(name), hints, options.kind_for(name)))
-        decided = _finish(name, kind, found, len(column))
-        yield decided, None if decided.form.layout == WORDS else found.values
-        del found
-        give_back(len(column), at)
 
 
 def _source(name: str, column: Cells, sketch: _Sketch | None, hints: FileHints, asked: str | None) -> Source:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,10 +15,8 @@ from numpy.typing import NDArray
 from soel.checks import check_labels
 from soel.errors import LabelError
 from soel.tables.address import is_address
-from soel.tables.cells import Cells
 from soel.tables.columns import Column, Values
-from soel.tables.decide import decide_each
-from soel.tables.frame import Frame, Raw
+from soel.tables.frame import Frame, Raw, frame_from
 from soel.tables.kinds import kind_of
 from soel.tables.open import copy_as_parquet, read_raw
 from soel.tables.options import DEFAULT, ReadOptions
@@ -42,7 +39,9 @@ def look_at(
     else:
         raw, columns = read_raw(Path(data), aside, options)
     labels = None if label_column is None else columns[label_column]
-    return inspect(raw, options, labels)
+    schema = inspect_frame(frame_from(raw, options), labels)
+    assert schema is not None
+    return schema
 
 
 def look_at_start(
@@ -75,45 +74,29 @@ def _read_lines(file: Any) -> bytes:
     return content
 
 
-def inspect(raw: Raw, options: ReadOptions = DEFAULT, labels: Any = None) -> Schema:
-    """The schema of these columns with repeated rows and columns, and with what gives the labels away."""
-    schema, columns = decide_each(raw.cells, options, raw.layout, raw.named)
-    return _look_at_each(schema, ((each, partial(_digest, raw.cells[each.name], v), v) for each, v in columns), labels)
-
-
 def inspect_frame(frame: Frame, labels: Any = None) -> Schema | None:
-    """The same of a table that was read already; None for an array of numbers.
+    """The schema with repeated rows and columns, and with what gives the labels away; None for an array of numbers.
 
     Of rows that were left out because they repeat earlier ones, the number is told.
     """
     if frame.schema is None:
         return None
-    columns = ((each, frame.columns.get(each.name)) for each in frame.schema.columns)
-    kept = replace(frame.schema, n_rows=frame.n_rows)
-    found = _look_at_each(kept, ((each, partial(_digest_values, v), v) for each, v in columns), labels)
-    n_left_out = frame.schema.n_rows - frame.n_rows
-    return replace(found, n_rows=frame.schema.n_rows, n_duplicates=n_left_out or found.n_duplicates)
-
-
-def _look_at_each(
-    schema: Schema,
-    columns: Iterable[tuple[Column, Callable[[], NDArray[np.uint64]], Values | None]],
-    labels: Any,
-) -> Schema:
-    """The schema with what is odd about its columns, each with its digest and, where they are known, its values."""
-    known, rows = _known_labels(labels, schema.n_rows), np.zeros(schema.n_rows, np.uint64)
+    known, rows = _known_labels(labels, frame.n_rows), np.zeros(frame.n_rows, np.uint64)
     first: dict[bytes, str] = {}
     found = []
-    for each, digest_of, values in columns:
-        if not kind_of(each).is_used:
-            found.append(each)
+    for column in frame.schema.columns:
+        if not kind_of(column).is_used:
+            found.append(column)
             continue
-        digest = digest_of()
-        same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), each.name)
-        is_twin = same_as != each.name and bool((digest != digest[0]).any())
-        found.append(_with(each, same_as if is_twin else None, _leaks(digest, values, known)))
+        values = frame.columns[column.name]
+        digest = _digest(values)
+        same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), column.name)
+        is_twin = same_as != column.name and bool((digest != digest[0]).any())
+        found.append(_with(column, same_as if is_twin else None, _leaks(digest, values, known)))
         rows = _mix(rows, digest)
-    return replace(schema, columns=tuple(found), n_duplicates=_n_repeated(rows) if first else 0)
+    n_left_out = frame.schema.n_rows - frame.n_rows
+    n_repeated = n_left_out or (_n_repeated(rows) if first else 0)
+    return replace(frame.schema, columns=tuple(found), n_duplicates=n_repeated)
 
 
 def _with(column: Column, twin: str | None, leaks: bool) -> Column:
@@ -125,27 +108,14 @@ def _with(column: Column, twin: str | None, leaks: bool) -> Column:
     return replace(column, seen=replace(column.seen, oddities=tuple(odd)))
 
 
-def _digest(cells: Cells, values: Values | None) -> NDArray[np.uint64]:
-    """Numbers (N,) that are equal where two cells of a column are. values: what they were read as, if that is known."""
-    column = cells.values if values is None else values
-    if isinstance(column, np.ndarray):
-        return _numbered(column)
-    codes = column.dictionary_encode().indices.fill_null(-1)
-    return _numbered(np.asarray(codes, np.int64))
-
-
-def _digest_values(values: Values | None) -> NDArray[np.uint64]:
-    """The same of values that were read; words are counted as they come."""
-    if values is None or values.dtype != object:
-        return _numbered(np.zeros(0) if values is None else values)
-    codes: dict[Any, int] = {}
-    return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
-
-
-def _numbered(column: Values) -> NDArray[np.uint64]:
-    if column.dtype == np.float64:
-        column = np.where(np.isnan(column), np.nan, column + 0.0)  # one NaN, and no negative zero
-    return np.ascontiguousarray(column).view(np.uint64)
+def _digest(values: Values) -> NDArray[np.uint64]:
+    """Numbers (N,) that are equal where two cells of a column are; words are counted as they come."""
+    if values.dtype == object:
+        codes: dict[Any, int] = {}
+        return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
+    if values.dtype == np.float64:
+        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+    return np.ascontiguousarray(values).view(np.uint64)
 
 
 def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -171,18 +141,18 @@ def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:
     return known if enough else None
 
 
-def _leaks(digest: NDArray[np.uint64], numbers: Values | None, labels: NDArray[np.int8] | None) -> bool:
+def _leaks(digest: NDArray[np.uint64], values: Values, labels: NDArray[np.int8] | None) -> bool:
     """Whether a column ranks the known labels by itself: by its numbers, by its categories, or by where it is empty.
 
-    digest: (N,), equal where cells are. numbers: the same as values, None where it has none.
+    digest: (N,), equal where cells are.
     """
     if labels is None:
         return False
     known = labels >= 0
     is_anomaly = labels[known] == 1
-    if numbers is None or numbers.dtype != np.float64:
+    if values.dtype != np.float64:
         return _area(_rates_elsewhere(digest[known], is_anomaly), is_anomaly) >= LEAK
-    values = numbers[known]
+    values = values[known]
     missing = np.isnan(values)
     return _ranks(missing.astype(np.float64), is_anomaly) or _ranks(values[~missing], is_anomaly[~missing])
 

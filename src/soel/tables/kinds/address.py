@@ -36,7 +36,6 @@ class AddressCode(Code):
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> AddressCode:
-        """Look at the column in the pool (N,)."""
         n_distinct = [1, *(len({*_networks(values, n).tolist()} - {None}) for n in (1, 2, 3, 4))]
         levels = [n for n in (1, 2, 3, 4) if n_distinct[n] > n_distinct[n - 1]] or [4]
         parts = {
@@ -47,16 +46,13 @@ class AddressCode(Code):
 
     @property
     def constant(self) -> bool:
-        """Whether it tells no row from another."""
         return all(part.constant for part in self.parts.values())
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """One name per feature."""
         return tuple(name for part in self.parts.values() for name in part.feature_names)
 
     def encode(self, values: Values, features: Floats) -> None:
-        """Write the features into zeros (N, number of features)."""
         at = 0
         for n, part in self.parts.items():
             width = len(part.feature_names)
@@ -64,7 +60,6 @@ class AddressCode(Code):
             at += width
 
     def measure(self, values: Values) -> ColumnBaseline:
-        """What the pool holds in the column (N,)."""
         return ColumnBaseline(self.counted, self.tally(values, ()))
 
     def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
@@ -72,12 +67,10 @@ class AddressCode(Code):
         return count_categories(_networks(values, 2).tolist())
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
         return {"kind": self.kind, "name": self.name, "parts": {n: part.to_json() for n, part in self.parts.items()}}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Back from plain values."""
         codes: dict[str, type[Code]] = {code.kind: code for code in (CategoryCode, FrequencyCode)}
         parts = {int(n): codes[part["kind"]].from_json(part) for n, part in values["parts"].items()}
         return cls(str(values["name"]), parts)
@@ -100,7 +93,6 @@ class Address(Kind):
         return Found(see_words(source.words, len(source.cells)))
 
     def parse(self, column: Column, cells: Cells) -> Values:
-        """Addresses as text."""
         if cells.type in ("text", "category"):
             texts = blank_missing(tidy(cells.values))
             if are_addresses(texts):
@@ -110,11 +102,9 @@ class Address(Kind):
         raise self.differs(column, f"values such as {example_of(cells)}")
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """Categories of networks."""
         return AddressCode.fit(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "its networks as categories"
 
 

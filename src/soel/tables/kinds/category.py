@@ -39,23 +39,19 @@ class CategoryCode(Code):
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> CategoryCode:
-        """Back from plain values."""
         categories = tuple(str(category) for category in values["categories"])
         return cls(str(values["name"]), categories, bool(values["marks_missing"]), bool(values["is_constant"]))
 
     @property
     def constant(self) -> bool:
-        """Whether it tells no row from another."""
         return self.is_constant
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """One name per feature."""
         names = [f"{self.name} = {category}" for category in self.categories]
         return (*names, *[f"{self.name} is missing"] * self.marks_missing)
 
     def encode(self, values: Values, features: Floats) -> None:
-        """Write the features into zeros (N, number of features)."""
         positions: dict[str | None, int] = {category: at for at, category in enumerate(self.categories)}
         positions[None] = len(positions) if self.marks_missing else -1
         cells = as_categories(values).tolist()
@@ -64,7 +60,6 @@ class CategoryCode(Code):
         features[known, codes[known]] = 1
 
     def measure(self, values: Values) -> ColumnBaseline:
-        """What the pool holds in the column (N,)."""
         return ColumnBaseline(self.counted, self.tally(values, ()))
 
     def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
@@ -87,7 +82,6 @@ class FrequencyCode(DerivedCode):
 
     @classmethod
     def fit(cls, name: str, counts: Counter[str], values: Values, scaling: Scaling) -> FrequencyCode:
-        """Look at the column in the pool (N,)."""
         repeated = {text: count for text, count in counts.items() if count > 1}
         code = cls(name, (), dict(sorted(repeated.items())), len(values))
         return code.with_parts(code.derive(values), scaling)
@@ -138,10 +132,8 @@ class Category(Kind):
         return Found(see_words(source.words, len(source.cells)))
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """A feature a category, or their frequency."""
         return fit_words(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         n = column.seen.n_distinct
         return "its frequency" if n > MAX_CATEGORIES else "1 category" if n == 1 else f"{n} categories"

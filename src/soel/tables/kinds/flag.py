@@ -66,7 +66,6 @@ class Flag(Number):
         return np.array([None if np.isnan(value) else words[int(value)] for value in values.tolist()], object)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "0 or 1"
 
 

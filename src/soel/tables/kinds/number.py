@@ -87,15 +87,12 @@ class Number(Kind):
         raise self.differs(column, f"text such as {texts[row].as_py()!r} in row {row}")
 
     def is_as_stored(self, column: Column) -> bool:
-        """Whether the values are the numbers that the file has."""
         return self.name == Number.name and column.form.is_plain and not column.form.missing
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """One scaled feature."""
         return NumericCode.fit(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "a number"
 
     def asked_in_vain(self, source: Source) -> DataError:

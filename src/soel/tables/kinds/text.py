@@ -40,7 +40,6 @@ class TextCode(DerivedCode):
         }
 
     def numbers(self, values: Values) -> Floats:
-        """Lengths (N,)."""
         return np.array([np.nan if text is None else float(len(text)) for text in as_categories(values).tolist()])
 
 
@@ -64,10 +63,8 @@ class Text(Kind):
         return Found(seen, doubt=doubt) if words.share >= NEARLY_ALL else None
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """Length, digits and words."""
         code = TextCode(column.name, ())
         return code.with_parts(code.derive(values), scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "length, digits, words"

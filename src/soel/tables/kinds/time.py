@@ -41,7 +41,6 @@ class TimeCode(DerivedCode):
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> TimeCode:
-        """Look at the column in the pool (N,)."""
         code, seconds = cls(name, ()), as_seconds(values)
         present = seconds[~np.isnan(seconds)]
         span = float(present.max() - present.min()) / DAY
@@ -71,7 +70,6 @@ class TimeCode(DerivedCode):
         return {**turned, f"{self.name} (since the row before)": gap, self.name: seconds * 0.0}
 
     def encode(self, values: Values, features: Floats) -> None:
-        """Write the features into zeros (N, number of features)."""
         if values.dtype.kind != "M":
             example = next((cell for cell in values.tolist() if cell is not None), None)
             raise SchemaError(
@@ -84,7 +82,6 @@ class TimeCode(DerivedCode):
             features[:, len(first.feature_names) - 1] = np.isnat(values)
 
     def numbers(self, values: Values) -> Floats:
-        """Seconds since 1970."""
         return as_seconds(values)
 
     def measure(self, values: Values) -> ColumnBaseline:
@@ -140,11 +137,9 @@ class Time(Kind):
         return np.asarray(found)
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """Places on circles, and the gap."""
         return TimeCode.fit(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "hour, weekday, month, gap"
 
     def asked_in_vain(self, source: Source) -> DataError:
@@ -189,7 +184,6 @@ class Duration(Number):
         return values
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "seconds" if column.form.layout else "a number"
 
 

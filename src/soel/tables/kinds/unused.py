@@ -42,7 +42,6 @@ class Id(Kind):
         return Found(seen, doubt="" if is_code else doubt)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "nothing: an id"
 
 
@@ -64,13 +63,11 @@ class Constant(Number):
         return as_objects(cells) if column.form.layout == WORDS else super().parse(column, cells)
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
-        """A code that is constant."""
         if values.dtype == np.float64:
             return NumericCode.fit(column.name, values, scaling)
         return fit_words(column.name, values, scaling)
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "nothing: constant"
 
 
@@ -86,5 +83,4 @@ class Ignored(Kind):
         return None
 
     def becomes(self, column: Column) -> str:
-        """What the column becomes, in words."""
         return "nothing"
