@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +26,6 @@ POOL_SCORES, POOL_LABELS = "pool_scores", "pool_labels"
 REFERENCE, REFERENCE_WEIGHTS = "reference", "reference_weights"
 State = tuple[dict[str, np.ndarray], dict[str, Any]]
 NewModel = Callable[[], "Model"]
-FewRows = Callable[[Mapping[str, np.ndarray], Floats], Floats]  # weights, rows (n, d) -> scores (S, n)
-FEW_ROWS = 1000  # at most, where torch is not worth its loading
 
 
 @dataclass(frozen=True)
@@ -58,26 +55,6 @@ class Network:
         """The members' embeddings (n, S D), side by side."""
         members = networks.embed(self.model, x)  # (S, n, D)
         return np.ascontiguousarray(members.transpose(1, 0, 2)).reshape(len(x), -1)
-
-
-class StoredNetwork(Network):
-    """A network that still lies in the arrays of its file. A few rows are scored from these, without torch.
-
-    load: makes the model, for whatever needs it. few: the members' scores (S, n) of rows (n, d).
-    """
-
-    def __init__(self, load: NewModel, few: Callable[[Floats], Floats], centre: Floats, spread: Floats) -> None:
-        vars(self).update(load=load, few=few, centre=centre, spread=spread)
-
-    @cached_property
-    def model(self) -> Model:
-        """The members, once somebody asks for them."""
-        made: Model = vars(self)["load"]()
-        return made
-
-    def score(self, x: Floats) -> Floats:
-        """The mean (n,) of the members' standardised scores."""
-        return self.combine(vars(self)["few"](x)) if len(x) <= FEW_ROWS else super().score(x)
 
 
 @dataclass(frozen=True)
@@ -244,18 +221,13 @@ def state_of(model: Warm | Fitted | Blend) -> State:
     return arrays | kept, notes | learnt
 
 
-def restore_blend(
-    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
-) -> Blend:
-    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one.
-
-    few: what scores a few rows by a network's weights; with it the network is not made before it is needed.
-    """
+def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
+    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one."""
     detector = network = None
     if notes["detector"] is not None:
         detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
     if notes["network"] is not None:
-        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model, few)
+        network = _restore_network(within(arrays, NETWORK), notes["network"], new_model)
     kept = notes.get("patches")
     patches = None
     if kept is not None:
@@ -264,28 +236,17 @@ def restore_blend(
     return Blend(detector, network, notes["deep_weight"], patches)
 
 
-def _restore_network(
-    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None
-) -> Network:
-    def load() -> Model:
-        from soel.deep import torch  # here: a blend without a network, or with a few rows, has no need of it
+def _restore_network(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Network:
+    from soel.deep import torch  # here: a blend without a network has no need of it
 
-        model = new_model()
-        model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
-        return model
-
-    centre, spread = (np.asarray(notes[name], np.float64) for name in ("centre", "spread"))
-    if few is None:
-        return Network(load(), centre, spread)
-    weights = within(arrays, "backbone.")
-    return StoredNetwork(load, lambda x: few(weights, x), centre, spread)
+    model = new_model()
+    model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
+    return Network(model, *(np.asarray(notes[name], np.float64) for name in ("centre", "spread")))
 
 
-def restore(
-    arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel, few: FewRows | None = None
-) -> Warm | Fitted:
+def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Warm | Fitted:
     """A model back from its state; the arguments are those of `restore_blend`."""
-    blend = restore_blend(arrays, notes, new_model, few)
+    blend = restore_blend(arrays, notes, new_model)
     if notes.get("estimate") is None:
         return Warm(blend)
     return Fitted(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from soel.errors import MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, write_whole
 from soel.learner import Fitted, Learner, Warm
 from soel.model import restore, state_of
-from soel.networks import without_torch
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
 
@@ -63,12 +63,11 @@ def save_model(folder: Path, saved: SavedModel) -> str:
 
 
 def load_model(
-    folder: Path, backbone: UserModule | None = None, few_rows: bool = False, encoder: Encoder | None = None
+    folder: Path, backbone: UserModule | None = None, encoder: Encoder | None = None
 ) -> SavedModel:
     """Read a model's folder. One that was trained with a user's own backbone needs it again.
 
-    few_rows: whether only a few rows will be scored; then torch is not loaded where that can be done without it, and
-    scores agree to about 1e-5. encoder: the model's, where it was read before.
+    encoder: the model's, where it was read before.
     """
     arrays, content = read_model(Path(folder))
     if content.get("own_backbone") and backbone is None:
@@ -76,7 +75,7 @@ def load_model(
             f"{folder} was trained with your own backbone: pass the same one as backbone=... to load it."
         )
     try:
-        return _rebuild(arrays, content, backbone, few_rows, encoder)
+        return _rebuild(arrays, content, backbone, encoder)
     except MissingPackageError:
         raise
     except ModelFileError as error:
@@ -89,7 +88,6 @@ def _rebuild(
     arrays: Mapping[str, np.ndarray],
     content: Mapping[str, Any],
     backbone: UserModule | None,
-    few_rows: bool,
     encoder: Encoder | None,
 ) -> SavedModel:
     width = int(content["n_features"])
@@ -97,8 +95,7 @@ def _rebuild(
     rule = parse_threshold(content["threshold_rule"])
     profile = Profile.from_json(content["profile"])
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
-    few = without_torch(profile.backbone) if few_rows and backbone is None else None
-    model = restore(arrays, content["detector"], lambda: learner.new_model(width), few)
+    model = restore(arrays, content["detector"], lambda: learner.new_model(width))
     return SavedModel(learner, model, encoder or Encoder.from_json(content["encoder"]), content["extra"])
 
 
@@ -182,9 +179,18 @@ def _manifest(weights: bytes, content: Mapping[str, Any]) -> dict[str, Any]:
         "format": FORMAT,
         "fingerprint": _fingerprint(digest, text),
         "weights_sha256": digest,
-        "libraries": {name: version(name) for name in LIBRARIES},
+        "libraries": _versions(),
         "content": json.loads(text),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of the libraries that a model may depend on, as far as they are installed."""
+    found = {}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _fingerprint(weights: str, content: str) -> str:

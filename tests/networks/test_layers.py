@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from soel.networks.layers import MOMENTUM, BatchNorm, Linear, NoNorm, Perceptron
-from soel.networks.ranks import ALONE, Ranks, SharedNorm, working_with
 
 MEMBERS, GROUPS, N_IN, N_OUT, ROWS = 2, 3, 5, 4, 7
 
@@ -108,55 +106,3 @@ def test_a_perceptron_is_linear_layers_with_relu_between(batch_norm: bool) -> No
 def test_no_norm_changes_nothing() -> None:
     x = drawn(1, 1, 3, 4)
     assert NoNorm()(x, (1, 3)) is x
-
-
-class Halves(Ranks):
-    """Two processes of which this one sees the first part; what the second one adds is given beforehand."""
-
-    def __init__(self, elsewhere: Sequence[Tensor]) -> None:
-        self._elsewhere = list(elsewhere)
-
-    def total(self, values: Tensor) -> Tensor:
-        return values + self._elsewhere.pop(0)
-
-
-def test_a_norm_over_processes_is_the_norm_over_all_rows() -> None:
-    x = 2 * drawn(1, 1, N_IN, 10, seed=3) + 5
-    whole = BatchNorm(1, 1, N_IN)
-    expected = whole(x)
-    here, there = x[..., :6], x[..., 6:]
-    moved = there.double()  # about a running mean of 0
-    ranks = Halves([torch.stack([moved.sum(-1, keepdim=True), (moved * moved).sum(-1, keepdim=True)])])
-    ranks.present, ranks.n_rows = torch.ones(1, 6), 10
-    part = BatchNorm(1, 1, N_IN)
-    with working_with(part, ranks):
-        found = part(here)
-    torch.testing.assert_close(found, expected[..., :6], rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(part.mean, whole.mean, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(part.variance, whole.variance, rtol=1e-5, atol=1e-6)
-    assert part.ranks is ALONE
-
-
-def test_ranks_are_let_go_after_an_error() -> None:
-    part = BatchNorm(1, 1, N_IN)
-    with pytest.raises(RuntimeError), working_with(part, Halves([])):
-        raise RuntimeError
-    assert part.ranks is ALONE
-
-
-def test_the_gradient_of_the_shared_norm_is_autograd_s() -> None:
-    ranks = Ranks()
-    ranks.present, ranks.n_rows = torch.ones(1, 6, dtype=torch.float64), 6
-    x = drawn(1, 1, 2, 6).double().requires_grad_()
-    about = torch.zeros(1, 1, 2, 1, dtype=torch.float64)
-    torch.autograd.gradcheck(lambda rows: SharedNorm.apply(rows, about, ranks)[0], (x,))
-
-
-def test_padding_counts_for_nothing() -> None:
-    ranks = Ranks()
-    ranks.present, ranks.n_rows = torch.tensor([[1.0, 1, 1, 0]]), 3
-    x = drawn(1, 1, 2, 4)
-    x[..., 3] = 1e6
-    found = SharedNorm.apply(x, torch.zeros(1, 1, 2, 1), ranks)[0]
-    alone = nn.functional.batch_norm(x[0, 0, :, :3].T, None, None, training=True).T
-    torch.testing.assert_close(found[0, 0, :, :3], alone, rtol=1e-4, atol=1e-5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -18,7 +17,7 @@ from soel.networks.loop import ranked_weights
 from soel.networks.objectives import Task
 from soel.networks.others import Autoencoder, Classifier, DeepSVDD
 from soel.settings import Schedule
-from soel.types import Floats, ItemWeights, RankedWeights
+from soel.types import ItemWeights, RankedWeights
 
 N, D, K = 23, 4, 5
 X = np.random.default_rng(0).normal(size=(N, D)).astype(np.float32)
@@ -124,7 +123,8 @@ def test_the_number_of_steps(schedule: Schedule, n_steps: int) -> None:
 
 
 def batches_of(work: Task, batch_size: int, n_rows: int = 10**6) -> list[loop.Batch]:
-    return list(loop._Batches(new_model(), [work], batch_size, n_rows).epoch())
+    schedule = replace(SUMMED, batch_size=batch_size, rows_per_epoch=n_rows)
+    return list(loop._Training(new_model(), X, [work], schedule, summed=True)._epoch())
 
 
 def test_every_unlabelled_row_is_seen_once_an_epoch_with_all_labelled_ones() -> None:
@@ -220,32 +220,15 @@ def test_a_backbone_is_prepared_once_in_eval_mode_before_the_first_epoch() -> No
 
     with patch.object(model.backbone, "prepare", spy):
         warm_up(model, X, SUMMED)
-        warm_up(model, X, replace(SUMMED, warm_up_epochs=2), first_epoch=1)
         fit(model, X, [task(normal(N - K))], SUMMED)
     assert modes == [False]
     assert not model.backbone.training
 
 
-def test_progress_and_keep_hear_of_every_epoch() -> None:
+def test_progress_is_told_of_every_epoch() -> None:
     told: list[tuple[int, int]] = []
-    kept: list[tuple[int, int]] = []
-    model = new_model()
-    fit(
-        model,
-        X,
-        [task(normal(N - K))],
-        SUMMED,
-        progress=lambda *at: told.append(at),
-        keep=lambda epoch: kept.append((epoch, len(model.history))),
-    )
+    fit(new_model(), X, [task(normal(N - K))], SUMMED, progress=lambda *at: told.append(at))
     assert told == [(1, 3), (2, 3), (3, 3)]
-    assert kept == [(1, 1), (2, 2), (3, 3)]  # the history is there when it is asked to keep
-
-
-def test_going_on_later_takes_only_the_epochs_that_are_left() -> None:
-    model = new_model()
-    fit(model, X, [task(normal(N - K))], SUMMED, first_epoch=2)
-    assert len(model.history) == 1
 
 
 @pytest.mark.parametrize("kind", [Classifier, Autoencoder])
@@ -282,14 +265,3 @@ def test_rows_weigh_as_they_are_told() -> None:
     fit(model, X, [Task(np.arange(0), None, np.arange(N), only)], replace(SUMMED, batch_size=N, epochs=30))
     assert model.history[0][0] == pytest.approx(first / N, rel=1e-5)
     assert losses(model, X)[0][0, 3] < 0.5 * first
-
-
-def floats(values: Sequence[float]) -> Floats:
-    return np.array(values, np.float32)
-
-
-def test_the_mean_is_over_the_rows_of_each_member() -> None:
-    l0, l1 = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([[10.0, 20.0], [30.0, 50.0]])
-    weights = torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([[0.0, 1.0], [0.5, 0.0]])
-    found = loop._weigh(l0, l1, weights)
-    np.testing.assert_allclose(found.numpy(), floats([(1 + 20) / 2, (3 + 15 + 5) / 2]))

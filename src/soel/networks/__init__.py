@@ -5,7 +5,6 @@ What needs torch is imported on first use: torch takes seconds to load, and most
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,15 +40,6 @@ _HOME_OF = {
 }
 
 __all__ = ["BACKBONES", "Model", "embed", "fit", "gradient_embeddings", "join", "losses", "split", "warm_up"]
-
-
-def without_torch(name: str) -> Callable[..., Any] | None:
-    """What scores a few rows by the weights of a backbone, without torch; None where nothing does."""
-    if name != "ntl":
-        return None
-    from soel.networks.ntl_numpy import looks_normal
-
-    return looks_normal
 
 
 def __getattr__(name: str) -> Any:

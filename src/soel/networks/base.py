@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.deep import Tensor, nn, torch
-from soel.networks.ranks import ALONE, Ranks
 
 Pair = tuple[Tensor, Tensor]
 UserModule = Callable[[int], nn.Module]
@@ -21,17 +20,14 @@ class Backbone(nn.Module, ABC):
     Every tensor starts with the member axis S; members never mix, so a member of a stack computes what
     it would compute alone. L0 is small when a row looks normal, L1 is its opposite, and L0 is the score.
     `last_layer` names the parameter whose gradients the gradient-diverse strategy looks at.
-    `is_divisible`: whether the rows of a batch may be spread over processes. Rows may then meet only in sums that
-    go through `ranks` (as those of `layers.BatchNorm` do), and there must be no chance: so that a GPU may also
-    record a step and replay it.
+    `is_recordable`: whether a GPU may record a training step and replay it: there is no chance in it.
     `version`: raised whenever the same rows and generators give another network.
     """
 
     version: ClassVar[int] = 1
     n_members: int
     last_layer: str
-    is_divisible: bool = True
-    ranks: Ranks = ALONE
+    is_recordable: bool = True
 
     @abstractmethod
     def losses(self, x: Tensor) -> Pair:
@@ -55,7 +51,7 @@ class Members(Backbone):
     Each module takes rows (B, d) and has `losses(x) -> (L0, L1)`, both (B,), and `embed(x) -> (B, D)`.
     """
 
-    is_divisible = False  # nobody knows what they do across rows
+    is_recordable = False  # nobody knows what they do
 
     def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], make: UserModule) -> None:
         super().__init__()

@@ -13,7 +13,6 @@ from itertools import pairwise
 import numpy as np
 
 from soel.deep import F, Tensor, nn, torch
-from soel.networks.ranks import ALONE, Ranks, SharedNorm
 
 MOMENTUM = 0.1  # of the running statistics
 
@@ -43,8 +42,6 @@ class BatchNorm(nn.Module):
     On a single row the batch statistics are undefined: the running ones are used and left as they are.
     """
 
-    ranks: Ranks = ALONE
-
     def __init__(self, members: int, groups: int, width: int) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(members * groups * width))
@@ -56,20 +53,10 @@ class BatchNorm(nn.Module):
         """(S, G, width, B) -> the same shape. sizes: of the batches in x, each with statistics of its own."""
         if self.training and len(sizes) > 1:
             return torch.cat([self(batch) for batch in x.split(list(sizes), dim=-1)], dim=-1)
-        if self.training and self.ranks.present is not None and self.ranks.n_rows > 1:
-            return self._shared(x)
         flat = x.reshape(1, -1, x.shape[-1])
         return F.batch_norm(
             flat, self.mean, self.variance, training=self.training and x.shape[-1] > 1, momentum=MOMENTUM
         ).view_as(x)
-
-    def _shared(self, x: Tensor) -> Tensor:
-        """The same, over the rows of all processes."""
-        n_rows, shape = self.ranks.n_rows, (*x.shape[:-1], 1)
-        normed, mean, variance = SharedNorm.apply(x, self.mean.view(shape), self.ranks)
-        self.mean.lerp_(mean.flatten(), MOMENTUM)
-        self.variance.lerp_(variance.flatten() * (n_rows / (n_rows - 1)), MOMENTUM)
-        return normed  # type: ignore[no-any-return]
 
 
 class NoNorm(nn.Module):

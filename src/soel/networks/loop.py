@@ -1,65 +1,57 @@
-"""Warm-up and fit: mini-batches, steps, pseudo-labels. Nothing here is specific to a network or a loss."""
+"""The training loop: warm-up and fit in mini-batches. Nothing here is specific to a network or an objective.
+
+With the labelled rows Q, the unlabelled rows U, and the weights (a, b) that the objective gives each row, a member's
+loss is
+
+    mean over Q of (a_i L0(x_i) + b_i L1(x_i))  +  mean over U of (a_j L0(x_j) + b_j L1(x_j)).
+
+Both means go into one Adam step, or each into a step of its own, as the schedule says. S members are trained at once:
+they share nothing, so the gradient of the sum of their losses is each one's own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from soel.deep import Tensor, torch
-from soel.networks.batch import Rows, Shard, rows_of
+from soel.networks.inference import losses
 from soel.networks.model import Model, precision, threads_for
 from soel.networks.objectives import Task
-from soel.networks.ranks import ALONE, working_with
 from soel.settings import Schedule
 from soel.types import Floats, ItemWeights, Progress, RankedWeights
 
-Part = tuple[Tensor, Callable[[Tensor, Tensor], Tensor]]  # rows (S, B), and what becomes of their losses: (S,)
-Keep = Callable[[int], None]  # called with the number of finished epochs, when the model is as they left it
-Weights = tuple[Tensor, Tensor]
+Weights = tuple[Tensor, Tensor]  # on L0 and on L1, each (S, n)
+Part = tuple[Tensor, Tensor, Weights | None]  # rows (S, B), their positions in the weights, the weights
 Shape = tuple[torch.Size, ...]
 
 
-def warm_up(
-    model: Model,
-    pool: Floats | Shard,
-    schedule: Schedule,
-    progress: Progress | None = None,
-    *,
-    first_epoch: int = 0,
-    keep: Keep | None = None,
-) -> None:
-    """Train on all rows as if normal. pool: (N, d) for all members, or (S, N, d), or the part of it that is here.
-
-    first_epoch: more than 0 goes on with a model that `keep` was called for after as many epochs.
-    """
-    rows = rows_of(model, pool)
-    if first_epoch == 0:
-        model.backbone.eval()
-        with torch.no_grad(), working_with(model.backbone, rows.ranks):
-            model.backbone.prepare(rows.everything())
-    everyone = ItemWeights(np.ones(len(rows), np.float32), np.zeros(len(rows), np.float32))
-    task = Task(np.empty(0, np.int64), None, np.arange(len(rows)), everyone)
-    epochs = range(first_epoch, schedule.warm_up_epochs)
-    _run(model, rows, [task] * model.n_members, schedule, epochs, True, progress, keep)
+def warm_up(model: Model, pool: Floats, schedule: Schedule, progress: Progress | None = None) -> None:
+    """Train on all rows as if normal. pool: (N, d) for all members, or (S, N, d)."""
+    n_rows = pool.shape[-2]
+    everyone = ItemWeights(np.ones(n_rows, np.float32), np.zeros(n_rows, np.float32))
+    task = Task(np.empty(0, np.int64), None, np.arange(n_rows), everyone)
+    training = _Training(model, pool, [task] * model.n_members, schedule, summed=True)
+    model.backbone.eval()
+    with torch.no_grad():
+        model.backbone.prepare(training.matrix.expand(model.n_members, *training.matrix.shape[-2:]))
+    training.run(schedule.warm_up_epochs, progress)
 
 
 def fit(
     model: Model,
-    pool: Floats | Shard,
+    pool: Floats,
     tasks: Sequence[Task],
     schedule: Schedule,
     always_summed: bool = False,
     progress: Progress | None = None,
-    *,
-    first_epoch: int = 0,
-    keep: Keep | None = None,
 ) -> None:
     """Train on labelled and unlabelled rows. One task per member; all with the same numbers of rows."""
-    epochs = range(first_epoch, schedule.epochs)
-    _run(model, rows_of(model, pool), tasks, schedule, epochs, always_summed, progress, keep)
+    summed = always_summed or schedule.step == "summed"
+    _Training(model, pool, tasks, schedule, summed).run(schedule.epochs, progress)
 
 
 class Batch(NamedTuple):
@@ -74,11 +66,16 @@ class Batch(NamedTuple):
     unlabelled: Tensor
 
 
-class _Batches:
-    """The members' tasks as stacked tensors, dealt out in freshly shuffled batches."""
+class _Training:
+    """The pool and the members' tasks as stacked tensors on the model's device, and the steps on them."""
 
-    def __init__(self, model: Model, tasks: Sequence[Task], batch_size: int, n_rows: int) -> None:
-        self.model, self.batch_size, self.n_rows = model, batch_size, n_rows
+    def __init__(self, model: Model, pool: Floats, tasks: Sequence[Task], schedule: Schedule, summed: bool) -> None:
+        self.model, self.pool, self.schedule, self.summed = model, pool, schedule, summed
+        dtype = next(model.backbone.parameters()).dtype
+        self.matrix = self._tensor(np.ascontiguousarray(pool)).to(dtype)  # (N, d), or (S, N, d)
+        self.member = torch.arange(model.n_members, device=model.device).unsqueeze(-1)
+        self.n_rows = min(self.matrix.shape[-2], schedule.rows_per_epoch)
+        self.batch_size = schedule.batch_size or -(-self.n_rows // 5)
         self.rule = tasks[0].on_unlabelled
         self.rates = self._tensor(np.array([task.rate for task in tasks], np.float32))
         self.labelled = np.stack([task.labelled for task in tasks])  # (S, K)
@@ -87,7 +84,26 @@ class _Batches:
         fixed = [task.on_unlabelled for task in tasks]
         self.on_unlabelled = self._weights([w for w in fixed if isinstance(w, ItemWeights)])
 
-    def epoch(self) -> Iterator[Batch]:
+    def run(self, n_epochs: int, progress: Progress | None) -> None:
+        """Train for so many epochs; the mean loss of each goes into the model's history."""
+        model, history = self.model, list[Tensor]()
+        n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
+        work: Callable[..., Tensor] = self._work
+        if model.device.type == "cuda" and model.backbone.is_recordable and n_epochs > 1:
+            work = Recorded(work)
+        with threads_for(self.batch_size, n_parameters), precision(self.schedule.precision):
+            for epoch in range(n_epochs):
+                if self.schedule.pseudo_labels == "epoch" and isinstance(self.rule, RankedWeights):
+                    self._refresh(self.rule)
+                model.backbone.train()
+                parts = [work(*batch) for batch in self._epoch()]
+                history.append(reduce(torch.add, parts) / len(parts))
+                if progress is not None:
+                    progress(epoch + 1, n_epochs)
+        model.history += [epoch.tolist() for epoch in history]  # fetched once: an epoch need not wait for the host
+        model.backbone.eval()
+
+    def _epoch(self) -> Iterator[Batch]:
         """A pass over the unlabelled rows (`n_rows` at most); without any, as many steps as the labelled rows fill.
 
         The shuffled order goes to the device once per epoch: no step waits for the host.
@@ -104,6 +120,52 @@ class _Batches:
             batch = slice(start, start + self.batch_size)
             yield Batch(known_at, known, order[:, batch], rows[:, batch])
 
+    def _work(self, *tensors: Tensor) -> Tensor:
+        """The step or steps of one batch; its losses (S,), added up."""
+        batch, parts = Batch(*tensors), list[Part]()
+        if self.on_labelled is not None:
+            parts.append((batch.labelled, batch.labelled_at, self.on_labelled))
+        if self.rule is not None:
+            parts.append((batch.unlabelled, batch.unlabelled_at, self.on_unlabelled))
+        steps = [parts] if self.summed else [[part] for part in parts]
+        return reduce(torch.add, [self._step(step) for step in steps])
+
+    def _step(self, parts: Sequence[Part]) -> Tensor:
+        """One Adam step on the sum of the losses (S,) of these parts.
+
+        Without weights of their own they follow the ranking of the rows at hand.
+        """
+        self.model.optimizer.zero_grad(set_to_none=True)
+        sizes = [rows.shape[1] for rows, _, _ in parts]
+        x = self._rows(torch.cat([rows for rows, _, _ in parts], dim=1))
+        pairs = self.model.backbone.losses_apart(x, sizes) if len(parts) > 1 else [self.model.backbone.losses(x)]
+        found = []
+        for (_, at, given), (l0, l1) in zip(parts, pairs, strict=True):
+            if given is not None:
+                on_normal, on_anomaly = given[0].gather(1, at), given[1].gather(1, at)
+            else:
+                assert isinstance(self.rule, RankedWeights)
+                on_normal, on_anomaly = ranked_weights(self.rule, l0, l1, self.rates)
+            found.append((on_normal * l0 + on_anomaly * l1).mean(-1))
+        loss = reduce(torch.add, found)
+        loss.sum().backward()
+        self.model.optimizer.step()
+        return loss.detach()
+
+    def _refresh(self, rule: RankedWeights) -> None:
+        """Pseudo-labels for a whole epoch, from the losses of all unlabelled rows in eval mode."""
+        l0, l1 = losses(self.model, self.pool)
+        first, second = (self._tensor(np.take_along_axis(x, self.unlabelled, axis=1)) for x in (l0, l1))
+        found = ranked_weights(rule, first, second, self.rates)
+        if self.on_unlabelled is None:
+            self.on_unlabelled = found
+        for old, new in zip(self.on_unlabelled, found, strict=True):
+            old.copy_(new)  # in its place, where a recorded step reads it
+
+    def _rows(self, at: Tensor) -> Tensor:
+        """The rows (S, B) of the pool as (S, B, d)."""
+        return self.matrix[at] if self.matrix.ndim == 2 else self.matrix[self.member, at]
+
     def _shuffle(self, n: int) -> np.ndarray:
         return np.stack([rng.permutation(n) for rng in self.model.rngs])
 
@@ -118,106 +180,6 @@ class _Batches:
 
     def _tensor(self, values: np.ndarray) -> Tensor:
         return torch.from_numpy(values).to(self.model.device)
-
-
-def _run(
-    model: Model,
-    rows: Rows,
-    tasks: Sequence[Task],
-    schedule: Schedule,
-    epochs: range,
-    always_summed: bool,
-    progress: Progress | None,
-    keep: Keep | None,
-) -> None:
-    n_rows = min(len(rows), schedule.rows_per_epoch)
-    batch_size = schedule.batch_size or -(-n_rows // 5)
-    batches = _Batches(model, tasks, batch_size, n_rows)
-    n_parameters = sum(parameter.numel() for parameter in model.backbone.parameters())
-    summed = always_summed or schedule.step == "summed"
-    history: list[Tensor] = []
-    work: Callable[..., Tensor] = partial(_work, model, rows, batches, summed)
-    if model.device.type == "cuda" and model.backbone.is_divisible and rows.ranks is ALONE and len(epochs) > 1:
-        work = Recorded(work)
-    with threads_for(batch_size, n_parameters), precision(schedule.precision), working_with(model.backbone, rows.ranks):
-        for epoch in epochs:
-            if schedule.pseudo_labels == "epoch" and isinstance(batches.rule, RankedWeights):
-                _refresh(model, rows, batches)
-            model.backbone.train()
-            history.append(_epoch(model, rows, batches, work))
-            if keep is not None:
-                model.history.append(history.pop().tolist())
-                keep(epoch + 1)
-            if progress is not None:
-                progress(epoch + 1, epochs.stop)
-    model.history += [epoch.tolist() for epoch in history]  # fetched once: an epoch need not wait for the host
-    model.backbone.eval()
-
-
-def _epoch(model: Model, rows: Rows, batches: _Batches, work: Callable[..., Tensor]) -> Tensor:
-    total, n_steps = torch.zeros(model.n_members, device=model.device), 0
-    for batch in batches.epoch():
-        total += work(*batch)
-        n_steps += 1
-    return rows.total(total) / max(n_steps, 1)
-
-
-def _work(model: Model, rows: Rows, batches: _Batches, summed: bool, *tensors: Tensor) -> Tensor:
-    """The step or steps of one batch; its losses (S,), added up."""
-    batch = Batch(*tensors)
-    parts: list[Part] = []
-    if batches.on_labelled is not None:
-        parts.append((batch.labelled, partial(_labelled_loss, batches, batch)))
-    if batches.rule is not None:
-        parts.append((batch.unlabelled, partial(_unlabelled_loss, rows, batches, batch)))
-    steps = [parts] if summed else [[part] for part in parts]
-    return reduce(torch.add, [_step(model, rows, step) for step in steps])
-
-
-def _step(model: Model, rows: Rows, parts: Sequence[Part]) -> Tensor:
-    """One Adam step on the sum of these losses; members are independent, so their losses add up."""
-    model.optimizer.zero_grad(set_to_none=True)
-    pairs = rows.losses_apart([at for at, _ in parts])
-    loss = reduce(torch.add, [weigh(*pair) for (_, weigh), pair in zip(parts, pairs, strict=True)])  # (S,)
-    loss.sum().backward()
-    rows.sum_gradients()
-    model.optimizer.step()
-    return loss.detach()
-
-
-def _labelled_loss(batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
-    assert batches.on_labelled is not None
-    return _weigh(l0, l1, _gather(batches.on_labelled, batch.labelled_at))
-
-
-def _unlabelled_loss(rows: Rows, batches: _Batches, batch: Batch, l0: Tensor, l1: Tensor) -> Tensor:
-    if batches.on_unlabelled is not None:
-        return _weigh(l0, l1, _gather(batches.on_unlabelled, batch.unlabelled_at))
-    assert isinstance(batches.rule, RankedWeights)
-    return _weigh(l0, l1, ranked_weights(batches.rule, *rows.collect((l0, l1)), batches.rates))
-
-
-def _gather(weights: Weights, at: Tensor) -> Weights:
-    return weights[0].gather(1, at), weights[1].gather(1, at)
-
-
-def _weigh(l0: Tensor, l1: Tensor, weights: Weights) -> Tensor:
-    """Mean over the rows of each member: (S,)."""
-    on_normal, on_anomaly = weights
-    return (on_normal * l0 + on_anomaly * l1).mean(-1)
-
-
-def _refresh(model: Model, rows: Rows, batches: _Batches) -> None:
-    """Pseudo-labels for a whole epoch, from the losses of all unlabelled rows."""
-    assert isinstance(batches.rule, RankedWeights)
-    l0, l1 = rows.eval_losses()
-    at = batches.unlabelled
-    first, second = (torch.from_numpy(np.take_along_axis(x, at, axis=1)).to(model.device) for x in (l0, l1))
-    found = ranked_weights(batches.rule, first, second, batches.rates)
-    if batches.on_unlabelled is None:
-        batches.on_unlabelled = found
-    for old, new in zip(batches.on_unlabelled, found, strict=True):
-        old.copy_(new)  # in its place, where a recorded step reads it
 
 
 def ranked_weights(rule: RankedWeights, l0: Tensor, l1: Tensor, rates: Tensor) -> Weights:

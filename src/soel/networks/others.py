@@ -31,8 +31,7 @@ class DeepSVDD(Backbone):
     def prepare(self, pool: Tensor) -> None:
         """Fix the centre: the mean output, entries near 0 moved away from it."""
         outputs = [self.embed(part) for part in pool.split(4096, dim=1)]
-        n_rows = self.ranks.total(torch.tensor(float(pool.shape[1]), dtype=torch.float64))
-        centre = self.ranks.total(torch.cat(outputs, dim=1).sum(dim=1, keepdim=True)) / n_rows.item()
+        centre = torch.cat(outputs, dim=1).sum(dim=1, keepdim=True) / pool.shape[1]
         sign = torch.where(centre < 0, -1.0, 1.0)
         self.centre.copy_(sign * centre.abs().clamp_min(CENTRE_MARGIN))
 

@@ -139,7 +139,7 @@ class MHRot(Backbone):
     penalty: on the mean square of the features, while training.
     """
 
-    is_divisible = False  # dropout and its batch-norm go over the rows at hand
+    is_recordable = False  # dropout draws anew in each step
 
     def __init__(
         self,

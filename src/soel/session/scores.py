@@ -12,7 +12,6 @@ import numpy as np
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError
 from soel.images.items import Skipped
-from soel.model import FEW_ROWS
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
     MOST_EXPLAINED,
@@ -86,13 +85,10 @@ def score_file(
     return document | {"notes": [] if data is None else list(stream.notes)}
 
 
-def make_scorer(session: Session, threshold: str | None = None, few_rows: bool = False) -> Scorer:
-    """The model of the last fit. threshold: a rule to set it by, the session's where it is None.
-
-    few_rows: whether only a few are scored with it.
-    """
+def make_scorer(session: Session, threshold: str | None = None) -> Scorer:
+    """The model of the last fit. threshold: a rule to set it by, the session's where it is None."""
     rule = parse_threshold(threshold or session.config.threshold)
-    ref, model = session.fitted(threshold if rule.count(0) is None else None, few_rows)
+    ref, model = session.fitted(threshold if rule.count(0) is None else None)
     return Scorer(model, ref.fingerprint, session.pool_scores(model), rule)
 
 
@@ -130,7 +126,7 @@ class _Items:
 def _score_items(
     session: Session, items: _Items, out: Path, threshold: str | None, why: Literal["alarms", "all"] | None
 ) -> dict[str, Any]:
-    scorer = make_scorer(session, threshold, items.is_new and len(items.ids) <= FEW_ROWS)
+    scorer = make_scorer(session, threshold)
     values = scorer.score(items.features, items.patches) if items.is_new else scorer.pool_scores
     scores, drift = scorer.judge(items.ids, values), None
     if items.is_new:

@@ -58,19 +58,16 @@ class Session(Labelling):
         """What computes."""
         return make_learner(self.config)
 
-    def load_model(self, ref: ModelRef, few_rows: bool = False) -> Warm | Fitted:
-        """A model of this session, read once. few_rows: see `soel.model_folder.load_model`."""
+    def load_model(self, ref: ModelRef) -> Warm | Fitted:
+        """A model of this session, read once."""
         from soel.model_folder import load_model  # here: it takes a second, which labelling must not wait for
 
-        key = (ref.folder, few_rows)
-        if key not in self._models:
-            loaded = load_model(
-                self._place.path / ref.folder, few_rows=few_rows, encoder=read_encoder(self._place)
-            ).model
+        if ref.folder not in self._models:
+            loaded = load_model(self._place.path / ref.folder, encoder=read_encoder(self._place)).model
             while len(self._models) >= MOST_MODELS:
                 del self._models[next(iter(self._models))]
-            self._models[key] = loaded
-        return self._models[key]
+            self._models[ref.folder] = loaded
+        return self._models[ref.folder]
 
     def _save_model(self, place: SessionFolder, name: str, model: Warm | Fitted) -> ModelRef:
         from soel.model_folder import SavedModel, save_model
@@ -192,24 +189,21 @@ class Session(Labelling):
         """Scores (N,) of the pool: kept with the model, or computed where the pool has changed since."""
         return model.pool_scores if len(model.pool_scores) else model.score(self.folder.pool, self.folder.patches)
 
-    def fitted(self, rule: str | None = None, few_rows: bool = False) -> tuple[ModelRef, Fitted]:
-        """The model of the last fit, with its threshold set by another rule where one is given.
-
-        few_rows: whether only a few will be scored with it.
-        """
+    def fitted(self, rule: str | None = None) -> tuple[ModelRef, Fitted]:
+        """The model of the last fit, with its threshold set by another rule where one is given."""
         state = self.state
         if state.fit is None:
             raise SessionError(f"{self.folder.path} has no fitted model yet; fit before scoring.")
-        model = self.load_fit(state, few_rows)
+        model = self.load_fit(state)
         if rule is None:
             return state.fit.model, model
         pool = self.pool_in(self.folder_with(state.pools))
         return state.fit.model, self.learner.with_rule(model, pool, parse_threshold(rule))
 
-    def load_fit(self, state: SessionState, few_rows: bool = False) -> Fitted:
+    def load_fit(self, state: SessionState) -> Fitted:
         """The model of the last fit. It does not remember the scores of a pool that holds no more."""
         assert state.fit is not None
-        model = cast("Fitted", self.load_model(state.fit.model, few_rows))
+        model = cast("Fitted", self.load_model(state.fit.model))
         return model if state.fit.pool == state.pool.number else replace(model, pool_scores=np.zeros(0))
 
     def status(self) -> Status:
