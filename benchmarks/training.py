@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
-from soel.learner import Learner, learn_together, prepare_together
+from soel.learner import Learner
 from soel.networks.model import threads_for
+from soel.runs import learn_together, prepare_together
 from soel.settings import AUTHORS
 from soel.types import Kind, Pool
 

@@ -21,7 +21,8 @@ from soel.held_out import (
     score_held_out,
     weigh,
 )
-from soel.learner import Blend, Learner
+from soel.learner import Learner
+from soel.model import Blend
 from soel.settings import DEFAULT, DISTANCES
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
 
@@ -86,9 +87,9 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     learner, pool = Learner(quick, 0), Pool.of(rows, Kind.TABLE)
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-    assert fitted.blend.network_weight == quick.schedule.deep_weight > 0
+    assert fitted.network_weight == quick.schedule.deep_weight > 0
     refit = partial(learner._fit_detector, share=fitted.estimate.value)
-    deaf = reference_scores(Blend(fitted.blend.detector), fitted.pool_scores, pool, labels, None, refit, learner.seed)
+    deaf = reference_scores(Blend(fitted.detector), fitted.pool_scores, pool, labels, None, refit, learner.seed)
     np.testing.assert_allclose(fitted.reference.scores - deaf.scores, OPTIMISM * quick.schedule.deep_weight)
 
 
@@ -109,7 +110,7 @@ def test_a_normal_label_does_not_lower_what_stands_for_new_rows() -> None:
     fitted = learner.learn(
         learner.prepare(pool), pool, [], labels
     )  # no evidence: the share is assumed, nothing trimmed
-    detector, answered = fitted.blend.detector, labels == NORMAL
+    detector, answered = fitted.detector, labels == NORMAL
     assert detector is not None
     unlabelled = detector.score_unlabelled(pool.rows[answered])
     np.testing.assert_allclose(fitted.reference.scores[answered[labels != ANOMALY]], unlabelled, atol=1e-6)
@@ -123,7 +124,7 @@ def test_an_anomaly_s_label_does_not_raise_what_it_weighs_against_alarms() -> No
     learner, pool, labels = labelled_pool()
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
-    detector, found = fitted.blend.detector, labels == ANOMALY
+    detector, found = fitted.detector, labels == ANOMALY
     assert detector is not None
     unlabelled = detector.score_unlabelled(pool.rows[found])
     np.testing.assert_allclose(fitted.reference.scores[found], unlabelled, atol=1e-6)

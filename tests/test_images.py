@@ -90,7 +90,7 @@ def test_wide_rows_without_a_gpu_get_the_narrow_form_and_say_so(monkeypatch: pyt
     quick = replace(DEFAULT, vectors=replace(DEFAULT.vectors, epochs=1))
     detector = SOEL(quick, random_state=0).fit(x, np.r_[1, 0, np.full(38, -1)])
     assert detector.backbone_ == "ntl-narrow"
-    beside = detector.detector_.fitted.blend.detector
+    beside = detector.detector_.fitted.detector
     assert beside is not None
     assert beside.name == "angular"
     assert SOEL(quick, backbone="ntl", random_state=0).fit(x).backbone_ == "ntl"
@@ -104,10 +104,10 @@ def test_places_are_looked_at_in_pictures_that_are_large_enough(
     quick = replace(DEFAULT, vectors=replace(DEFAULT.vectors, epochs=1))
     x = np.repeat(pictures(40, side=64)[..., None], 3, axis=-1)
     detector = SOEL(quick, random_state=0).fit(x)
-    part = detector.detector_.fitted.blend.patches
+    part = detector.detector_.fitted.patches
     assert part is not None
     assert part.weight > 0
     detector.save(tmp_path / "model")
     np.testing.assert_array_equal(SOEL.load(tmp_path / "model").anomaly_score(x), detector.anomaly_score(x))
     small = SOEL(quick, random_state=0).fit(x[:, ::2, ::2])
-    assert small.detector_.fitted.blend.patches is None
+    assert small.detector_.fitted.patches is None

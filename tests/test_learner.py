@@ -9,106 +9,106 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from soel import PROFILES, SOEL
+from soel import PROFILES, SOEL, networks
 from soel.assess.metrics import auroc
 from soel.detect.neighbours import Neighbours
 from soel.errors import ConfigError
-from soel.learner import HERE, NO_SCORES, Blend, Fitted, Learner
-from soel.model import restore, state_of
+from soel.learner import NO_SCORES, Learner
+from soel.model import Blend, Fitted, restore, state_of
 from soel.networks import Model
 from soel.settings import DEFAULT, DISTANCES, PAPER, Profile
-from soel.types import Floats, Kind, Pool
+from soel.types import Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy
 
 QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2))
 
 
-class Counting:
-    """Computes here, and counts."""
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The heavy steps that were taken: of the network, and of the model over the whole pool."""
+    taken: list[str] = []
 
-    def __init__(self) -> None:
-        self.calls: list[str] = []
+    def count(owner: Any, name: str) -> None:
+        step = getattr(owner, name)
 
-    def __getattr__(self, name: str) -> Any:
-        step = getattr(HERE, name)
+        def counted(*given: Any, **named: Any) -> Any:
+            taken.append(name)
+            return step(*given, **named)
 
-        def count(*given: Any) -> Any:
-            self.calls.append(name)
-            return step(*given)
+        monkeypatch.setattr(owner, name, counted)
 
-        return count
-
-
-def counted(profile: Profile, x: Floats) -> tuple[Learner, Pool, Counting]:
-    compute = Counting()
-    learner, pool = make_learner(profile, x, compute=compute)
-    return learner, pool, compute
+    for name in ("warm_up", "fit", "losses", "gradient_embeddings"):
+        count(networks, name)
+    for name in ("score", "embed"):
+        count(Blend, name)
+    return taken
 
 
-def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample) -> None:
-    learner, pool, compute = counted(DISTANCES, toy.x)
+def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DISTANCES, toy.x)
     learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
-    assert compute.calls == ["embed", "select"]
+    assert calls == ["embed"]
 
 
-def test_a_question_by_the_default_looks_once_at_the_pool_and_trains_nothing(toy: Sample) -> None:
-    learner, pool, compute = counted(DEFAULT, toy.x)
+def test_a_question_by_the_default_looks_once_at_the_pool_and_trains_nothing(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DEFAULT, toy.x)
     learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
-    assert compute.calls == ["embed", "select"]
+    assert calls == ["embed"]
 
 
-def test_a_fit_by_the_default_scores_the_pool_once(toy: Sample) -> None:
-    learner, pool, compute = counted(DEFAULT, toy.x)
+def test_a_fit_by_the_default_scores_the_pool_once(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DEFAULT, toy.x)
     warm = learner.prepare(pool)
     learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
-    assert compute.calls == ["embed", "score"]  # the network tells the share from points, so no score is made for it
+    assert calls == ["embed"]  # the network tells the share from points, and the detector scores the pool
 
 
-def test_a_fit_scores_the_pool_once_by_each_part_and_once_for_the_estimate(toy: Sample) -> None:
-    learner, pool, compute = counted(QUICK, toy.x)
+def test_a_fit_scores_the_pool_once_by_each_part_and_once_for_the_estimate(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(QUICK, toy.x)
     warm = learner.prepare(pool)
     learner.learn(warm, pool, learner.evidence(warm, pool, toy.labels()), toy.labels())
     # the evidence, then the warm-up of the network with its spread, training, and the end
-    assert compute.calls == ["score", "embed", "warm_up", "losses", "fit", "score", "losses"]
+    assert calls == ["score", "embed", "warm_up", "losses", "fit", "losses"]
 
 
-def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample) -> None:
-    learner, pool, compute = counted(QUICK, toy.x)
+def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(QUICK, toy.x)
     fitted = learner.learn(learner.prepare(pool), pool, [], np.full(200, -1, np.int8))
-    assert compute.calls == ["score"]
-    assert fitted.blend.network is None
+    assert calls == []
+    assert fitted.network is None
     np.testing.assert_array_equal(fitted.score(toy.x), fitted.pool_scores)
 
 
-def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample) -> None:
-    learner, pool, compute = counted(DISTANCES.with_parts(strategy="gradient-diverse"), toy.x)
+def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="gradient-diverse"), toy.x)
     warm = learner.prepare(pool)
-    assert warm.blend.network is not None
-    np.testing.assert_array_equal(warm.blend.score(toy.x), Blend(warm.blend.detector).score(toy.x))
-    compute.calls.clear()
+    assert warm.network is not None
+    np.testing.assert_array_equal(warm.score(toy.x), Blend(warm.detector).score(toy.x))
+    calls.clear()
     learner.propose(warm, pool, toy.labels(), 3, share=0.1)
-    assert compute.calls == ["score", "gradients", "select"]
+    assert calls == ["score", "gradient_embeddings"]
 
 
-def test_a_question_knows_the_last_answer_without_training(toy: Sample) -> None:
-    learner, pool, compute = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+def test_a_question_knows_the_last_answer_without_training(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
     first = int(learner.propose(warm, pool, labels, 1).rows[0])
-    assert first == int(warm.blend.score(toy.x).argmax())
+    assert first == int(warm.score(toy.x).argmax())
+    calls.clear()
     answered = {}
     for label in (0, 1):
         labels[first] = label
         answered[label] = [int(row) for row in learner.propose(warm, pool, labels, 5).rows]
         assert first not in answered[label]
     assert answered[0] != answered[1]
-    assert set(compute.calls) == {"embed", "select"}
+    assert set(calls) == {"embed"}
 
 
 def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
     monkeypatch: pytest.MonkeyPatch, toy: Sample
 ) -> None:
-    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, suspect, seen = learner.prepare(pool), Learner._suspect, list[set[int]]()
 
     def count() -> set[int]:
@@ -126,7 +126,7 @@ def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
 
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
     monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
-    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), toy.labels()
     rows, suspicion = learner._suspect(warm, pool, labels, None, None, 3, NO_SCORES)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
@@ -144,7 +144,7 @@ def test_a_question_also_looks_at_what_the_detector_has_read_already(
 ) -> None:
     monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
     monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
-    learner, pool, _ = counted(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
     rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None, 1, NO_SCORES)
     detector = learner._fit_detector(pool.rows, toy.labels(), None)
     assert detector is not None
@@ -152,12 +152,12 @@ def test_a_question_also_looks_at_what_the_detector_has_read_already(
     assert set(rows) == set(highest) | set(np.flatnonzero(toy.labels() >= 0)) | set(range(3, 200, 7))
 
 
-def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample) -> None:
-    learner, pool, compute = counted(DISTANCES.with_parts(strategy="margin"), toy.x)
+def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample, calls: list[str]) -> None:
+    learner, pool = make_learner(DISTANCES.with_parts(strategy="margin"), toy.x)
     warm = learner.prepare(pool)
     with pytest.raises(ConfigError, match="share of anomalies"):
         learner.propose(warm, pool, toy.labels(), 3)
-    assert compute.calls == []
+    assert calls == []
 
 
 @pytest.mark.parametrize("strategy", ["diverse", "k-center", "random"])
@@ -169,8 +169,8 @@ def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -
     assert recorded.rows[:4].tolist() == plain.rows.tolist()
     assert len(recorded.rows) == 12
     assert recorded.seed == plain.seed == (0, 10)
-    np.testing.assert_array_equal(recorded.scores, warm.blend.score(toy.x))
-    np.testing.assert_array_equal(recorded.embeddings, warm.blend.embed(toy.x))
+    np.testing.assert_array_equal(recorded.scores, warm.score(toy.x))
+    np.testing.assert_array_equal(recorded.embeddings, warm.embed(toy.x))
 
 
 def test_a_seed_of_an_earlier_round_is_taken_as_it_is(toy: Sample) -> None:
@@ -201,17 +201,17 @@ def test_models_survive_their_state(profile: Profile, with_labels: bool, toy: Sa
     for model in (warm, fitted):
         again = restore(*state_of(model), lambda: learner.new_model(6))
         assert type(again) is type(model)
-        np.testing.assert_array_equal(again.blend.score(toy.x), model.blend.score(toy.x))
+        np.testing.assert_array_equal(again.score(toy.x), model.score(toy.x))
         if isinstance(again, Fitted):
             assert again.threshold == fitted.threshold
             np.testing.assert_array_equal(again.pool_scores, fitted.pool_scores)
 
 
-def test_a_weight_of_zero_trains_no_network(toy: Sample) -> None:
+def test_a_weight_of_zero_trains_no_network(toy: Sample, calls: list[str]) -> None:
     silent = replace(QUICK, tables=replace(QUICK.tables, deep_weight=0.0))
-    learner, pool, compute = counted(silent, toy.x)
+    learner, pool = make_learner(silent, toy.x)
     learner.learn(learner.prepare(pool), pool, [], toy.labels())
-    assert "fit" not in compute.calls
+    assert "fit" not in calls
 
 
 def test_an_unsettled_profile_says_so() -> None:
@@ -268,10 +268,10 @@ def test_no_behaviour_depends_on_the_name_of_a_profile(toy: Sample) -> None:
 def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
     learner, pool = make_learner(SHORT, toy.x)
     warm = learner.prepare(pool)
-    before = warm.blend.score(toy.x)
+    before = warm.score(toy.x)
     learner.learn(warm, pool, [], toy.labels())
-    np.testing.assert_array_equal(warm.blend.score(toy.x), before)
-    model: Model = warm.blend.trained.model
+    np.testing.assert_array_equal(warm.score(toy.x), before)
+    model: Model = warm.trained.model
     assert len(model.history) == 1
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from soel import networks
-from soel.learner import Learner, _Stack, learn_together, prepare_together
+from soel.learner import Learner
+from soel.runs import _Stack, learn_together, prepare_together
 from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Pool
 from tests.conftest import make_learner, make_toy
@@ -40,7 +41,7 @@ def test_together_as_alone(profile: Profile) -> None:
         learners, pools, warm, evidence, LABELS, TOYS, together, strict=True
     ):
         begun = learner.prepare(pool)
-        np.testing.assert_allclose(start.blend.score(toy.x), begun.blend.score(toy.x), atol=1e-4)
+        np.testing.assert_allclose(start.score(toy.x), begun.score(toy.x), atol=1e-4)
         alone = learner.learn(begun, pool, seen, known)
         np.testing.assert_allclose(found.pool_scores, alone.pool_scores, atol=1e-3)
         assert found.estimate == alone.estimate
@@ -55,10 +56,10 @@ def test_what_nobody_looks_at_is_not_trained(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(networks, "fit", fail)
     learners, pools = runs(QUICK)
     warm = prepare_together(learners, pools)
-    assert [start.blend.network for start in warm] == [None] * N_RUNS
+    assert [start.network for start in warm] == [None] * N_RUNS
     free = [np.full(60, -1, np.int8)] * N_RUNS
     for fitted in learn_together(learners, warm, pools, [[]] * N_RUNS, free):
-        assert fitted.blend.network is None
+        assert fitted.network is None
         assert fitted.estimate.method == "assumed"
 
 

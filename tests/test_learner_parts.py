@@ -13,7 +13,8 @@ from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import FixedCount
 from soel.detect.base import Detector
 from soel.errors import ConfigError
-from soel.learner import ASSUMED, Blend, Fitted, Learner, Network, Warm, _rate
+from soel.learner import ASSUMED, Learner, _rate
+from soel.model import Blend, Fitted, Network
 from soel.networks import losses
 from soel.settings import DISTANCES, PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
@@ -100,7 +101,13 @@ def test_who_is_heard_and_what_was_learnt_when() -> None:
 
 def test_scores_above_the_threshold_are_alarms() -> None:
     fitted = Fitted(
-        Blend(FirstColumn()), SHARE, 2.0, Calibration(1, 0), np.zeros(0), np.zeros(0, np.int8), Reference.none()
+        detector=FirstColumn(),
+        estimate=SHARE,
+        threshold=2.0,
+        calibration=Calibration(1, 0),
+        pool_scores=np.zeros(0),
+        pool_labels=np.zeros(0, np.int8),
+        reference=Reference.none(),
     )
     assert fitted.alarms(np.array([1.0, 2.0, 2.1])).tolist() == [False, False, True]
     assert fitted.score(np.array([[7.0, 1.0]])).tolist() == [7.0]
@@ -184,7 +191,7 @@ def test_threshold_and_probabilities_are_those_of_the_pool_s_scores(toy: Sample)
     assert fitted.calibration == calibrate(fitted.pool_scores, labels, fitted.estimate.value)
     other = learner.with_rule(fitted, pool, FixedCount(3))
     assert other.alarms(other.pool_scores).sum() == 3
-    assert other.blend is fitted.blend
+    assert other.detector is fitted.detector
     assert (other.estimate, other.calibration) == (fitted.estimate, fitted.calibration)
 
 
@@ -196,19 +203,18 @@ def test_evidence_of_labels_that_nobody_drew_is_one_round(toy: Sample) -> None:
     known = np.flatnonzero(toy.labels() >= 0)
     assert seen.rows.tolist() == known.tolist()
     assert seen.labels.tolist() == toy.labels()[known].tolist()
-    np.testing.assert_array_equal(seen.scores, warm.blend.score(toy.x))
-    np.testing.assert_array_equal(seen.embeddings, warm.blend.embed(toy.x))
+    np.testing.assert_array_equal(seen.scores, warm.score(toy.x))
+    np.testing.assert_array_equal(seen.embeddings, warm.embed(toy.x))
 
 
 def test_before_any_label_a_detector_speaks_alone() -> None:
     learner, pool, _ = table()
     trained = learner.new_network(pool)
-    assert learner.warm(pool, trained).blend.deep_weight == 1.0
+    assert learner.warm(pool, trained).deep_weight == 1.0
     settled = QUICK.settle(pool.kind, pool.n_features)
     with_detector = Learner(settled, 0).warm(pool, trained)
-    assert with_detector.blend.deep_weight == 0.0
-    assert isinstance(with_detector, Warm)
-    assert with_detector.blend.detector is not None
+    assert with_detector.deep_weight == 0.0
+    assert with_detector.detector is not None
 
 
 def test_members_have_seeds_of_their_own_and_the_same_each_time() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from soel.assess.metrics import auroc
 from soel.errors import DataError
-from soel.learner import Fitted, Learner
-from soel.model import restore, state_of
+from soel.learner import Learner
+from soel.model import Fitted, restore, state_of
 from soel.settings import DEFAULT
 from soel.types import Floats, Kind, Pool
 
@@ -66,9 +66,9 @@ def test_a_pool_without_patches_scores_as_it_did() -> None:
 def test_labels_that_contradict_patches_silence_them() -> None:
     pool = pool_of()
     fitted = fitted_of(pool, labels_of(50, 60, 70, 80, 90, 100, normals=(0, 1, 2, 3, 4, 5)))
-    assert fitted.blend.patches is not None
-    assert fitted.blend.patches.weight == 0
-    np.testing.assert_array_equal(scores_of(fitted, pool), fitted.blend.score(pool.rows, pool.patches))
+    assert fitted.patches is not None
+    assert fitted.patches.weight == 0
+    np.testing.assert_array_equal(scores_of(fitted, pool), fitted.score(pool.rows, pool.patches))
 
 
 def test_a_model_keeps_its_patches_and_asks_for_them() -> None:
@@ -112,7 +112,7 @@ def test_the_marked_patch_is_the_one_that_is_learnt_from() -> None:
         assert pool.patches is not None
         if place is not None:
             pool.patches[0, place] *= -1
-        part = fitted_of(replace(pool, marked=marked), labels).blend.patches
+        part = fitted_of(replace(pool, marked=marked), labels).patches
         assert part is not None
         return np.asarray(part.detector.arrays()["anomalous"])
 

@@ -1,4 +1,4 @@
-"""Models as arrays and JSON, and what the heavy steps are on this machine."""
+"""Models as arrays and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from soel.assess.calibration import Calibration
 from soel.assess.conformal import Reference
 from soel.errors import SoelError
-from soel.learner import HERE, Blend, Fitted, Warm
 from soel.model import (
     DETECTOR,
     NETWORK,
@@ -22,13 +21,12 @@ from soel.model import (
     POOL_SCORES,
     REFERENCE,
     REFERENCE_WEIGHTS,
+    Fitted,
     restore,
-    restore_blend,
     state_of,
 )
-from soel.networks import losses
 from soel.settings import DISTANCES, PAPER
-from soel.types import UNLABELLED, Estimate, PoolView
+from soel.types import UNLABELLED, Estimate
 from tests.conftest import Sample, make_learner
 
 QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
@@ -76,18 +74,10 @@ def test_training_goes_on_from_a_restored_network_as_from_the_first(toy: Sample)
     learner, pool = make_learner(SHORT, toy.x)
     warm = learner.prepare(pool)
     again = restore(*state_of(warm), lambda: learner.new_model(6))
-    assert isinstance(again, Warm)
+    assert not isinstance(again, Fitted)
     one, other = (learner.learn(start, pool, [], toy.labels()) for start in (warm, again))
     np.testing.assert_array_equal(one.pool_scores, other.pool_scores)
-    assert one.blend.history == other.blend.history
-
-
-def test_a_blend_has_a_state_of_its_own(toy: Sample) -> None:
-    learner, _, fitted = fitted_with(QUICK, toy)
-    arrays, notes = state_of(fitted.blend)
-    assert POOL_SCORES not in arrays
-    blend = restore_blend(arrays, notes, lambda: learner.new_model(6))
-    np.testing.assert_array_equal(blend.score(toy.x), fitted.score(toy.x))
+    assert one.history == other.history
 
 
 def test_an_unknown_detector_says_which_there_are(toy: Sample) -> None:
@@ -101,49 +91,15 @@ def test_an_unknown_detector_says_which_there_are(toy: Sample) -> None:
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.floats(-1e6, 1e6))
 def test_an_alarm_is_a_score_above_the_threshold(scores: list[float], threshold: float) -> None:
     fitted = Fitted(
-        Blend(None),
-        Estimate(0.1, 0, 1, "fixed"),
-        threshold,
-        Calibration(1, 0),
-        np.zeros(0),
-        NO_LABELS,
-        Reference.none(),
+        detector=None,
+        estimate=Estimate(0.1, 0, 1, "fixed"),
+        threshold=threshold,
+        calibration=Calibration(1, 0),
+        pool_scores=np.zeros(0),
+        pool_labels=np.zeros(0, np.int8),
+        reference=Reference.none(),
     )
     assert fitted.alarms(np.array(scores)).tolist() == [score > threshold for score in scores]
-
-
-def test_heavy_steps_on_this_machine(toy: Sample) -> None:
-    learner, pool, fitted = fitted_with(SHORT, toy)
-    model = fitted.blend.trained.model
-    np.testing.assert_array_equal(HERE.losses(model, pool), losses(model, toy.x)[0])
-    np.testing.assert_array_equal(HERE.score(fitted.blend, pool), fitted.score(toy.x))
-    np.testing.assert_array_equal(HERE.embed(fitted.blend, pool), fitted.blend.embed(toy.x))
-    suspected = np.zeros(200, bool)
-    suspected[:20] = True
-    calm, changed = (
-        HERE.gradients(fitted.blend.trained, pool, rows, 0) for rows in (~suspected & suspected, suspected)
-    )
-    assert len(calm) == 200
-    differing = np.flatnonzero((calm != changed).any(axis=1))
-    assert differing.tolist() == list(range(20))  # a row's gradient is by what it is suspected of
-    view = PoolView(fitted.pool_scores, toy.x, np.full(200, UNLABELLED, np.int8), 0.1)
-    chosen = HERE.select(learner.strategy, view, 4, np.random.default_rng(0), 2, None)
-    assert len(set(chosen.rows.tolist())) == 6
-
-
-def test_warm_up_and_fit_change_the_model_they_are_given(toy: Sample) -> None:
-    learner, pool = make_learner(SHORT, toy.x)
-    model = learner.new_model(6)
-    before = losses(model, toy.x)[0]
-    HERE.warm_up(model, pool, learner.profile.schedule, None)
-    warm = losses(model, toy.x)[0]
-    assert warm.mean() < before.mean()
-    tasks = [learner.task(learner.prepare(pool), pool, toy.labels(), Estimate(0.1, 0, 1, "kde"))] * 2
-    seen: list[tuple[int, int]] = []
-    HERE.fit(model, pool, tasks, learner.profile.schedule, False, lambda *at: seen.append(at))
-    assert (losses(model, toy.x)[0] != warm).any()
-    assert seen[-1] == (2, 2)
-    assert len(model.history) == 1 + 2  # an epoch of the warm-up, two of the fit
 
 
 @pytest.mark.parametrize("known", [0, 3])

@@ -20,7 +20,8 @@ from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.grids import Grid
 from soel.images.patches import SMALLEST_SIDE, map_grid
-from soel.learner import Fitted, Learner
+from soel.learner import Learner
+from soel.model import Fitted
 from soel.settings import PROFILES
 from soel.types import UNLABELLED, Floats, Kind, Pool
 
@@ -89,16 +90,16 @@ class _Task:
         fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)
         seconds, found = time.process_time() - started, int((labels == 1).sum())
         x, patches = np.array(self.features.matrix[parts.test]), self._patches(parts.test)
-        scores = {"global": replace(fitted.blend, patches=None).score(x)}
-        if patches is not None and fitted.blend.patches is not None:
-            scores["patches"] = fitted.blend.patches.detector.score(patches)
+        scores = {"global": replace(fitted, patches=None).score(x)}
+        if patches is not None and fitted.patches is not None:
+            scores["patches"] = fitted.patches.detector.score(patches)
         scores["both"] = fitted.score(x, patches)
         return [self._cell(draw, way, n_labels, by, parts.test, found, fitted, seconds) for way, by in scores.items()]
 
     def _cell(
         self, draw: int, way: str, n: int, scores: Floats, rows: np.ndarray, found: int, fitted: Fitted, seconds: float
     ) -> Cell:
-        truth, part = self.pictures.truth[rows], fitted.blend.patches
+        truth, part = self.pictures.truth[rows], fitted.patches
         weights = np.where(truth, SHARE / truth.mean(), (1 - SHARE) / (1 - truth.mean()))
         precision = float(average_precision_score(truth, scores, sample_weight=weights))
         pixels: tuple[float | None, float | None] = (None, None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from soel.plugins import is_installed, missing_package
+from soel.settings import Profile
+from soel.types import Kind
 
 if TYPE_CHECKING:
     import torch as torch
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from torch import nn as nn
     from torch.nn import functional as F
 
-__all__ = ["F", "Tensor", "has_gpu", "nn", "torch"]
+__all__ = ["F", "Tensor", "has_gpu", "nn", "settle", "torch"]
 
 
 def has_gpu() -> bool:
@@ -22,6 +24,12 @@ def has_gpu() -> bool:
     import torch  # here: loading it takes a second
 
     return bool(torch.cuda.is_available())
+
+
+def settle(profile: Profile, kind: Kind, n_features: int) -> Profile:
+    """The profile for rows of this kind and width on this machine: by whether torch is installed and sees a GPU."""
+    on_gpu = kind is not Kind.TABLE and has_gpu()  # tables gain nothing by one, and torch is not loaded
+    return profile.settle(kind, n_features, on_gpu, is_installed("torch"))
 
 
 def __getattr__(name: str) -> Any:

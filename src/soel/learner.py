@@ -21,16 +21,13 @@ from soel.assess import ESTIMATORS
 from soel.assess.calibration import calibrate
 from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import EstimatedCount, ThresholdRule
-from soel.compute import HERE, Compute
-from soel.deep import has_gpu
 from soel.detect import DETECTORS
 from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
 from soel.held_out import reference_scores, weigh_patches
-from soel.model import Blend, Fitted, Network, PatchPart, Warm
+from soel.model import Blend, Fitted, Network, PatchPart
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES, Objective, Task
-from soel.plugins import is_installed
 from soel.settings import Profile
 from soel.threads import single_threaded_blas
 from soel.types import (
@@ -41,7 +38,6 @@ from soel.types import (
     Estimate,
     Evidence,
     Floats,
-    Kind,
     Labels,
     Pool,
     PoolView,
@@ -56,20 +52,6 @@ if TYPE_CHECKING:
     from soel.networks import Model
     from soel.networks.base import Backbone, UserModule
 
-__all__ = [
-    "HERE",
-    "Blend",
-    "Compute",
-    "Fitted",
-    "Learner",
-    "Network",
-    "Task",
-    "Warm",
-    "learn_together",
-    "prepare_together",
-    "settle",
-]
-
 ASSUMED = 0.1  # the share taken for granted when nobody has labelled anything
 RESERVE = 2  # items that can step in for each one asked, where items can be skipped
 LOOKED_AT = 1000  # rows of a large pool that the detector looks at closely for one that has heard the last answer
@@ -83,7 +65,6 @@ class Learner:
 
     backbone: a user's own `n_features -> module`, or None for the profile's.
     contamination: a share the user knows, or None for the profile's estimator.
-    compute: where the steps that need every row are taken; all the rest happens on this machine.
     """
 
     profile: Profile
@@ -91,15 +72,14 @@ class Learner:
     threshold: ThresholdRule = field(default_factory=EstimatedCount)
     backbone: UserModule | None = None
     contamination: float | None = None
-    compute: Compute = HERE
 
-    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:
         """What is known before the first label: a network is trained only where something will look at it."""
         return self.warm(pool, self.new_network(pool, progress) if self.starts_with_network else None)
 
     def propose(
         self,
-        model: Warm | Fitted,
+        model: Blend,
         pool: Pool,
         labels: Labels,
         n: int,
@@ -137,28 +117,28 @@ class Learner:
         return Proposal(selection, seed, scores, embeddings) if for_record else Proposal(selection, seed)
 
     def learn(
-        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+        self, warm: Blend, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
     ) -> Fitted:
         """Estimate the share from all answers, go on from the warm-up with all rows, then set the threshold."""
         estimate = self.estimate(rounds)
         if not self.hears_network(labels):
             return self.finish(None, pool, labels, estimate)
-        model = (warm.blend.network or self.new_network(pool)).model.copy()
+        model = (warm.network or self.new_network(pool)).model.copy()
         tasks = [self.task(warm, pool, labels, estimate)] * model.n_members
-        self.compute.fit(model, pool, tasks, self.profile.schedule, self.objective.always_summed, progress)
+        networks.fit(model, pool.rows, tasks, self.profile.schedule, self.objective.always_summed, progress)
         return self.finish(model, pool, labels, estimate)
 
-    def look(self, model: Warm | Fitted, pool: Pool) -> tuple[Floats, Floats]:
+    def look(self, model: Blend, pool: Pool) -> tuple[Floats, Floats]:
         """Scores (N,) and embeddings (N, D) of the pool."""
-        return self._scores(model, pool), self.compute.embed(model.blend, pool)
+        return self._scores(model, pool), model.embed(pool.rows)
 
-    def evidence(self, model: Warm | Fitted, pool: Pool, labels: Labels) -> list[Evidence]:
+    def evidence(self, model: Blend, pool: Pool, labels: Labels) -> list[Evidence]:
         """Labels that nobody drew in rounds, as one round: the pool is looked at as it is now."""
         rows = np.flatnonzero(labels != UNLABELLED)
         if not len(rows):
             return []
         scores = self._scores(model, pool) if self._reads_scores else np.zeros(len(pool))
-        return [Evidence(scores, self.compute.embed(model.blend, pool), rows, labels[rows])]
+        return [Evidence(scores, model.embed(pool.rows), rows, labels[rows])]
 
     def estimate(self, rounds: Sequence[Evidence]) -> Estimate:
         """The share of anomalies: given, estimated from the answers, or assumed when there are none."""
@@ -172,11 +152,11 @@ class Learner:
         """A fitted model around trained members (None: the detector alone): the pool is scored once by each part."""
         detector = self._fit_detector(pool.rows, labels, estimate.value)
         weight = self.profile.schedule.deep_weight
-        by_detector = None if detector is None else self.compute.score(Blend(detector), pool)
+        by_detector = None if detector is None else detector.score(pool.rows)
         if model is None:
             assert by_detector is not None  # a blend has one of them at least
             return self._decide(Blend(detector), by_detector, pool, labels, estimate)
-        raw = self.compute.losses(model, pool)
+        raw = networks.losses(model, pool.rows)[0]
         network = Network.measured(model, raw)
         deep = network.combine(raw)
         scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
@@ -200,16 +180,16 @@ class Learner:
     def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
         """New members, trained on all rows as if normal."""
         model = self.new_model(pool.n_features)
-        self.compute.warm_up(model, pool, self.profile.schedule, progress)
-        return Network.measured(model, self.compute.losses(model, pool))
+        networks.warm_up(model, pool.rows, self.profile.schedule, progress)
+        return Network.measured(model, networks.losses(model, pool.rows)[0])
 
-    def warm(self, pool: Pool, network: Network | None) -> Warm:
+    def warm(self, pool: Pool, network: Network | None) -> Blend:
         """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
         detector = self._fit_detector(pool.rows, unlabelled, None)
         blend = Blend(detector, network, 1.0 if detector is None else 0.0)
-        unit = 1.0 if pool.patches is None else float(self.compute.score(blend, pool).std())
-        return Warm(replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit)))
+        unit = 1.0 if pool.patches is None else float(blend.score(pool.rows).std())
+        return replace(blend, patches=self._fit_patches(pool, unlabelled, None, unit))
 
     @property
     def starts_with_network(self) -> bool:
@@ -237,7 +217,7 @@ class Learner:
         """The objective of the profile."""
         return OBJECTIVES.create(self.profile.objective, **self.profile.objective_options)  # type: ignore[no-any-return]
 
-    def task(self, warm: Warm, pool: Pool, labels: Labels, estimate: Estimate) -> Task:
+    def task(self, warm: Blend, pool: Pool, labels: Labels, estimate: Estimate) -> Task:
         """What the members are to learn, from the view of the pool after the warm-up."""
         seen = labels if self.objective.uses_labels else np.full_like(labels, UNLABELLED)
         labelled = np.flatnonzero(seen != UNLABELLED)
@@ -262,7 +242,7 @@ class Learner:
 
     def _look(
         self,
-        model: Warm | Fitted,
+        model: Blend,
         pool: Pool,
         share: float | None,
         for_record: bool,
@@ -274,16 +254,16 @@ class Learner:
         if seen is None and (for_record or ({Need.SCORES, Need.GRADIENTS} & needs and not self.is_sequential)):
             scores = self._scores(model, pool)
         if seen is None and (for_record or Need.EMBEDDINGS in needs):
-            embeddings = self.compute.embed(model.blend, pool)
+            embeddings = model.embed(pool.rows)
         if Need.GRADIENTS not in needs:
             return scores, embeddings, embeddings
         assert share is not None  # those strategies need it, which was checked
-        network = model.blend.network or self.new_network(pool)
+        network = model.network or self.new_network(pool)
         suspected = scores > np.quantile(scores, 1 - share)
-        return scores, embeddings, self.compute.gradients(network, pool, suspected, self.seed)
+        return scores, embeddings, networks.gradient_embeddings(network.model, pool.rows, suspected, self.seed)
 
     def _draw(
-        self, model: Warm | Fitted, pool: Pool, view: PoolView, portion: Portion, rng: np.random.Generator, known: Rows
+        self, model: Blend, pool: Pool, view: PoolView, portion: Portion, rng: np.random.Generator, known: Rows
     ) -> Selection:
         """What the strategy picks of a portion of the pool. known: rows that are labelled, or chosen already."""
         rows, labels, share = portion.rows, view.labels, view.contamination
@@ -295,13 +275,13 @@ class Learner:
         elif rows is not None:
             scores = view.scores[rows] if len(view.scores) else view.scores
             view = PoolView(scores, view.embeddings[rows], labels[rows], share)
-        chosen = self.compute.select(self.strategy, view, portion.n, rng, portion.n_reserve, rows)
+        chosen = self.strategy.select(view, portion.n, rng, portion.n_reserve)
         selection = chosen if rows is None else Selection(rows[chosen.rows], chosen.odds)
         return selection if pool.moments is None else spread_over_time(selection, pool.moments, known)
 
     def _suspect(
         self,
-        model: Warm | Fitted,
+        model: Blend,
         pool: Pool,
         labels: Labels,
         share: float | None,
@@ -316,12 +296,12 @@ class Learner:
         where they are known.
         """
         rows = np.arange(len(pool)) if rows is None else rows
-        before = detector = model.blend.detector
+        before = detector = model.detector
         if (labels != UNLABELLED).any():
             detector = self._fit_detector(pool.rows, labels, share)
         assert before is not None  # or answers would not be heard
         assert detector is not None
-        looks = model.blend.patches is not None
+        looks = model.patches is not None
         scores = self._scores(model, pool) if looks and not len(scores) else scores
         if len(rows) > LOOKED_AT:
             rough = scores[rows] if looks else detector.rough_score(pool.rows[rows])
@@ -337,13 +317,12 @@ class Learner:
         suspicion = detector.query_score(pool.rows[rows])
         return rows, suspicion + scores[rows] - before.score(pool.rows[rows]) if looks else suspicion
 
-    def _scores(self, model: Warm | Fitted, pool: Pool) -> Floats:
+    def _scores(self, model: Blend, pool: Pool) -> Floats:
         """Scores (N,) of the pool: those that a fit has kept, or computed."""
         kept = model.pool_scores if isinstance(model, Fitted) else np.zeros(0)
         if len(kept):
             return kept
-        blend = model.blend
-        return _add_patches(blend, self.compute.score(replace(blend, patches=None), pool), pool)
+        return _add_patches(model, replace(model, patches=None).score(pool.rows), pool)
 
     def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector | None:
         schedule = self.profile.schedule
@@ -373,7 +352,15 @@ class Learner:
         refit = partial(self._fit_detector, share=estimate.value)
         reference = reference_scores(blend, scores, pool, labels, suspected, refit, self.seed)
         cut = self.threshold.cut(scores, estimate.value, chances, reference, labels)
-        return Fitted(blend, estimate, cut, calibration, scores, labels.copy(), reference)
+        return Fitted(
+            **vars(blend),
+            estimate=estimate,
+            threshold=cut,
+            calibration=calibration,
+            pool_scores=scores,
+            pool_labels=labels.copy(),
+            reference=reference,
+        )
 
     def _new_backbone(self, n_features: int, rngs: Sequence[np.random.Generator]) -> Backbone:
         if self.backbone is not None:
@@ -411,77 +398,3 @@ def _device(n_features: int) -> torch.device:
     from soel.deep import torch
 
     return torch.device("cuda" if torch.cuda.is_available() and n_features > GPU_WIDTH else "cpu")
-
-
-# Several loops of one shape, trained as one network: seeds of an experiment cost little more than one.
-
-
-def prepare_together(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Warm]:
-    """What `learner.prepare(pool)` gives for each run, up to rounding. Pools: one shape."""
-    starts: Sequence[Network | None] = [None] * len(learners)
-    if learners[0].starts_with_network:
-        starts = _new_networks(learners, pools)
-    return [learner.warm(pool, start) for learner, pool, start in zip(learners, pools, starts, strict=True)]
-
-
-def learn_together(
-    learners: Sequence[Learner],
-    warm: Sequence[Warm],
-    pools: Sequence[Pool],
-    rounds: Sequence[Sequence[Evidence]],
-    labels: Sequence[Labels],
-) -> list[Fitted]:
-    """What `learner.learn(...)` gives for each run, up to rounding. All with the same number of labels."""
-    runs = list(zip(learners, warm, pools, rounds, labels, strict=True))
-    if len(runs) == 1 or not learners[0].hears_network(labels[0]):
-        return [learner.learn(start, pool, rounds, known) for learner, start, pool, rounds, known in runs]
-    starts = [each.blend.network for each in warm]
-    warm_networks = [start for start in starts if start is not None]
-    if len(warm_networks) < len(starts):
-        warm_networks = _new_networks(learners, pools)
-    stack = _Stack(learners, pools)
-    estimates = [learner.estimate(rounds) for learner, _, _, rounds, _ in runs]
-    each = [
-        learner.task(start, pool, known, share)
-        for (learner, start, pool, _, known), share in zip(runs, estimates, strict=True)
-    ]
-    tasks = [task for task in each for _ in range(learners[0].profile.n_members)]
-    model = stack.join([network.model for network in warm_networks])
-    networks.fit(model, stack.rows, tasks, learners[0].profile.schedule, learners[0].objective.always_summed)
-    trained = zip(stack.split(model), runs, estimates, strict=True)
-    return [learner.finish(part, pool, known, share) for part, (learner, _, pool, _, known), share in trained]
-
-
-def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Network]:
-    """What `learner.new_network(pool)` gives for each run."""
-    if len(learners) == 1:
-        return [learners[0].new_network(pools[0])]
-    stack = _Stack(learners, pools)
-    model = stack.join([learner.new_model(stack.n_features) for learner in learners])
-    networks.warm_up(model, stack.rows, learners[0].profile.schedule)
-    trained = zip(learners, stack.split(model), pools, strict=True)
-    return [Network.measured(part, learner.compute.losses(part, pool)) for learner, part, pool in trained]
-
-
-class _Stack:
-    """The shape that the runs share. rows: (S, N, d), each run's once for each of its members."""
-
-    def __init__(self, learners: Sequence[Learner], pools: Sequence[Pool]) -> None:
-        self.learner, self.n_runs = learners[0], len(learners)
-        self.n_features = pools[0].n_features
-        self.rows = np.repeat(np.stack([pool.rows for pool in pools]), self.learner.profile.n_members, axis=0)
-
-    def join(self, models: Sequence[Model]) -> Model:
-        return networks.join(models, self._make)
-
-    def split(self, model: Model) -> list[Model]:
-        return networks.split(model, self.n_runs, self._make)
-
-    def _make(self, n_members: int) -> Model:
-        return self.learner.new_model(self.n_features, n_members)
-
-
-def settle(profile: Profile, kind: Kind, n_features: int) -> Profile:
-    """The profile for rows of this kind and width on this machine: by whether torch is installed and sees a GPU."""
-    on_gpu = kind is not Kind.TABLE and has_gpu()  # tables gain nothing by one, and torch is not loaded
-    return profile.settle(kind, n_features, on_gpu, is_installed("torch"))

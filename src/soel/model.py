@@ -1,4 +1,4 @@
-"""What the loop hands on: scores before the first label (`Warm`) and after learning (`Fitted`), as arrays and JSON."""
+"""What the loop hands on: scores before the first label (`Blend`) and after learning (`Fitted`), as arrays and JSON."""
 
 from __future__ import annotations
 
@@ -151,31 +151,19 @@ class Blend:
         return [] if self.network is None else self.network.model.history
 
 
-@dataclass(frozen=True)
-class Warm:
-    """What is known of a pool before the first label: how it scores and compares rows."""
-
-    blend: Blend
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What was learnt. Scores above the threshold are alarms.
+@dataclass(frozen=True, kw_only=True)
+class Fitted(Blend):
+    """What was learnt: scores above the threshold are alarms.
 
     pool_scores, pool_labels: (N,) of the pool it learnt from. reference: what stands for the scores of new normal rows.
     """
 
-    blend: Blend
     estimate: Estimate
     threshold: float
     calibration: Calibration
     pool_scores: Floats
     pool_labels: Labels
     reference: Reference
-
-    def score(self, x: Floats, patches: Floats | None = None) -> Floats:
-        """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
-        return self.blend.score(x, patches)
 
     def probabilities(self, scores: Floats) -> Floats:
         """Of being an anomaly: (n,) by scores (n,)."""
@@ -200,40 +188,58 @@ class Fitted:
         return UnsureBand.of(self.pool_scores, self.estimate.low, self.estimate.high)
 
 
-def state_of(model: Warm | Fitted | Blend) -> State:
+def state_of(model: Blend) -> State:
     """A model as arrays by name and plain JSON values."""
-    if isinstance(model, Blend):
-        return _blend_state(model)
-    arrays, notes = _blend_state(model.blend)
-    if isinstance(model, Warm):
+    arrays: dict[str, np.ndarray] = {}
+    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": model.deep_weight}
+    if model.detector is not None:
+        arrays |= {DETECTOR + name: array for name, array in model.detector.arrays().items()}
+        notes["detector"] = model.detector.name
+    if model.network is not None:
+        members, centre, spread = model.network.model, model.network.centre, model.network.spread
+        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in members.tensors().items()}
+        notes["network"] = {"model": members.notes(), "centre": centre.tolist(), "spread": spread.tolist()}
+    if model.patches is not None:
+        arrays |= {PATCHES + name: array for name, array in model.patches.detector.arrays().items()}
+        notes["patches"] = {"detector": model.patches.detector.name, "weight": model.patches.weight}
+    if not isinstance(model, Fitted):
         return arrays, notes
-    learnt = {
-        "estimate": asdict(model.estimate),
-        "threshold": model.threshold,
-        "calibration": asdict(model.calibration),
-    }
     kept: dict[str, np.ndarray] = {
         POOL_SCORES: np.asarray(model.pool_scores, np.float64),
         POOL_LABELS: np.asarray(model.pool_labels, np.int8),
         REFERENCE: model.reference.scores,
         REFERENCE_WEIGHTS: model.reference.weights,
     }
+    learnt = {
+        "estimate": asdict(model.estimate),
+        "threshold": model.threshold,
+        "calibration": asdict(model.calibration),
+    }
     return arrays | kept, notes | learnt
 
 
-def restore_blend(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
-    """The blend back from its state. new_model: makes an empty network of the same shape, called where there is one."""
-    detector = network = None
+def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Blend:
+    """A model back from its state. new_model: makes an empty network of the same shape, called where there is one."""
+    detector = network = patches = None
     if notes["detector"] is not None:
         detector = DETECTORS.get(notes["detector"]).from_arrays(within(arrays, DETECTOR))
     if notes["network"] is not None:
         network = _restore_network(within(arrays, NETWORK), notes["network"], new_model)
-    kept = notes.get("patches")
-    patches = None
-    if kept is not None:
-        part = DETECTORS.get(kept["detector"]).from_arrays(within(arrays, PATCHES))
-        patches = PatchPart(part, float(kept["weight"]))
-    return Blend(detector, network, notes["deep_weight"], patches)
+    if notes.get("patches") is not None:
+        part = DETECTORS.get(notes["patches"]["detector"]).from_arrays(within(arrays, PATCHES))
+        patches = PatchPart(part, float(notes["patches"]["weight"]))
+    blend = Blend(detector, network, notes["deep_weight"], patches)
+    if notes.get("estimate") is None:
+        return blend
+    return Fitted(
+        **vars(blend),
+        estimate=Estimate(**notes["estimate"]),
+        threshold=float(notes["threshold"]),
+        calibration=Calibration(**notes["calibration"]),
+        pool_scores=np.asarray(arrays[POOL_SCORES], np.float64),
+        pool_labels=np.asarray(arrays[POOL_LABELS], np.int8),
+        reference=Reference(*(np.asarray(arrays[name], np.float64) for name in (REFERENCE, REFERENCE_WEIGHTS))),
+    )
 
 
 def _restore_network(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Network:
@@ -242,36 +248,3 @@ def _restore_network(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any],
     model = new_model()
     model.restore({name: torch.from_numpy(array) for name, array in arrays.items()}, notes["model"])
     return Network(model, *(np.asarray(notes[name], np.float64) for name in ("centre", "spread")))
-
-
-def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_model: NewModel) -> Warm | Fitted:
-    """A model back from its state; the arguments are those of `restore_blend`."""
-    blend = restore_blend(arrays, notes, new_model)
-    if notes.get("estimate") is None:
-        return Warm(blend)
-    return Fitted(
-        blend,
-        Estimate(**notes["estimate"]),
-        float(notes["threshold"]),
-        Calibration(**notes["calibration"]),
-        np.asarray(arrays[POOL_SCORES], np.float64),
-        np.asarray(arrays[POOL_LABELS], np.int8),
-        Reference(np.asarray(arrays[REFERENCE], np.float64), np.asarray(arrays[REFERENCE_WEIGHTS], np.float64)),
-    )
-
-
-def _blend_state(blend: Blend) -> State:
-    arrays: dict[str, np.ndarray] = {}
-    notes: dict[str, Any] = {"detector": None, "network": None, "deep_weight": blend.deep_weight}
-    if blend.detector is not None:
-        arrays |= {DETECTOR + name: array for name, array in blend.detector.arrays().items()}
-        notes["detector"] = blend.detector.name
-    if blend.network is not None:
-        model = blend.network.model
-        arrays |= {NETWORK + name: tensor.numpy() for name, tensor in model.tensors().items()}
-        centre, spread = blend.network.centre.tolist(), blend.network.spread.tolist()
-        notes["network"] = {"model": model.notes(), "centre": centre, "spread": spread}
-    if blend.patches is not None:
-        arrays |= {PATCHES + name: array for name, array in blend.patches.detector.arrays().items()}
-        notes["patches"] = {"detector": blend.patches.detector.name, "weight": blend.patches.weight}
-    return arrays, notes

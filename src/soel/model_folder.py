@@ -18,8 +18,8 @@ from safetensors.numpy import load_file, save
 from soel.assess.threshold import parse_threshold
 from soel.errors import MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, write_whole
-from soel.learner import Fitted, Learner, Warm
-from soel.model import restore, state_of
+from soel.learner import Learner
+from soel.model import Blend, Fitted, restore, state_of
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
 
@@ -32,14 +32,14 @@ class SavedModel:
     """A model with what is needed to use it on a user's own table. `extra`: plain JSON of the face that saved it."""
 
     learner: Learner
-    model: Warm | Fitted
+    model: Blend
     encoder: Encoder
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fitted(self) -> Fitted:
         """The model, if it has learnt."""
-        if isinstance(self.model, Warm):
+        if not isinstance(self.model, Fitted):
             raise ModelFileError("This model was only warmed up: it has no threshold yet. Fit first.")
         return self.model
 
@@ -62,9 +62,7 @@ def save_model(folder: Path, saved: SavedModel) -> str:
     return write_model(folder, arrays, content)
 
 
-def load_model(
-    folder: Path, backbone: UserModule | None = None, encoder: Encoder | None = None
-) -> SavedModel:
+def load_model(folder: Path, backbone: UserModule | None = None, encoder: Encoder | None = None) -> SavedModel:
     """Read a model's folder. One that was trained with a user's own backbone needs it again.
 
     encoder: the model's, where it was read before.

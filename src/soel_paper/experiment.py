@@ -11,8 +11,10 @@ import numpy as np
 from soel.ask.base import Need
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
-from soel.learner import Fitted, Learner, Warm, learn_together, prepare_together
+from soel.learner import Learner
+from soel.model import Blend, Fitted
 from soel.oracle import SimulatedExpert
+from soel.runs import learn_together, prepare_together
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame, find_kind
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
@@ -102,7 +104,7 @@ def _run_together(runs: list[Run]) -> list[Measures]:
     warm = prepare_together([run.learner for run in runs], pools)
     if cell.setting.stage == "assumptions":
         return [_assumptions(run, model) for run, model in zip(runs, warm, strict=True)]
-    trained: Sequence[Warm | Fitted] = warm
+    trained: Sequence[Blend] = warm
     for n_queries in _round_sizes(cell):
         for run, model in zip(runs, trained, strict=True):
             _ask(run, model, n_queries)
@@ -124,7 +126,7 @@ def _round_sizes(cell: Cell) -> list[int]:
     return [min(size, budget - start) for start in range(0, budget, size)]
 
 
-def _ask(run: Run, model: Warm | Fitted, n_queries: int) -> None:
+def _ask(run: Run, model: Blend, n_queries: int) -> None:
     """One round: the strategy picks, the expert answers, and a skipped row is replaced from the reserve."""
     proposal = run.learner.propose(
         model,
@@ -145,7 +147,7 @@ def _ask(run: Run, model: Warm | Fitted, n_queries: int) -> None:
     run.rounds.append(Evidence(proposal.scores, proposal.embeddings, rows, labels))
 
 
-def _learn(runs: Sequence[Run], warm: Sequence[Warm]) -> list[Fitted]:
+def _learn(runs: Sequence[Run], warm: Sequence[Blend]) -> list[Fitted]:
     """Train all runs; those with equally many labels as one model."""
     if runs[0].cell.method.augmented:
         return [_fixmatch(*each) for each in zip(runs, warm, strict=True)]
@@ -164,7 +166,7 @@ def _learn(runs: Sequence[Run], warm: Sequence[Warm]) -> list[Fitted]:
     return [trained[index] for index in range(len(runs))]
 
 
-def _fixmatch(run: Run, warm: Warm) -> Fitted:
+def _fixmatch(run: Run, warm: Blend) -> Fitted:
     from soel_paper.pictures import features_of
 
     pictures, extractor = run.split.pictures, run.split.extractor
@@ -173,7 +175,7 @@ def _fixmatch(run: Run, warm: Warm) -> Fitted:
     return learn_fixmatch(run.learner, warm, run.pool, run.rounds, run.labels, draws)
 
 
-def _measures(run: Run, model: Warm | Fitted) -> Measures:
+def _measures(run: Run, model: Blend) -> Measures:
     """Everything that an artefact may show."""
     rows = np.flatnonzero(run.labels != UNLABELLED)
     found: dict[str, float] = {
@@ -228,7 +230,7 @@ def _peer(run: Run) -> Measures:
     return _finite(_detection(run.split, fitted.pool, fitted.score(run.test)))
 
 
-def _assumptions(run: Run, model: Warm) -> Measures:
+def _assumptions(run: Run, model: Blend) -> Measures:
     scores, embeddings = run.learner.look(model, run.pool)
     strategy, truth = run.learner.strategy, run.split.pool_truth
     view = PoolView(scores, embeddings, run.labels, run.strategy_share)

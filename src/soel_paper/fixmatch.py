@@ -10,7 +10,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.learner import Fitted, Learner, Task, Warm
+from soel import networks
+from soel.learner import Learner
+from soel.model import Blend, Fitted
+from soel.networks.objectives import Task
 from soel.types import UNLABELLED, Evidence, Floats, ItemWeights, Labels, Pool, PoolView
 from soel_paper.augment import strong, weak
 
@@ -22,27 +25,27 @@ Draw = tuple[Floats, Floats]
 
 
 def learn_fixmatch(
-    learner: Learner, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, draws: Sequence[Draw]
+    learner: Learner, warm: Blend, pool: Pool, rounds: Sequence[Evidence], labels: Labels, draws: Sequence[Draw]
 ) -> Fitted:
     """Go on from the warm-up: first the answers alone, then answers and guesses on augmented pictures.
 
     draws: (weak, strong) rows (N, d) of the pool, taken in turn. The guesses are renewed each epoch.
     """
-    start = warm.blend.network or learner.new_network(pool)
-    model, schedule, compute = start.model.copy(), learner.profile.schedule, learner.compute
+    start = warm.network or learner.new_network(pool)
+    model, schedule = start.model.copy(), learner.profile.schedule
     view = PoolView(np.zeros(len(pool)), pool.rows, labels)
     answers = learner.objective.labelled(view)
 
     def train(rows: Pool, guesses: ItemWeights | None, epochs: int) -> None:
         tasks = [Task(view.labelled, answers, view.unlabelled, guesses)] * model.n_members
-        compute.fit(model, rows, tasks, replace(schedule, epochs=epochs), False, None)
+        networks.fit(model, rows.rows, tasks, replace(schedule, epochs=epochs), False)
 
     train(pool, None, FINE_TUNING)
     slight = [replace(pool, rows=weakly) for weakly, _ in draws]
     mixed = [replace(pool, rows=np.where((labels != UNLABELLED)[:, None], *draw)) for draw in draws]
     for epoch in range(schedule.epochs):
         drawn = epoch % len(draws)
-        scores = compute.losses(model, slight[drawn]).mean(axis=0)[view.unlabelled]
+        scores = networks.losses(model, slight[drawn].rows)[0].mean(axis=0)[view.unlabelled]
         train(mixed[drawn], confident(scores), 1)
     return learner.finish(model, pool, labels, learner.estimate(rounds))
 

@@ -135,7 +135,7 @@ def test_training_finds_pictures_that_stand_on_their_head() -> None:
     runner, known = small_learner(4), Pool.of(pool, Kind.PICTURES)
     trained = runner.learn(runner.prepare(known), known, [], labels)
     assert auroc(truth, trained.score(pool)) > 0.95
-    twin, model = runner.new_model(SIDE * SIDE), trained.blend.trained.model
+    twin, model = runner.new_model(SIDE * SIDE), trained.trained.model
     twin.restore(model.tensors(), model.notes())
     np.testing.assert_array_equal(losses(twin, pool)[0], losses(model, pool)[0])
 

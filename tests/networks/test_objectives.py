@@ -36,11 +36,11 @@ def test_every_backbone_learns_with_every_objective(backbone: str, objective: st
     learner, pool = make_learner(profile, toy.x, contamination=0.1)
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, [], toy.labels())
-    start, end = (model.blend.trained.model.backbone for model in (warm, fitted))
+    start, end = (model.trained.model.backbone for model in (warm, fitted))
     for (name, before), after in zip(start.named_parameters(), end.parameters(), strict=True):
         assert torch.isfinite(after).all(), name
         assert not torch.equal(before, after), f"{name} was not learnt"
-    history = np.array(fitted.blend.history)[:, 0]
+    history = np.array(fitted.history)[:, 0]
     assert len(history) == 4  # one epoch of warm-up, three of this objective
     assert history[3] < history[1], "the loss does not fall"
     assert np.ptp(fitted.score(toy.x)) > 0
@@ -55,7 +55,7 @@ def test_labels_of_one_kind_are_heeded(objective: str, toy: Sample) -> None:
         labels = np.full(len(toy.x), -1, np.int8)
         labels[rows] = kind
         fitted = learner.learn(warm, pool, [], labels)
-        told.append(losses(fitted.blend.trained.model, toy.x[rows])[0].mean())
+        told.append(losses(fitted.trained.model, toy.x[rows])[0].mean())
     if OBJECTIVES.get(objective).uses_labels:
         least = 1.0 if objective == "refinement" else 1.02  # refinement drops anomalies, the others learn them
         assert told[1] > least * told[0], "rows look as normal when they were called anomalies"

@@ -10,9 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from soel import SOEL
+from soel import SOEL, networks
 from soel.assess.metrics import auroc
-from soel.compute import Compute
 from soel.networks import losses
 from soel.networks.base import Members
 from soel.settings import PAPER
@@ -37,7 +36,7 @@ def test_own_module_trains_in_the_loop() -> None:
     toy = make_toy()
     learner, pool = make_learner(PAPER, toy.x, backbone=TinyAutoencoder, contamination=0.1)
     fitted, untrained = learner.learn(learner.prepare(pool), pool, [], toy.labels()), learner.new_model(6)
-    trained = fitted.blend.trained.model
+    trained = fitted.trained.model
     for before, after in zip(untrained.backbone.parameters(), trained.backbone.parameters(), strict=True):
         assert not torch.equal(before, after)
     fresh = auroc(toy.is_anomaly, losses(untrained, toy.x)[0][0])
@@ -62,13 +61,13 @@ def test_it_keeps_the_laws_of_a_backbone() -> None:
 
 def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are those of the last parameter: the bias of each of the 6 columns."""
-    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), Compute.gradients
+    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), networks.gradient_embeddings
 
     def keep(*args: Any) -> np.ndarray:
         seen.append(look(*args))
         return seen[-1]
 
-    monkeypatch.setattr(Compute, "gradients", keep)
+    monkeypatch.setattr(networks, "gradient_embeddings", keep)
     detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
     assert len(set(detector.query(toy.x, 4).tolist())) == 4
     (gradients,) = seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.learner import learn_together, prepare_together
+from soel.runs import learn_together, prepare_together
 from soel.settings import AUTHORS, PAPER, Schedule
 from tests.conftest import make_learner, make_toy
 
@@ -24,5 +24,5 @@ def test_runs_in_a_stack_match_runs_alone(profile: object) -> None:
     for (learner, pool), toy, fitted in zip(runs, toys, together, strict=True):
         alone = learner.learn(learner.prepare(pool), pool, [], toy.labels())
         np.testing.assert_allclose(fitted.score(toy.x), alone.score(toy.x), atol=2e-3)
-        states = [each.blend.trained.model.notes()["generators"] for each in (fitted, alone)]
+        states = [each.trained.model.notes()["generators"] for each in (fitted, alone)]
         assert states[0] == states[1]

@@ -192,7 +192,7 @@ def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Variant) -> N
     }
     assert np.abs(scores["weak"] - scores["same"]).max() > 1e-3
     assert np.abs(scores["strong"] - scores["same"]).max() > 1e-3
-    assert (warm.blend.score(toy.x) == learner.prepare(pool).blend.score(toy.x)).all()  # a fit works on a copy
+    assert (warm.score(toy.x) == learner.prepare(pool).score(toy.x)).all()  # a fit works on a copy
 
 
 def test_only_confident_guesses_count() -> None:

@@ -14,7 +14,8 @@ from soel import model_folder
 from soel.assess.threshold import parse_threshold
 from soel.detect import DETECTORS
 from soel.detect.base import NOTHING, Detector
-from soel.learner import Fitted, Learner, Warm
+from soel.learner import Learner
+from soel.model import Blend, Fitted
 from soel.session import Session, SessionConfig
 from soel.settings import Profile
 from soel.types import ANOMALY, NORMAL, Estimate, Evidence, Floats, Kind, Labels, Pool, Progress, Proposal
@@ -63,7 +64,7 @@ class FakeLearner(Learner):
     def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
         return FromTheMean.fit(rows, labels, self.seed, options={"heed": 0.5} if self.is_sequential else NOTHING)
 
-    def prepare(self, pool: Pool, progress: Progress | None = None) -> Warm:
+    def prepare(self, pool: Pool, progress: Progress | None = None) -> Blend:
         self.calls.append("prepare")
         if progress is not None:
             progress(1, 1)
@@ -74,9 +75,9 @@ class FakeLearner(Learner):
         return super().propose(*given, **options)
 
     def learn(
-        self, warm: Warm, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
+        self, warm: Blend, pool: Pool, rounds: Sequence[Evidence], labels: Labels, progress: Progress | None = None
     ) -> Fitted:
-        assert isinstance(warm, Warm), "a fit must restart from the warm-up"
+        assert not isinstance(warm, Fitted), "a fit must restart from the warm-up"
         self.calls.append("learn")
         return super().learn(warm, pool, rounds, labels, progress)
 

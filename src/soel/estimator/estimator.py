@@ -19,7 +19,8 @@ from soel.estimator.targets import Codes, read_targets
 from soel.estimator.task import Task, check_parts, read_columns, read_seed, read_share, read_task, read_threshold
 from soel.explain import TableExplainer
 from soel.images.image_rows import ImageRows
-from soel.learner import Learner, Warm
+from soel.learner import Learner
+from soel.model import Blend
 from soel.model_folder import SavedModel, load_model, save_model
 from soel.report.progress import progress_bar
 from soel.session.pictures import find_session_images
@@ -176,7 +177,7 @@ class SOEL(FittedDetector):
 
         saved = load_model(find_model(Path(folder)), backbone)
         images = find_session_images(Path(folder))
-        own = {"images": images.to_json()} if images is not None and saved.fitted.blend.patches is not None else {}
+        own = {"images": images.to_json()} if images is not None and saved.fitted.patches is not None else {}
         saved = replace(saved, extra=_extra_for_session(saved) | dict(saved.extra) | own)
         learner = saved.learner
         detector = cls(
@@ -210,7 +211,7 @@ class SOEL(FittedDetector):
         check_parts(profile)
         return profile
 
-    def _prepare(self, task: Task) -> Warm:
+    def _prepare(self, task: Task) -> Blend:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
         learner = task.learner
         key = (task.pool.identity, learner.profile, learner.seed, learner.backbone)
@@ -237,7 +238,7 @@ class SOEL(FittedDetector):
         self._publish(SavedModel(learner, fitted, task.described_encoder, extra))
         if pool.kind is Kind.TABLE:
             known = fitted.pool_scores, labels, fitted.threshold
-            self._why = TableExplainer.of(fitted.blend, self._encoder, task.frame, pool.rows, *known)
+            self._why = TableExplainer.of(fitted, self._encoder, task.frame, pool.rows, *known)
         return self
 
     def _publish(self, saved: SavedModel) -> SOEL:
@@ -251,7 +252,7 @@ class SOEL(FittedDetector):
         radius = extra["cover_radius"]
         self.cover_radius_ = float("nan") if radius is None else radius
         self.threshold_, self.offset_ = fitted.threshold, -fitted.threshold
-        self.history_ = fitted.blend.history
+        self.history_ = fitted.history
         self._codes = Codes(**extra["codes"])
         self.classes_ = self._codes.classes
         self.n_features_in_ = extra["n_features_in"]
@@ -266,7 +267,7 @@ class SOEL(FittedDetector):
 
 
 # What each estimator prepared last, beside it: a query changes nothing on the estimator itself.
-_PREPARED: WeakKeyDictionary[SOEL, tuple[object, Warm]] = WeakKeyDictionary()
+_PREPARED: WeakKeyDictionary[SOEL, tuple[object, Blend]] = WeakKeyDictionary()
 
 
 def _extra_for_session(saved: SavedModel) -> dict[str, Any]:

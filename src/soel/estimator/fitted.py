@@ -17,7 +17,7 @@ from soel.estimator.notices import warn_of_positions
 from soel.estimator.targets import Codes
 from soel.explain import Explanation, TableExplainer
 from soel.images.image_rows import ImageRows
-from soel.learner import Fitted
+from soel.model import Fitted
 from soel.model_folder import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
@@ -168,7 +168,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _why_by(self, frame: Frame) -> TableExplainer:
         """What explains rows by those of a table."""
-        blend, features = self._fitted().blend, self._encoder.encode(frame)
+        blend, features = self._fitted(), self._encoder.encode(frame)
         nothing = np.full(len(features), UNLABELLED, np.int8)
         scores = blend.score(features)
         return TableExplainer.of(blend, self._encoder, frame, features, scores, nothing, self._fitted().threshold)

@@ -12,10 +12,11 @@ from soel.ask import STRATEGIES
 from soel.assess import ESTIMATORS
 from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.checks import is_number
+from soel.deep import settle
 from soel.errors import ConfigError, DataError
 from soel.estimator.notices import warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows
-from soel.learner import Learner, settle
+from soel.learner import Learner
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import Profile

@@ -63,12 +63,12 @@ class SessionExplainer:
             )
         encoder, frame, features = read_encoder(session.folder), read_items(session.folder).frame, session.folder.pool
         kept = getattr(model, "pool_scores", ())
-        scores = np.asarray(kept if len(kept) else model.blend.score(features))
+        scores = np.asarray(kept if len(kept) else model.score(features))
         labels, threshold = label_vector(session.state, session.ids), getattr(model, "threshold", np.inf)
         if share:
             threshold = min(threshold, float(np.quantile(scores, 1 - share)))
-        table = TableExplainer.of(model.blend, encoder, frame, features, scores, labels, threshold, session.ids)
-        return cls(session, model.blend, table, frame)
+        table = TableExplainer.of(model, encoder, frame, features, scores, labels, threshold, session.ids)
+        return cls(session, model, table, frame)
 
     def explain(self, frame: Frame, features: Floats) -> Explanation:
         """Rows with the features (n, d) that they were encoded to."""

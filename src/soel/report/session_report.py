@@ -28,7 +28,7 @@ from soel.text import count
 from soel.types import Floats, Label, Labels
 
 if TYPE_CHECKING:
-    from soel.learner import Fitted
+    from soel.model import Fitted
 
 N_TOP, N_STANDOUTS = 10, 3
 
@@ -51,7 +51,7 @@ def gather(session: Session, frame: Frame, kept: Kept = NOTHING, media: MediaFac
         contamination=model.estimate,
         threshold=Threshold(_cut(model.threshold), config.threshold, int(alarms.sum())),
         cover_radius=_radius(embeddings, labels),
-        history=model.blend.history,
+        history=model.history,
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
         top=[replace(top, item=names[top.item]) for top in _top(place.ids, scores, alarms, labels, frame, kept, media)],
         next_steps=_next_steps(session, state),

@@ -56,7 +56,7 @@ def measure_cover(session: Session, encoder: Encoder, progress: Progress | None 
 
 def find_space(model: Any) -> Callable[[Floats], Floats] | None:
     """What turns encoded rows into the points between which the detector measures; None without one."""
-    detector = model.blend.detector
+    detector = model.detector
     return None if detector is None else detector.space
 
 

@@ -42,7 +42,7 @@ def create_session(
     that a pool is drawn from. columns: how the columns of a table are to be read, where the automatic reading
     is not wanted.
     """
-    from soel.learner import settle  # here: to open a session needs no learner, and must not wait for scipy
+    from soel.deep import settle  # here: to open a session needs no learner, and must not wait for scipy
 
     options = options or SessionOptions()
     folder, wanted = Path(folder), options.method

@@ -200,13 +200,13 @@ class SessionMaps:
 
     def _detector(self) -> PlaceDetector | None:
         ref = self._newest()
-        part = None if ref is None else self.session.load_model(ref).blend.patches
+        part = None if ref is None else self.session.load_model(ref).patches
         return None if part is None or not isinstance(part.detector, PlaceDetector) else part.detector
 
 
 def find_patches(model: Any) -> PlaceDetector:
     """The part of a fitted model that looks at places."""
-    part = model.blend.patches
+    part = model.patches
     if part is None or not isinstance(part.detector, PlaceDetector):
         raise SessionError("The last fit did not look at places; fit again.")
     return part.detector

@@ -15,7 +15,8 @@ from soel.session.state import SessionState
 from soel.types import NO_ROWS, Evidence, Pool, Proposal, Rows
 
 if TYPE_CHECKING:
-    from soel.learner import Fitted, Learner, Warm
+    from soel.learner import Learner
+    from soel.model import Blend, Fitted
 
 NOT_SURE = "not_sure"  # the option of a round that asked those items first
 
@@ -23,7 +24,7 @@ NOT_SURE = "not_sure"  # the option of a round that asked those items first
 def propose(
     place: SessionFolder,
     learner: Learner,
-    model: Warm | Fitted,
+    model: Blend,
     pool: Pool,
     state: SessionState,
     n: int,

@@ -36,7 +36,8 @@ from soel.settings import Profile
 from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
 
 if TYPE_CHECKING:
-    from soel.learner import Fitted, Learner, Warm
+    from soel.learner import Learner
+    from soel.model import Blend, Fitted
 
 MOST_MODELS = 2  # that are kept in memory: a warm-up and a fit
 
@@ -49,7 +50,7 @@ class Session(Labelling):
 
     def __init__(self, folder: Path | SessionFolder, store: Store) -> None:
         super().__init__(folder, store)
-        self._models: dict[tuple[str, bool], Warm | Fitted] = {}
+        self._models: dict[str, Blend] = {}
         self._landscape: Landscape | None = None
         self._seen: tuple[str, PoolRecord] | None = None  # what the last refine looked at, and its name
 
@@ -58,7 +59,7 @@ class Session(Labelling):
         """What computes."""
         return make_learner(self.config)
 
-    def load_model(self, ref: ModelRef) -> Warm | Fitted:
+    def load_model(self, ref: ModelRef) -> Blend:
         """A model of this session, read once."""
         from soel.model_folder import load_model  # here: it takes a second, which labelling must not wait for
 
@@ -69,7 +70,7 @@ class Session(Labelling):
             self._models[ref.folder] = loaded
         return self._models[ref.folder]
 
-    def _save_model(self, place: SessionFolder, name: str, model: Warm | Fitted) -> ModelRef:
+    def _save_model(self, place: SessionFolder, name: str, model: Blend) -> ModelRef:
         from soel.model_folder import SavedModel, save_model
 
         folder = place.new_model(name)
@@ -349,16 +350,16 @@ class Session(Labelling):
         ids = self.folder_with(state.pools).ids
         return advice_body(measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores))
 
-    def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Warm | Fitted]:
+    def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         if state.fit is None:
             return self._warm(state, progress)
         return state.fit.model, self.load_fit(state)
 
-    def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Warm]:
+    def _warm(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         """The warm-up that every fit restarts from: read back, or made (again, where its folder is lost or damaged)."""
         if state.warm_up is not None:
             try:
-                return state.warm_up, cast("Warm", self.load_model(state.warm_up))
+                return state.warm_up, self.load_model(state.warm_up)
             except ModelFileError:
                 pass  # it follows from the data and the seed alone
         place = self.folder_with(state.pools)

@@ -61,7 +61,7 @@ def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> 
         session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
         session.fit()
         model = session.fitted()[1]
-        assert model.blend.patches is not None
+        assert model.patches is not None
         own = scores.score_file(session, None, tmp_path / "own.csv")
         assert {row["file"] for row in own["top"][:3]} == {"00.png", "01.png", "02.png"}
         new = scores.score_file(session, make_pictures(tmp_path / "new", 12, first=500), tmp_path / "new.csv")
