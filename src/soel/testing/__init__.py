@@ -16,7 +16,6 @@ from soel.testing.contamination import CONTAMINATION_LAWS, check_contamination_e
 from soel.testing.detectors import DETECTOR_LAWS, check_detector
 from soel.testing.extractors import EXTRACTOR_LAWS, check_extractor
 from soel.testing.objectives import OBJECTIVE_LAWS, check_objective
-from soel.testing.stores import STORE_LAWS, check_store
 from soel.testing.strategies import STRATEGY_LAWS, check_strategy
 
 if TYPE_CHECKING:
@@ -28,14 +27,12 @@ __all__ = [
     "DETECTOR_LAWS",
     "EXTRACTOR_LAWS",
     "OBJECTIVE_LAWS",
-    "STORE_LAWS",
     "STRATEGY_LAWS",
     "check_backbone",
     "check_contamination_estimator",
     "check_detector",
     "check_extractor",
     "check_objective",
-    "check_store",
     "check_strategy",
 ]
 

@@ -18,7 +18,7 @@ from soel.networks import Model, fit, losses, warm_up
 from soel.networks.base import Backbone
 from soel.networks.objectives import Task
 from soel.settings import Schedule
-from soel.testing.laws import Law, check_all, require
+from soel.testing.laws import Law, check_all, laws_of, require
 from soel.types import ItemWeights, RankedWeights
 
 MakeBackbone = Callable[[int, Sequence[np.random.Generator]], Backbone]
@@ -182,20 +182,7 @@ def check_training_beats_no_training(make: MakeBackbone) -> None:
     require(found > max(fresh, 0.85), f"AUROC of the toy is {fresh:.3f} before and {found:.3f} after training.")
 
 
-BACKBONE_LAWS: tuple[Law[MakeBackbone], ...] = (
-    check_losses_are_one_number_a_row_and_member,
-    check_losses_oppose_one_another,
-    check_embeddings_tell_rows_apart,
-    check_gradients_reach_every_parameter,
-    check_members_never_mix,
-    check_rows_do_not_meet_after_training,
-    check_single_rows_leave_the_statistics,
-    check_batches_are_normed_apart,
-    check_seeding_is_idempotent,
-    check_state_is_the_whole_backbone,
-    check_last_layer_is_a_parameter,
-    check_training_beats_no_training,
-)
+BACKBONE_LAWS: tuple[Law[MakeBackbone], ...] = laws_of(__name__, but=check_backbone)
 
 
 @dataclass(frozen=True)

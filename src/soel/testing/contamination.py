@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from soel.assess.share import ContaminationEstimator
-from soel.testing.laws import Law, check_all, leaving_alone, require
+from soel.testing.laws import Law, check_all, laws_of, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, Estimate, Evidence
 
 MakeEstimator = Callable[[], ContaminationEstimator]
@@ -98,14 +98,7 @@ def check_separated_clusters_are_counted(make: MakeEstimator) -> None:
     )
 
 
-CONTAMINATION_LAWS: tuple[Law[MakeEstimator], ...] = (
-    check_estimate_lies_in_its_interval,
-    check_evidence_is_not_changed,
-    check_estimating_is_idempotent,
-    check_order_of_answers_does_not_matter,
-    check_every_round_counts,
-    check_separated_clusters_are_counted,
-)
+CONTAMINATION_LAWS: tuple[Law[MakeEstimator], ...] = laws_of(__name__, but=check_contamination_estimator)
 
 
 def _two_rounds() -> tuple[Evidence, Evidence]:

@@ -7,7 +7,7 @@ import numpy as np
 from soel.assess.metrics import auroc
 from soel.detect.base import Detector
 from soel.errors import ConfigError
-from soel.testing.laws import Law, check_all, expecting, leaving_alone, require
+from soel.testing.laws import Law, check_all, expecting, laws_of, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels
 
 DetectorClass = type[Detector]
@@ -143,20 +143,7 @@ def check_unknown_options_are_refused(detector: DetectorClass) -> None:
         detector.fit(example_pool(), _labels(), 0, None, {"no_such_option": 1.0})
 
 
-DETECTOR_LAWS: tuple[Law[DetectorClass], ...] = (
-    check_name_and_version_are_declared,
-    check_scores_are_one_number_a_row,
-    check_scores_have_the_unit_of_the_pool,
-    check_anomalies_score_higher,
-    check_labels_are_heeded,
-    check_seeding_is_idempotent,
-    check_arrays_are_the_whole_detector,
-    check_rows_do_not_meet,
-    check_space_is_one_point_a_row,
-    check_pool_is_not_changed,
-    check_odd_pools_are_no_trouble,
-    check_unknown_options_are_refused,
-)
+DETECTOR_LAWS: tuple[Law[DetectorClass], ...] = laws_of(__name__, but=check_detector)
 
 
 def _labels(**rows: list[int]) -> Labels:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from soel.images.extractors import Extractor, Pictures
-from soel.testing.laws import Law, check_all, leaving_alone, require
+from soel.testing.laws import Law, check_all, laws_of, leaving_alone, require
 
 MakeExtractor = Callable[[], Extractor]
 RELATIVE, ABSOLUTE = 1e-3, 1e-4  # libraries add up in another order for other numbers of pictures
@@ -90,11 +90,4 @@ def check_identity_is_stable(make: MakeExtractor) -> None:
         require(mine == theirs, f"The {what} must be the same each time: {mine!r}, then {theirs!r}.")
 
 
-EXTRACTOR_LAWS: tuple[Law[MakeExtractor], ...] = (
-    check_features_are_one_vector_a_picture,
-    check_features_tell_pictures_apart,
-    check_pictures_do_not_meet,
-    check_extracting_is_idempotent,
-    check_pictures_are_not_changed,
-    check_identity_is_stable,
-)
+EXTRACTOR_LAWS: tuple[Law[MakeExtractor], ...] = laws_of(__name__, but=check_extractor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -18,6 +19,14 @@ def require(holds: object, message: str) -> None:
     """Raise an AssertionError with this message unless it holds; unlike `assert`, also under `python -O`."""
     if not holds:
         raise AssertionError(message)
+
+
+def laws_of(module: str, but: Callable[[Any], None]) -> tuple[Law[Any], ...]:
+    """The laws of a kit in the order of its module: its functions `check_...`. but: the one that checks them all."""
+    parts = vars(sys.modules[module]).items()
+    return tuple(
+        part for name, part in parts if name.startswith("check_") and part.__module__ == module and part is not but
+    )
 
 
 def check_all(laws: Sequence[Law[Part]], part: Part) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from soel.networks.objectives import Objective, UnlabelledWeights
-from soel.testing.laws import Law, check_all, equal, example_view, leaving_alone, require
+from soel.testing.laws import Law, check_all, equal, example_view, laws_of, leaving_alone, require
 from soel.types import ANOMALY, NORMAL, UNLABELLED, ItemWeights, PoolView, RankedWeights
 
 MakeObjective = Callable[[], Objective]
@@ -114,16 +114,7 @@ def check_view_is_not_changed(make: MakeObjective) -> None:
                 _weights(make(), part, view)
 
 
-OBJECTIVE_LAWS: tuple[Law[MakeObjective], ...] = (
-    check_weights_cover_their_rows,
-    check_something_is_learnt,
-    check_ranked_weights_are_shares,
-    check_answers_are_not_contradicted,
-    check_labels_are_used_only_where_declared,
-    check_embeddings_are_used_only_where_declared,
-    check_weighing_is_idempotent,
-    check_view_is_not_changed,
-)
+OBJECTIVE_LAWS: tuple[Law[MakeObjective], ...] = laws_of(__name__, but=check_objective)
 
 
 def _views(objective: Objective) -> list[PoolView]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.ask.base import Need, Strategy
 from soel.errors import ConfigError, DataError
-from soel.testing.laws import Law, check_all, equal, example_view, expecting, leaving_alone, require
+from soel.testing.laws import Law, check_all, equal, example_view, expecting, laws_of, leaving_alone, require
 from soel.types import UNLABELLED, PoolView, Selection
 
 MakeStrategy = Callable[[], Strategy]
@@ -158,18 +158,7 @@ def check_memory_grows_with_the_rows(make: MakeStrategy) -> None:
     )
 
 
-STRATEGY_LAWS: tuple[Law[MakeStrategy], ...] = (
-    check_rows_are_distinct_and_unlabelled,
-    check_seeding_is_idempotent,
-    check_selection_is_prefix_closed,
-    check_odds_are_probabilities,
-    check_view_is_not_changed,
-    check_equal_rows_are_no_trouble,
-    check_impossible_numbers_are_refused,
-    check_contamination_is_needed_only_where_declared,
-    check_only_what_is_declared_is_looked_at,
-    check_memory_grows_with_the_rows,
-)
+STRATEGY_LAWS: tuple[Law[MakeStrategy], ...] = laws_of(__name__, but=check_strategy)
 
 
 def _select(make: MakeStrategy, view: PoolView, n_queries: int, seed: int = 0, n_reserve: int = 0) -> Selection:

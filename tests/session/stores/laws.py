@@ -8,7 +8,7 @@ from typing import Any
 
 from soel.session import Event
 from soel.session.store import SqlStore
-from soel.testing.stores import OpenStore
+from tests.session.stores.store_laws import OpenStore
 
 
 @contextmanager

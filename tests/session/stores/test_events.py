@@ -8,10 +8,9 @@ import pytest
 from soel.errors import DamagedError, SessionError, StorageError
 from soel.session import schema
 from soel.session.store import SqlStore
-from soel.testing import STORE_LAWS
 from soel.testing.laws import Law
-from soel.testing.stores import OpenStore
 from tests.session.stores.laws import label, numbers, opener
+from tests.session.stores.store_laws import STORE_LAWS, OpenStore
 
 
 @pytest.fixture

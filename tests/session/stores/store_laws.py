@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from soel.errors import SessionError
 from soel.session import Event, Store
-from soel.testing.laws import Law, check_all, expecting, require
+from soel.testing.laws import Law, expecting, require
 
 OpenStore = Callable[[], Store]
 
@@ -19,11 +19,6 @@ AWKWARD = (
     Event("skip", "Żółć 🙂", "=1+1"),
     Event("estimate", "soel", None, {"value": 0.1 + 0.2, "nested": {"list": [1, None, True, "\x00"]}}),
 )
-
-
-def check_store(new_place: Callable[[], OpenStore]) -> None:
-    """Hold a store against every law. new_place: gives an opener of a new, empty place each time it is called."""
-    check_all(tuple(_in_new_place(law) for law in STORE_LAWS), new_place)
 
 
 def example_label(item: str) -> Event:
@@ -129,14 +124,6 @@ STORE_LAWS: tuple[Law[OpenStore], ...] = (
     check_events_outlive_their_store,
     check_threads_lose_and_repeat_nothing,
 )
-
-
-def _in_new_place(law: Law[OpenStore]) -> Law[Callable[[], OpenStore]]:
-    def check(new_place: Callable[[], OpenStore]) -> None:
-        law(new_place())
-
-    check.__name__ = law.__name__
-    return check
 
 
 def _numbers(events: Sequence[Event]) -> list[int]:
