@@ -15,11 +15,12 @@ import polars as pl
 import pytest
 import torch
 
-from soel import PROFILES, SOEL, ConfigError, ModelFileError, SoelError
+from soel import PROFILES, SOEL, ConfigError, ModelFileError, Profile, SoelError
 from soel.assess.metrics import auroc
 from soel.types import Kind
 from tests.conftest import Sample, make_toy
 from tests.networks.test_own_module import TinyAutoencoder
+from tests.variants import BESIDE_A_NETWORK
 
 DEFAULT = PROFILES["default"]
 QUICK = replace(DEFAULT, tables=replace(DEFAULT.tables, epochs=10), n_members=2)
@@ -62,10 +63,11 @@ def test_query_and_fit_give_bitwise_what_fit_with_expert_gives(toy: Sample) -> N
     assert together.threshold_ == apart.threshold_
 
 
-@pytest.mark.parametrize(("profile", "n_threads"), [("distances", 2), ("default", 1), ("default", 2)])
-def test_the_result_does_not_depend_on_what_ran_before(toy: Sample, profile: str, n_threads: int) -> None:
-    ours = PROFILES[profile]
-    short = replace(ours, tables=replace(ours.tables, epochs=10), n_members=2)
+@pytest.mark.parametrize(
+    ("profile", "n_threads"), [(BESIDE_A_NETWORK, 2), (PROFILES["default"], 1), (PROFILES["default"], 2)]
+)
+def test_the_result_does_not_depend_on_what_ran_before(toy: Sample, profile: Profile, n_threads: int) -> None:
+    short = replace(profile, tables=replace(profile.tables, epochs=10), n_members=2)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     first = SOEL(short, random_state=0).fit(toy.x, toy.labels()).anomaly_score(toy.x)
@@ -239,8 +241,6 @@ def test_importing_soel_is_light() -> None:
 def test_the_default_strategy_follows_the_kind_of_the_rows() -> None:
     ours = PROFILES["default"]
     assert ours.settle(Kind.TABLE, 5000).strategy == "positive-distant"
-    distances = PROFILES["distances"].settle(Kind.TABLE, 8)
-    assert (distances.strategy, distances.strategy_options) == ("k-center", {"first": "central"})
     assert (ours.settle(Kind.VECTORS, 64).strategy, ours.settle(Kind.VECTORS, 64).strategy_options) == ("medoids", {})
     assert ours.with_parts(strategy="margin").settle(Kind.VECTORS, 64).strategy == "margin"
 

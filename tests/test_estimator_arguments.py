@@ -15,6 +15,7 @@ from soel.settings import PAPER
 from tests.conftest import Sample, make_toy
 from tests.networks.test_own_module import TinyAutoencoder
 from tests.test_estimator import fitted, quick
+from tests.variants import BESIDE_A_NETWORK
 
 __all__ = ["fitted"]
 
@@ -62,7 +63,7 @@ WITHOUT = "X does not have valid feature names, but SOEL was fitted with feature
     ],
 )
 def test_columns_matched_by_position_are_warned_of_once_a_call(pool: Any, new: Any, words: str) -> None:
-    detector = SOEL("distances", random_state=0).fit(pool)
+    detector = SOEL(BESIDE_A_NETWORK, random_state=0).fit(pool)
     own = {"predict": detector.predict(pool), "drift": detector.drift(pool).found}
     for face in ("predict", "predict_proba", "p_values", "list_anomalies", "drift", "explain"):
         with pytest.warns(UserWarning, match=words) as said:

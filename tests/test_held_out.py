@@ -23,8 +23,9 @@ from soel.held_out import (
 )
 from soel.learner import Learner
 from soel.model import Blend
-from soel.settings import DEFAULT, DISTANCES
+from soel.settings import DEFAULT
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
+from tests.variants import BESIDE_A_NETWORK
 
 
 class Mean:
@@ -83,7 +84,9 @@ def test_what_a_network_learnt_by_heart_is_made_up_for() -> None:
     rows = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     labels = np.full(60, UNLABELLED, np.int8)
     labels[:4] = [1, 0, 0, 0]
-    quick = replace(DISTANCES, n_members=1, tables=replace(DISTANCES.tables, epochs=1)).settle(Kind.TABLE, 3)
+    quick = replace(BESIDE_A_NETWORK, n_members=1, tables=replace(BESIDE_A_NETWORK.tables, epochs=1)).settle(
+        Kind.TABLE, 3
+    )
     learner, pool = Learner(quick, 0), Pool.of(rows, Kind.TABLE)
     warm = learner.prepare(pool)
     fitted = learner.learn(warm, pool, learner.evidence(warm, pool, labels), labels)

@@ -16,11 +16,12 @@ from soel.errors import ConfigError
 from soel.learner import NO_SCORES, Learner
 from soel.model import Blend, Fitted, restore, state_of
 from soel.networks import Model
-from soel.settings import DEFAULT, DISTANCES, PAPER, Profile
+from soel.settings import DEFAULT, PAPER, Profile
 from soel.types import Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy
+from tests.variants import BESIDE_A_NETWORK
 
-QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+QUICK = replace(BESIDE_A_NETWORK, tables=replace(BESIDE_A_NETWORK.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2))
 
 
@@ -46,7 +47,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample, calls: list[str]) -> None:
-    learner, pool = make_learner(DISTANCES, toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK, toy.x)
     learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
     assert calls == ["embed"]
 
@@ -81,7 +82,7 @@ def test_without_labels_no_network_is_trained_that_nobody_would_hear(toy: Sample
 
 
 def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample, calls: list[str]) -> None:
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="gradient-diverse"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="gradient-diverse"), toy.x)
     warm = learner.prepare(pool)
     assert warm.network is not None
     np.testing.assert_array_equal(warm.score(toy.x), Blend(warm.detector).score(toy.x))
@@ -91,7 +92,7 @@ def test_a_strategy_that_needs_gradients_gets_a_network(toy: Sample, calls: list
 
 
 def test_a_question_knows_the_last_answer_without_training(toy: Sample, calls: list[str]) -> None:
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), np.full(200, -1, np.int8)
     first = int(learner.propose(warm, pool, labels, 1).rows[0])
     assert first == int(warm.score(toy.x).argmax())
@@ -108,7 +109,7 @@ def test_a_question_knows_the_last_answer_without_training(toy: Sample, calls: l
 def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
     monkeypatch: pytest.MonkeyPatch, toy: Sample
 ) -> None:
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
     warm, suspect, seen = learner.prepare(pool), Learner._suspect, list[set[int]]()
 
     def count() -> set[int]:
@@ -126,7 +127,7 @@ def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
 
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
     monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
     warm, labels = learner.prepare(pool), toy.labels()
     rows, suspicion = learner._suspect(warm, pool, labels, None, None, 3, NO_SCORES)
     assert 30 <= len(rows) <= 40 + (labels >= 0).sum()
@@ -144,7 +145,7 @@ def test_a_question_also_looks_at_what_the_detector_has_read_already(
 ) -> None:
     monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
     monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="positive-distant"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
     rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None, 1, NO_SCORES)
     detector = learner._fit_detector(pool.rows, toy.labels(), None)
     assert detector is not None
@@ -153,7 +154,7 @@ def test_a_question_also_looks_at_what_the_detector_has_read_already(
 
 
 def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample, calls: list[str]) -> None:
-    learner, pool = make_learner(DISTANCES.with_parts(strategy="margin"), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="margin"), toy.x)
     warm = learner.prepare(pool)
     with pytest.raises(ConfigError, match="share of anomalies"):
         learner.propose(warm, pool, toy.labels(), 3)
@@ -162,7 +163,7 @@ def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample, 
 
 @pytest.mark.parametrize("strategy", ["diverse", "k-center", "random"])
 def test_a_record_changes_nothing_of_what_is_asked(strategy: str, toy: Sample) -> None:
-    learner, pool = make_learner(DISTANCES.with_parts(strategy=strategy), toy.x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy=strategy), toy.x)
     warm = learner.prepare(pool)
     plain = learner.propose(warm, pool, toy.labels(), 4)
     recorded = learner.propose(warm, pool, toy.labels(), 4, for_record=True)
@@ -216,7 +217,7 @@ def test_a_weight_of_zero_trains_no_network(toy: Sample, calls: list[str]) -> No
 
 def test_an_unsettled_profile_says_so() -> None:
     with pytest.raises(ConfigError, match="does not say what the rows are"):
-        _ = DISTANCES.schedule
+        _ = BESIDE_A_NETWORK.schedule
 
 
 def test_query_and_fit_share_their_preparation_and_return_what_each_returns_alone(

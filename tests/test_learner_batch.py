@@ -12,11 +12,12 @@ import pytest
 from soel import networks
 from soel.learner import Learner
 from soel.runs import _Stack, learn_together, prepare_together
-from soel.settings import DISTANCES, PAPER, Profile
+from soel.settings import PAPER, Profile
 from soel.types import Pool
 from tests.conftest import make_learner, make_toy
+from tests.variants import BESIDE_A_NETWORK
 
-QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+QUICK = replace(BESIDE_A_NETWORK, tables=replace(BESIDE_A_NETWORK.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
 N_RUNS = 3
 TOYS = [make_toy(seed, n_rows=60, n_anomalies=6) for seed in range(N_RUNS)]

@@ -16,12 +16,13 @@ from soel.errors import ConfigError
 from soel.learner import ASSUMED, Learner, _rate
 from soel.model import Blend, Fitted, Network
 from soel.networks import losses
-from soel.settings import DISTANCES, PAPER, Profile
+from soel.settings import PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
 from tests.conftest import Sample, make_learner, make_toy
+from tests.variants import BESIDE_A_NETWORK
 
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
-QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+QUICK = replace(BESIDE_A_NETWORK, tables=replace(BESIDE_A_NETWORK.tables, epochs=2), n_members=2)
 SHARE = Estimate(0.2, 0.1, 0.3, "kde")
 
 

@@ -25,11 +25,12 @@ from soel.model import (
     restore,
     state_of,
 )
-from soel.settings import DISTANCES, PAPER
+from soel.settings import PAPER
 from soel.types import UNLABELLED, Estimate
 from tests.conftest import Sample, make_learner
+from tests.variants import BESIDE_A_NETWORK
 
-QUICK = replace(DISTANCES, tables=replace(DISTANCES.tables, epochs=2), n_members=2)
+QUICK = replace(BESIDE_A_NETWORK, tables=replace(BESIDE_A_NETWORK.tables, epochs=2), n_members=2)
 SHORT = replace(PAPER, tables=replace(PAPER.tables, epochs=2), n_members=2)
 
 NO_LABELS = np.zeros(0, np.int8)

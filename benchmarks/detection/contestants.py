@@ -66,7 +66,7 @@ def peer(
     """Another detector on scaled columns, with the answers to the questions of k-center where it takes labels."""
     centre, spread = pool.mean(axis=0), pool.std(axis=0)
     scaled, scaled_test = ((x - centre) / np.where(spread > 0, spread, 1) for x in (pool, test))
-    detector = SOEL("distances", random_state=seed)
+    detector = SOEL(strategy="k-center", random_state=seed)
     labels = expert.ask(range(len(pool))) if all_labels else _ask(detector, pool, expert, budget, budget)
     fitted = fit_peer(name, scaled, labels, seed)
     found = _usual_alarms(fitted.pool, fitted.score(scaled_test))

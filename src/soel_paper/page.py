@@ -28,7 +28,6 @@ X_RAYS = "pneumoniamnist"
 BUDGETS = (5, 10, 20, 40, 80, 160)
 MOST_NAMED = 2  # data sets in a heading
 AUTHORS, PAPER, DEFAULT = VARIANTS["authors"], VARIANTS["paper"], VARIANTS["default"]
-DISTANCES = VARIANTS["distances"]
 NARROW, NARROW_PAPER, OURS_NARROW = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
 FLOAT32 = in_float32(AUTHORS)
 FRAMES_SET = "ucsd-peds1"
@@ -121,7 +120,6 @@ def _objects(artefact: str, variant: Variant = NARROW, n_seeds: int = 3) -> Sect
 
 SECTIONS = (
     Section("table3", Plan(AUTHORS)),
-    Section("table3", Plan(DISTANCES)),
     Section("table2", Plan(NARROW, (), OBJECTS, n_seeds=3)),
     Section("table2", Plan(NARROW, ("Hybr1", "Rand1", "SOEL"), PHOTO_CLASSES, n_seeds=1), ONE_SEED),
     Section("table2", Plan(NARROW, ("SOEL",), (X_RAYS,), n_seeds=1), FILES),
@@ -131,7 +129,6 @@ SECTIONS = (
     Section("table2", Plan(OURS_NARROW, ("SOEL",), (X_RAYS,), n_seeds=3), FILES),
     Section("video", Plan(OURS_NARROW, ("SOEL",), budgets=(20,), n_seeds=1), FILES),
     Section("knn", Plan(AUTHORS), KNN),
-    Section("knn", Plan(DISTANCES)),
     Section("knn", Plan(NARROW, datasets=OBJECTS, budgets=(20,), n_seeds=3, measures=("auroc",))),
     Section("alpha", Plan(AUTHORS, datasets=SMALL_TABLES, n_seeds=10), KDE),
     Section("alpha", Plan(AUTHORS, datasets=("satellite",), n_seeds=3)),
@@ -147,7 +144,6 @@ SECTIONS = (
     _tables("pseudo-labels"),
     _objects("pseudo-labels"),
     Section("budgets", Plan(AUTHORS, ("Hybr1", "Rand1", "SOEL"), SMALL_TABLES, BUDGETS, measures=("f1",))),
-    Section("budgets", Plan(DISTANCES, ("SOEL",), SMALL_TABLES, BUDGETS, n_seeds=3, measures=("f1",))),
     Section("budgets", Plan(NARROW, ("Rand1", "SOEL"), OBJECTS[:2], BUDGETS[:5], n_seeds=3)),
     _tables("components"),
     _objects("components"),

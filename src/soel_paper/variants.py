@@ -45,7 +45,6 @@ class Variant:
 NARROW, FLOAT32 = "narrow", "float32"
 VARIANTS: Mapping[str, Variant] = {
     "default": Variant("default", PROFILES["default"], repeats_paper=False),
-    "distances": Variant("distances", PROFILES["distances"], repeats_paper=False),
     "paper": Variant("paper", PROFILES["paper"]),
     "authors": Variant("authors", PROFILES["authors"], first_anomalies=True),
 }

@@ -41,7 +41,7 @@ def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce = verbs.add_parser("reproduce", parents=[common], help="compute a table or figure of the paper")
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="an artefact, as in --list")
     reproduce.add_argument("--list", action="store_true", help="name all artefacts")
-    reproduce.add_argument("--profile", choices=("default", "distances", "paper", "authors"), default="authors")
+    reproduce.add_argument("--profile", choices=("default", "paper", "authors"), default="authors")
     for option, what in (
         ("methods", "methods"),
         ("datasets", "data sets"),

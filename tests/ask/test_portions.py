@@ -9,9 +9,9 @@ from soel import SOEL
 from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
 from soel.errors import DataError
 from soel.learner import Learner
-from soel.settings import DISTANCES
 from soel.types import Kind, Labels, Pool, Rows, Selection
 from tests.conftest import make_learner, make_toy
+from tests.variants import BESIDE_A_NETWORK
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_a_strategy_is_shown(
 
 def test_items_set_aside_are_not_asked_and_others_only_at_the_end() -> None:
     x = make_toy(n_rows=12, n_anomalies=2).x
-    learner, pool = make_learner(DISTANCES, x)
+    learner, pool = make_learner(BESIDE_A_NETWORK, x)
     warm, labels = learner.prepare(pool), np.full(12, -1, np.int8)
     labels[0] = 0
     aside, last = np.array([1, 2, 3]), np.array([4, 5])
@@ -107,14 +107,14 @@ def test_as_many_rows_of_a_large_pool_are_asked_as_are_wanted(n_labels: int, n: 
     x = make_toy(n_rows=1200, n_anomalies=12).x
     y = np.full(1200, -1)
     y[:n_labels] = np.arange(n_labels) % 50 == 0
-    rows = SOEL(DISTANCES.with_parts(strategy="positive-distant"), random_state=0).query(x, n, y)
+    rows = SOEL(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), random_state=0).query(x, n, y)
     assert len(set(rows.tolist())) == n
     assert (y[rows] == -1).all()
 
 
 def start(strategy: str) -> tuple[Learner, Pool, Labels]:
     """A learner, forty rows and one label."""
-    learner, pool = make_learner(DISTANCES.with_parts(strategy=strategy), make_toy(n_rows=40, n_anomalies=4).x)
+    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy=strategy), make_toy(n_rows=40, n_anomalies=4).x)
     labels = np.full(40, -1, np.int8)
     labels[0] = 0
     return learner, pool, labels

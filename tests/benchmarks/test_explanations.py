@@ -30,7 +30,7 @@ def test_values_are_planted_where_it_is_said(tmp_path: Path) -> None:
 
 
 def test_planted_values_are_named(tmp_path: Path) -> None:
-    found = measure(make_task(tmp_path), "distances")
+    found = measure(make_task(tmp_path), "default")
     assert found["one_rows"] > 50
     assert found["one_named"] >= 0.95
     assert found["pair_named"] >= 0.95

@@ -71,14 +71,14 @@ def slow_neighbours(x: Floats, labels: np.ndarray, new: Floats) -> Floats:
     known = np.flatnonzero(labels >= 0)
     reach = np.median([min(gap(row, x[other]) for other in known) for row in x]) + TINY if len(normals) else 1.0
 
-    def raw(row: Floats) -> float:
-        score = distance(row)
+    def raw(row: Floats, own: int = -1) -> float:
+        score = distance(row, own)
         if suspects:
             score -= np.log(mean_of_smallest([gap(row, x[other]) for other in suspects], ANOMALY_NEIGHBOURS) + TINY)
         lowered = [max(within[n] - np.median(within), 0) * np.exp(-gap(row, x[n]) / reach) for n in normals]
         return float((score - max(lowered, default=0.0)) / within.std())
 
-    middle = np.mean([raw(row) for row in x])
+    middle = np.mean([raw(row, own) for own, row in enumerate(x)])
     return np.array([raw(row) - middle for row in new])
 
 

@@ -13,6 +13,7 @@ from soel import SOEL, ConfigError
 from soel.detect.incontext import detector as pretrained
 from soel.detect.incontext.detector import Pretrained
 from soel.types import UNLABELLED
+from tests.variants import BESIDE_A_NETWORK
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def machines() -> pd.DataFrame:
     return table
 
 
-@pytest.fixture(scope="module", params=["distances", "default"])
+@pytest.fixture(scope="module", params=[BESIDE_A_NETWORK, "default"], ids=["beside a network", "default"])
 def detector(request: pytest.FixtureRequest, machines: pd.DataFrame) -> SOEL:
     return SOEL(request.param, random_state=0).fit(machines)
 

@@ -99,5 +99,5 @@ def test_the_toy_figure_has_its_four_maps() -> None:
 
 def test_settings_are_printed_for_every_profile() -> None:
     rows = settings_rows()
-    assert {row[0] for row in rows} == {"default", "distances", "paper", "authors"}
+    assert {row[0] for row in rows} == {"default", "paper", "authors"}
     assert all(len(row) == len(HEADER) for row in rows)

@@ -115,7 +115,6 @@ def test_options_of_cells_are_refused_where_there_are_none(run: Run, name: str, 
 def test_settings_are_printed(run: Run) -> None:
     assert {row["profile"] for row in run("reproduce", "settings", "--json").document["settings"]} == {
         "default",
-        "distances",
         "paper",
         "authors",
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from soel.ask.by_distance import Diverse
-from soel.detect.neighbours import Neighbours
+from soel.detect.incontext.detector import Pretrained
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
 from soel_paper import versions
@@ -23,7 +23,7 @@ from soel_paper.variants import VARIANTS, Variant
 from soel_paper.versions import ROLES, versions_of
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
-OURS = replace(CELL, variant=VARIANTS["distances"])
+OURS = replace(CELL, variant=VARIANTS["default"])
 KINDS = {
     "soel": CELL,
     "in rounds": replace(CELL, method=SEQUENTIAL),
@@ -44,7 +44,7 @@ ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
     [
         (Refinement, "version", {"refinement"}),
         (Diverse, "version", ASKING),
-        (Neighbours, "version", {"ours", "ours on a file"}),
+        (Pretrained, "version", {"ours", "ours on a file"}),
         (TableNTL, "version", {*KINDS} - {"ours on features", "a peer"}),
         (versions, "EXPERIMENT", {*KINDS}),
         (versions, "SEVERAL_ROUNDS", {"in rounds"}),

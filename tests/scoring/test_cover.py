@@ -26,7 +26,7 @@ def thinned(place: Path, pool_rows: int = N_POOL) -> Session:
     x = np.random.default_rng(4).normal(size=(N_ROWS, 4))
     np.save(place / "t.npy", x)
     return create.create_session(
-        place / "session", place / "t.npy", SessionOptions(profile="distances", pool_rows=pool_rows, budget=10)
+        place / "session", place / "t.npy", SessionOptions(strategy="k-center", pool_rows=pool_rows, budget=10)
     )
 
 

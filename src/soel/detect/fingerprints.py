@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from soel.noise import Bits, random_bits
-from soel.types import Booleans, Floats
+from soel.types import Booleans, Floats, Rows
 
 BLOCK_WORDS = 1 << 22  # values that are looked at at once
 HALF, HIGH, LOW = np.uint64(2**24 - 1), np.uint64(40), np.uint64(16)
@@ -32,6 +32,14 @@ def fingerprints(x: Floats) -> Floats:
 def is_among(own: Floats, known: Floats) -> Booleans:
     """Which fingerprints (n, 2) are among others (m, 2)."""
     return np.isin(_joined(own), _joined(known))
+
+
+def positions_among(own: Floats, known: Floats) -> Rows:
+    """Where each fingerprint (n, 2) is among others (m, 2), -1 where it is not; of equal ones the first."""
+    values, first = np.unique(_joined(known), return_index=True)
+    wanted = _joined(own)
+    at = np.minimum(np.searchsorted(values, wanted), max(len(values) - 1, 0))
+    return np.where(values[at] == wanted, first[at], -1) if len(values) else np.full(len(own), -1)
 
 
 def _joined(halves: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
+from soel.detect.fingerprints import fingerprints, positions_among
 from soel.distances import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
@@ -37,11 +38,12 @@ class Neighbours(Detector):
 
     Cleaned: without the most isolated rows, and without the labelled anomalies and the rows around them. Around a
     labelled normal row the score is lowered by what that row had too much. Scores are logarithms of distances, in
-    units of their spread over the pool, so that they add up with others. O(N) memory; O(N) distances to at most
-    `reference_rows` rows.
+    units of their spread over the pool, so that they add up with others. A row of the pool is no neighbour of itself.
+    O(N) memory; O(N) distances to at most `reference_rows` rows.
     """
 
     name = "neighbours"
+    version = 2
 
     reference: Floats  # (m, d) rows that count as normal
     centre: Floats  # (d,)
@@ -85,7 +87,7 @@ class Neighbours(Detector):
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of scaled rows (n, d)."""
         x = clip_rows(x)
-        score = self._distance(x)
+        score = self._distance(x, positions_among(fingerprints(x), fingerprints(self.reference)))
         if len(self.anomalies):
             score -= np.log(mean_of_nearest(x, self.anomalies, ANOMALY_NEIGHBOURS) + TINY)
         if len(self.normals):
@@ -97,8 +99,8 @@ class Neighbours(Detector):
         """Rows (n, d) as the points between which distances are measured."""
         return clip_rows(x)
 
-    def _distance(self, x: Floats, own: Rows | None = None) -> Floats:
-        """The mean logarithm (n,) of the two distances to the cleaned pool."""
+    def _distance(self, x: Floats, own: Rows) -> Floats:
+        """The mean logarithm (n,) of the two distances to the cleaned pool; own: (n,) which of its rows each is."""
         near = mean_of_nearest(x, self.reference, _neighbours(len(self.reference)), own)
         far = mahalanobis(x, self.centre, self.whitening)
         return np.asarray(0.5 * (np.log(near + TINY) + np.log(far + TINY)), np.float64)

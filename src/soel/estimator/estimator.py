@@ -39,7 +39,7 @@ class SOEL(FittedDetector):
 
     Parameters
     ----------
-    profile : 'default', 'distances', 'paper', 'authors' or a Profile
+    profile : 'default', 'paper', 'authors' or a Profile
         Every setting that has no parameter of its own.
     backbone : str, callable or None
         A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,

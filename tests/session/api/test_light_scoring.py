@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from soel import PROFILES, SOEL, create_session
+from soel import PROFILES, SOEL, Profile, create_session
 from soel.session import SessionOptions
 from soel.types import Kind
+from tests.variants import BESIDE_A_NETWORK
 
 HEAVY = ("torch", "torch._dynamo", "sklearn", "pandas")
 
@@ -34,12 +35,11 @@ def rows() -> pd.DataFrame:
     return pd.DataFrame(values, columns=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("profile", ["default", "distances"])
 def test_the_command_scores_without_torch_and_pandas_where_no_network_was_trained(
-    tmp_path: Path, rows: pd.DataFrame, profile: str
+    tmp_path: Path, rows: pd.DataFrame
 ) -> None:
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    session = create_session(tmp_path / "work", tmp_path / "rows.csv", SessionOptions(profile=profile))
+    session = create_session(tmp_path / "work", tmp_path / "rows.csv", SessionOptions())
     session.fit()
     session.close()
     rows[:1].to_csv(tmp_path / "one.csv", index=False)
@@ -49,7 +49,7 @@ def test_the_command_scores_without_torch_and_pandas_where_no_network_was_traine
 
 
 def test_the_estimator_too_where_the_network_has_no_weight(tmp_path: Path, rows: pd.DataFrame) -> None:
-    silent = replace(PROFILES["distances"], tables=replace(PROFILES["distances"].tables, deep_weight=0.0))
+    silent = replace(BESIDE_A_NETWORK, tables=replace(BESIDE_A_NETWORK.tables, deep_weight=0.0))
     y = np.full(60, -1)
     y[:8] = [1, 1, 1, 1, 0, 0, 0, 0]
     SOEL(silent, random_state=0).fit(rows, y).save(tmp_path / "model")
@@ -63,15 +63,15 @@ SOEL.load({str(tmp_path / "model")!r}).anomaly_score(pd.read_pickle({str(tmp_pat
     assert (loaded["torch"], loaded["torch._dynamo"]) == (False, False)
 
 
-@pytest.mark.parametrize("profile", ["default", "distances"])
+@pytest.mark.parametrize("profile", [PROFILES["default"], BESIDE_A_NETWORK])
 def test_torch_is_loaded_for_a_network_that_was_trained_here_and_its_compiler_never(
-    tmp_path: Path, rows: pd.DataFrame, profile: str
+    tmp_path: Path, rows: pd.DataFrame, profile: Profile
 ) -> None:
     y = np.full(60, -1)
     y[:8] = [1, 1, 1, 1, 0, 0, 0, 0]
     detector = SOEL(profile, random_state=0).fit(rows, y)
     assert detector.kind_ == Kind.TABLE
-    assert bool(detector.history_) == (profile == "distances"), "networks are trained there alone"
+    assert bool(detector.history_) == (profile is BESIDE_A_NETWORK), "networks are trained there alone"
     detector.save(tmp_path / "model")
     rows.to_pickle(tmp_path / "rows.pkl")
     code = f"""
@@ -80,7 +80,7 @@ from soel import SOEL
 SOEL.load({str(tmp_path / "model")!r}).anomaly_score(pd.read_pickle({str(tmp_path / "rows.pkl")!r}))
 """
     loaded = modules_after(code)
-    assert (loaded["torch"], loaded["torch._dynamo"]) == (profile == "distances", False)
+    assert (loaded["torch"], loaded["torch._dynamo"]) == (profile is BESIDE_A_NETWORK, False)
 
 
 def test_a_table_is_asked_about_and_fitted_without_torch(tmp_path: Path, rows: pd.DataFrame) -> None:
