@@ -18,8 +18,10 @@ from soel.cli.main import main
 from soel.errors import ConfigError, DataError
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray
-from soel.session import Session, SessionOptions, as_answers, sampling, scores
+from soel.session import Session, SessionOptions, as_answers, pictures, sampling, scores
 from soel.session import create as sessions
+from soel.session.pictures import MediaOptions
+from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (
     Gate,
     GatedDrawPart,
@@ -156,6 +158,23 @@ def test_a_fault_of_the_data_is_named(alone: Story, nodes: Nodes, data: Path, tm
     with pytest.raises(DataError, match=r"2\.parquet cannot be read as Parquet"):
         scores.score_file(session, tmp_path / "rows", tmp_path / "scores.csv", cluster=Cluster(nodes.address))
     session.close()
+
+
+def test_features_of_pictures_are_the_same(nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "PART_PICTURES", 16)
+    data, network = make_folder(tmp_path / "pictures", 40), residual_network(tmp_path / "network.onnx")
+    (data / "broken.png").write_bytes(b"no picture")
+    found = []
+    for name, cluster in (("alone", None), ("cluster", Cluster(nodes.address, n_workers=2))):
+        monkeypatch.setenv("SOEL_CACHE", str(tmp_path / f"cache-{name}"))
+        session = sessions.create_session(tmp_path / name, data, media=MediaOptions(str(network)), cluster=cluster)
+        found.append((session.ids, np.array(session.folder.pool), session.folder.media_note["skipped"]))
+        session.close()
+    assert found[0][0] == found[1][0]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-5)
+    assert found[0][2] == found[1][2]
+    with pytest.raises(ConfigError, match="Pictures are not copied"):
+        sessions.create_session(tmp_path / "s", data, media=MediaOptions(str(network)), cluster=Cluster(shared="x"))
 
 
 def test_a_lost_head_says_how_to_go_on(alone: Story, nodes: Nodes, data: Path, tmp_path: Path) -> None:

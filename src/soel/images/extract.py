@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,10 @@ class Features:
     patches: Patches | None = None
 
 
+Batch = tuple[tuple[Floats, ...], dict[int, str]]  # vectors (B, d), and patches (B, P D) if wanted; faults by row
+Elsewhere = Callable[[range, bool], Iterator[Batch]]  # rows, and whether patches are wanted -> their batches, in order
+
+
 @dataclass(frozen=True)
 class Prepared:
     """Squares (B, size, size, 3), or whole pictures for tiles; one that cannot be read is black, `faults` says why."""
@@ -58,10 +62,12 @@ def extract(
     cache: Path | None = None,
     progress: Progress | None = None,
     with_patches: bool = False,
+    elsewhere: Elsewhere | None = None,
 ) -> Features:
     """Features of all items. What is in the cache is not computed again, what was begun is gone on with.
 
-    with_patches: from the same pass, where the extractor can look at places.
+    with_patches: from the same pass, where the extractor can look at places. elsewhere: computes the rows from a first
+    one on with other processes, in order.
     """
     n_rows, lasting = len(source.items), cache is not None and extractor.fingerprint is not None
     looks = with_patches and has_patches(extractor)
@@ -71,30 +77,38 @@ def extract(
             deeper = f"-{patch_depth(extractor)}" if patch_depth(extractor) != DEPTH else ""
             stores.append(stack.enter_context(GrowingMatrix(folder / f"patches-{VERSION}{deeper}", n_rows, "<f2")))
         done = min(store.done for store in stores)
-        for found, faults in _compute_batches(_batches(source, extractor, done), extractor, looks):
+        rows = range(done, n_rows)
+        batches = _compute_batches(source, extractor, rows, looks) if elsewhere is None else elsewhere(rows, looks)
+        for found, faults in batches:
             done += len(found[0])
-            for store, rows in zip(stores, found, strict=True):
+            for store, more in zip(stores, found, strict=True):
                 if store.done < done:  # one of them may be further than the other
-                    store.append(rows[store.done - done :], faults)
+                    store.append(more[store.done - done :], faults)
             if progress is not None:
                 progress(done, n_rows)
         kept, faults = [store.finish() for store in stores], stores[0].faults
         return _readable(source, kept, faults, lasting, patch_depth(extractor) if looks else DEPTH)
 
 
-def _compute_batches(
-    batches: Iterator[Prepared], extractor: Extractor, looks: bool
-) -> Iterator[tuple[tuple[Floats, ...], dict[int, str]]]:
-    """Rows for each store and the faults of each batch, in order; several batches at once where the extractor can."""
+def compute_rows(source: Source, extractor: Extractor, rows: range, looks: bool) -> Batch:
+    """Features of a run of rows as one batch. Runs of whole batches give what one pass gives."""
+    with single_threaded_blas():
+        found, faults = zip(*_compute_batches(source, extractor, rows, looks), strict=True)
+    joined = tuple(np.concatenate(column) for column in zip(*found, strict=True))
+    return joined, {row: why for each in faults for row, why in each.items()}
 
-    def compute(batch: Prepared) -> tuple[tuple[Floats, ...], dict[int, str]]:
+
+def _compute_batches(source: Source, extractor: Extractor, rows: range, looks: bool) -> Iterator[Batch]:
+    """The batches of a run of rows, in order; several at once where the extractor can."""
+
+    def compute(batch: Prepared) -> Batch:
         if not looks:
             return (extractor.features(batch.pictures),), batch.faults
         assert isinstance(extractor, PatchExtractor)
         vectors, patches = extractor.look(batch.pictures)
         return (vectors, patches.reshape(len(patches), -1)), batch.faults
 
-    n_together: int = getattr(extractor, "n_together", 1)
+    batches, n_together = _batches(source, extractor, rows), int(getattr(extractor, "n_together", 1))
     return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
@@ -108,10 +122,10 @@ def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], l
     return Features(kept[0], rows, faulty, fold_patches(kept[1], depth) if len(kept) > 1 else None)
 
 
-def _batches(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
-    """Batches in order, from row `start` on."""
+def _batches(source: Source, extractor: Extractor, rows: range) -> Iterator[Prepared]:
+    """Prepared pictures of a run of rows in batches, in order."""
     held = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {})
-    for part in _ahead(source, extractor, start):
+    for part in _ahead(source, extractor, rows):
         held = Prepared(np.concatenate([held.pictures, part.pictures]), held.faults | part.faults)
         while len(held.pictures) >= BATCH:
             yield Prepared(held.pictures[:BATCH], held.faults)
@@ -125,8 +139,8 @@ def _shape(extractor: Extractor) -> tuple[int, int]:
     return extractor.shape if isinstance(extractor, Tiled) else (extractor.size, extractor.size)
 
 
-def _ahead(source: Source, extractor: Extractor, start: int) -> Iterator[Prepared]:
-    stretches = (range(at, min(at + STRETCH, len(source.items))) for at in range(start, len(source.items), STRETCH))
+def _ahead(source: Source, extractor: Extractor, rows: range) -> Iterator[Prepared]:
+    stretches = (rows[at : at + STRETCH] for at in range(0, len(rows), STRETCH))
     n_threads = n_cores()
     return in_order(lambda rows: _prepare(source, rows, extractor), stretches, n_threads, AHEAD * n_threads)
 

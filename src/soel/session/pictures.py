@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from soel.errors import ConfigError, DataError, SchemaError
-from soel.images.extract import Features, extract
+from soel.images.extract import Batch, Elsewhere, Features, compute_rows, extract
 from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
 from soel.images.files import image_list
 from soel.images.image_rows import ImageRows
@@ -19,16 +20,18 @@ from soel.images.items import MediaItem, Picture, Skipped, Source, describe, kno
 from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.images.source import Reading, is_media, open_source
 from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
+from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.ids import check_ids
 from soel.text import percent
-from soel.types import UNLABELLED, Floats, Progress, Rows
+from soel.types import UNLABELLED, Counted, Floats, Progress, Rows
 
 PATCH_CHOICES = ("auto", "yes", "no")
 OBLONG = 1.15  # sides in this proportion: the square in the middle loses an eighth of the picture
 N_JUDGED = 16  # pictures whose size says whether places are looked at
+PART_PICTURES = 512  # that one process of a cluster takes at once: whole batches
 FORMER_LIMIT = 32 << 30  # bytes of packed pictures
 
 
@@ -74,15 +77,25 @@ class PicturePool:
 
 
 def read_picture_pool(
-    data: Path, id_column: str | None, label_column: str | None, media: MediaOptions, folder: Path
+    data: Path,
+    id_column: str | None,
+    label_column: str | None,
+    media: MediaOptions,
+    folder: Path,
+    cluster: Cluster | None = None,
 ) -> PicturePool:
-    """Read pictures, take their features and write the list of them into `folder`."""
+    """Read pictures, take their features and write the list of them into `folder`.
+
+    cluster: whose machines take the features, None for this one.
+    """
     source, labels = _open_source(data, id_column, label_column, media)
     extractor = look_as_before(open_extractor(media.extractor), media.patch_depth)
     looks = _looks_at_places(source, extractor, media.patches)
     tiles = media.tiles or _choose_tiles(source, extractor.size, media.resolution, looks)
     extractor = extractor if tiles is None else open_tiles(extractor, tiles)
-    features = extract(source, extractor, cache_folder(), media.progress, looks)
+    how = {"extractor": media.extractor, "patch_depth": media.patch_depth, "tiles": tiles}
+    elsewhere = None if cluster is None else _on(cluster, source, how)
+    features = extract(source, extractor, cache_folder(), media.progress, looks, elsewhere)
     skipped = (*source.skipped, *features.faulty)
     if skipped and media.reading.strict:
         raise DataError(f"{len(skipped)} of the files cannot be read: {describe(skipped)}. No session was started.")
@@ -115,7 +128,9 @@ class NewPictures:
         return found
 
 
-def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None) -> NewPictures:
+def read_new_pictures(
+    folder: Path, data: Path, progress: Progress | None = None, cluster: Cluster | None = None
+) -> NewPictures:
     """Other pictures with their features and patches, by the extractor of the session in `folder`."""
     note = SessionFolder(folder).media_note
     media = MediaOptions(note["extractor"], reading_of(note), note["path_column"])
@@ -123,10 +138,63 @@ def read_new_pictures(folder: Path, data: Path, progress: Progress | None = None
     extractor = open_for(note)
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
-    features = extract(source, extractor, cache_folder(), progress, note.get("patches", False))
+    elsewhere = None if cluster is None else _on(cluster, source, note)
+    features = extract(source, extractor, cache_folder(), progress, note.get("patches", False), elsewhere)
     items = [source.items[row] for row in features.rows]
     skipped = (*source.skipped, *features.faulty)
     return NewPictures(items, features.matrix, features.patches, source, features.rows, skipped)
+
+
+def _on(cluster: Cluster, source: Source, note: Mapping[str, Any]) -> Elsewhere:
+    """What takes features of pictures on the machines of a cluster. note: how the extractor is opened there."""
+    if cluster.shared is not None:
+        raise ConfigError("Pictures are not copied: put them where all machines reach them, and leave <<shared>> out.")
+    how = json.dumps({name: note[name] for name in ("extractor", "patch_depth", "tiles") if name in note})
+
+    def compute(rows: range, looks: bool) -> Iterator[Batch]:
+        runs = [rows[at : at + PART_PICTURES] for at in range(0, len(rows), PART_PICTURES)]
+        waiting, following = dict[int, Batch](), 0
+        for part in run_parts(cluster, ExtractPart(source, how, runs, looks), range(len(runs))):
+            waiting[part.number] = part.batch
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+
+    return compute
+
+
+@dataclass(frozen=True)
+class ExtractedPart:
+    """Features of a run of pictures."""
+
+    number: int
+    n_rows: int
+    batch: Batch
+
+
+@dataclass(frozen=True)
+class ExtractPart:
+    """Takes the features of one run of pictures after the other. It can be sent to another process.
+
+    how: the JSON by which the extractor is opened there. runs: rows of the source.
+    """
+
+    source: Source
+    how: str
+    runs: Sequence[range]
+    looks: bool
+
+    def __call__(self, number: int, tell: Counted) -> ExtractedPart:
+        """The run of this number. tell: is called with how many pictures were done."""
+        rows = self.runs[number]
+        batch = compute_rows(self.source, _open_once(self.how), rows, self.looks)
+        tell(len(rows))
+        return ExtractedPart(number, len(rows), batch)
+
+
+@lru_cache(maxsize=1)
+def _open_once(how: str) -> Extractor:
+    return open_for(json.loads(how))
 
 
 def reading_of(note: Mapping[str, Any]) -> Reading:

@@ -330,7 +330,7 @@ def read_pool(
         yield PoolSource(data, table, id_column, label_column)
         return
     with tempfile.TemporaryDirectory(prefix="soel-items-") as folder:
-        pictures = read_picture_pool(data, id_column, label_column, media, Path(folder))
+        pictures = read_picture_pool(data, id_column, label_column, media, Path(folder), sampling.cluster)
         known = pictures.label_column
         table = read_table(pictures.path, "id", [known] if known else [])
         beside = {MEDIA: pictures.note}

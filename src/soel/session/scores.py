@@ -55,7 +55,7 @@ def score_file(
     then be a folder, too. A number of alarms counts in what is scored; other rules mean the pool. with_columns: write
     the rows' own columns behind. why: say which columns raise the score of each alarm (of the most anomalous thousand,
     and of ten at least), or of all rows, which needs them in memory. cluster: whose machines score rows that are read
-    in parts, None for this one.
+    in parts and take features of pictures, None for this one.
     """
     if cluster is not None:
         import_ray()  # a missing extra is named before anything is read
@@ -69,7 +69,7 @@ def score_file(
         if data is None:
             items = _own_items(session, encoder, with_columns)
         else:
-            items = _read_new(session, Path(data), encoder, with_columns)
+            items = _read_new(session, Path(data), encoder, with_columns, cluster)
         return _score_items(session, items, out, threshold, why)
     if why == "all":
         raise ConfigError(
@@ -160,10 +160,10 @@ def _own_items(session: Session, encoder: Encoder, with_cells: bool) -> _Items:
     return _Items(session.ids, name_items(session), place.pool, encoder, None, answers, False, cells=cells)
 
 
-def _read_new(session: Session, data: Path, encoder: Encoder, with_cells: bool) -> _Items:
+def _read_new(session: Session, data: Path, encoder: Encoder, with_cells: bool, cluster: Cluster | None) -> _Items:
     """New items, read as the pool was."""
     if session.folder.has_pictures:
-        found = read_new_pictures(session.folder.path, data)
+        found = read_new_pictures(session.folder.path, data, cluster=cluster)
         ids, frame = tuple(item.id for item in found.items), as_frame(found.features)
         items = _Items(ids, name_pictures(found.items), encoder.encode(frame), encoder, frame, {}, True)
         items = replace(items, patches=found.patches, left_out=found.skipped)
