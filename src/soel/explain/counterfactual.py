@@ -185,7 +185,7 @@ class Explainer:
 
 
 def _take_evenly(rows: Rows) -> Rows:
-    return rows[spread_rows(len(rows), MOST_ROWS)]
+    return rows[spread_rows(len(rows), MOST_ROWS)] if len(rows) else rows
 
 
 class _Search:
