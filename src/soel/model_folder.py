@@ -78,7 +78,7 @@ def load_model(folder: Path, backbone: UserModule | None = None, encoder: Encode
         raise
     except ModelFileError as error:
         raise ModelFileError(f"The manifest of {folder} cannot be used. {error}") from error
-    except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError) as error:
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
 
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
 import shutil
 import sqlite3
 import tempfile
 import time
-import weakref
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import QueuePool
 
 from soel.errors import DamagedError, LockedError, SoelError, StorageError
 from soel.files import explain as explain_os_error
@@ -102,51 +104,50 @@ def _not_opened(path: Path) -> StorageError:
     return explain_os_error(OSError(number, os.strerror(number)), path, "used")
 
 
-class Snapshot:
-    """A copy of a database that cannot be written to where it lies, for reading; with its log, so that nothing is lost.
-
-    It lies where there is room: among the temporary files, or in memory.
-    """
+class MemoryCopy:
+    """A copy in memory, for reading, of a database that cannot be written to where it lies; with its log."""
 
     def __init__(self, path: Path) -> None:
-        self._source, self._seen = path, self._marks(path)
-        self._folder = self._copy()
-        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)  # also where a process just ends
-        self.path = self._folder / path.name
+        self._path, self._seen = path, _marks(path)
+        name = f"file:soel-{secrets.token_hex(8)}?mode=memory&cache=shared"
+        self._anchor = sqlite3.connect(name, uri=True, check_same_thread=False)  # the copy lives as long as this
+        with _room_for(path) as folder:
+            for file in _files(path):
+                shutil.copyfile(file, folder / file.name)
+            with closing(sqlite3.connect(folder / path.name)) as source:
+                source.backup(self._anchor)
+        self.engine = create_engine(f"sqlite:///{name}&uri=true", poolclass=QueuePool)
+        tune(self.engine)
 
     @property
     def is_current(self) -> bool:
         """Whether the database is as it was."""
-        return self._marks(self._source) == self._seen
+        return _marks(self._path) == self._seen
 
-    def remove(self) -> None:
+    def close(self) -> None:
         """Let go of the copy."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self.engine.dispose()
+        self._anchor.close()
 
-    def _copy(self) -> Path:
-        places = [Path(tempfile.gettempdir()), Path("/dev/shm")]
-        for place in places:
-            if not place.is_dir():
-                continue
-            try:
-                folder = Path(tempfile.mkdtemp(prefix="soel-events-", dir=place))
-            except OSError:
-                continue
-            try:
-                for file in self._files(self._source):
-                    shutil.copyfile(file, folder / file.name)
-            except OSError:
-                shutil.rmtree(folder, ignore_errors=True)
-            else:
-                return folder
-        raise StorageError(f"{self._source} can only be read from a copy, and there is no room for one in {places[0]}.")
 
-    @staticmethod
-    def _files(path: Path) -> list[Path]:
-        return [file for file in (path, path.with_name(path.name + LOG)) if file.exists()]
+@contextmanager
+def _room_for(path: Path) -> Iterator[Path]:
+    """A folder with room for a database while it is read: among the temporary files, or in memory."""
+    size = sum(file.stat().st_size for file in _files(path))
+    for place in (Path(tempfile.gettempdir()), Path("/dev/shm")):
+        if place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > 2 * size:
+            with tempfile.TemporaryDirectory(prefix="soel-events-", dir=place, ignore_cleanup_errors=True) as folder:
+                yield Path(folder)
+            return
+    raise StorageError(f"{path} can only be read from a copy, and there is no room for one in {tempfile.gettempdir()}.")
 
-    def _marks(self, path: Path) -> list[tuple[int, int]]:
-        return [(file.stat().st_size, file.stat().st_mtime_ns) for file in self._files(path)]
+
+def _files(path: Path) -> list[Path]:
+    return [file for file in (path, path.with_name(path.name + LOG)) if file.exists()]
+
+
+def _marks(path: Path) -> list[tuple[int, int]]:
+    return [(file.stat().st_size, file.stat().st_mtime_ns) for file in _files(path)]
 
 
 def _write_ahead(cursor: Any) -> None:

@@ -33,7 +33,7 @@ from soel.session.config import SessionConfig
 from soel.session.events import KINDS, Event
 from soel.session.folder import SessionFolder
 from soel.session.group_commit import GroupCommit
-from soel.session.schema import EVENTS, SESSIONS, check_ours, digest_of, is_newest, now, take_step
+from soel.session.schema import EVENTS, SESSIONS, create_tables, digest_of, has_tables, now
 from soel.session.sqlite import SUFFIX, read_last, write_last
 
 COLUMNS = tuple(column.name for column in EVENTS.columns)
@@ -54,12 +54,12 @@ class SqlStore:
         self._session = session if self._on_server else ""
         self._path, self._turn = Path(self._name.removeprefix("sqlite:///")), threading.Lock()
         self._group = GroupCommit(self._write)
-        self._snapshot: sqlite.Snapshot | None = None
+        self._copy: sqlite.MemoryCopy | None = None
         self._blocked: StorageError | None = None
         self._engine = _connect(str(where)) if self._on_server else _open(where, must_exist)
         try:
             with naming(self._name):
-                self._migrate(self._engine, self._on_server and must_exist)
+                self._prepare(self._engine, self._on_server and must_exist)
             if self._on_server:
                 self._enrol(must_exist)
             else:
@@ -117,14 +117,15 @@ class SqlStore:
     def close(self) -> None:
         """Let go of the file or the server."""
         self._engine.dispose()
-        if self._snapshot is not None:
-            self._snapshot.remove()
+        if self._copy is not None:
+            self._copy.close()
 
     def _read_from_copy(self, why: StorageError) -> None:
         """Go on with a copy, for reading only: the disk is full, or cannot be written to."""
-        self._blocked, self._snapshot = why, sqlite.Snapshot(self._path)
-        self._engine = _open(self._snapshot.path, True)
-        self._migrate(self._engine)
+        with self._errors():
+            self._blocked, self._copy = why, sqlite.MemoryCopy(self._path)
+        self._engine = self._copy.engine
+        self._prepare(self._engine, must_exist=True)
         self._compare_last(self._path)
 
     def _compare_last(self, database: Path) -> None:
@@ -150,21 +151,21 @@ class SqlStore:
     def _go_back(self) -> None:
         """From a copy to the file itself, where that works again; to a new copy, where it changed meanwhile."""
         with self._turn:
-            if self._snapshot is not None:
-                self._try_file(self._snapshot)
+            if self._copy is not None:
+                self._try_file(self._copy)
 
-    def _try_file(self, snapshot: sqlite.Snapshot) -> None:
+    def _try_file(self, copy: sqlite.MemoryCopy) -> None:
         fresh = _open(self._path, True)
         try:
-            self._migrate(fresh)
+            self._prepare(fresh)
         except (DiskFullError, ReadOnlyError, NoPermissionError) as error:
             fresh.dispose()
-            if not snapshot.is_current:
+            if not copy.is_current:
                 self.close()
                 self._read_from_copy(error)
             return
         self.close()
-        self._engine, self._snapshot, self._blocked = fresh, None, None
+        self._engine, self._copy, self._blocked = fresh, None, None
 
     def _write(self, batches: Sequence[Sequence[Event]]) -> Sequence[Sequence[Event]]:
         """Store these batches one after the other in one transaction."""
@@ -200,17 +201,15 @@ class SqlStore:
                 time.sleep(pause)
         raise AssertionError("the last try returns or raises")
 
-    def _migrate(self, engine: Engine, must_exist: bool = False) -> None:
+    def _prepare(self, engine: Engine, must_exist: bool = False) -> None:
+        """Make the tables where there are none."""
         with self._errors(), engine.begin() as connection:
-            version = check_ours(connection)
-            if not version and must_exist:
-                raise self._stranger()
-        while not is_newest(version) and self._step(engine):
-            pass
-
-    def _step(self, engine: Engine) -> bool:
-        with self._writing(engine) as connection:
-            return take_step(connection)
+            is_there = has_tables(connection)
+        if not is_there and must_exist:
+            raise self._stranger()
+        if not is_there:
+            with self._writing(engine) as connection:
+                create_tables(connection)
 
     def _enrol(self, must_exist: bool) -> None:
         """Note down a new session on the server, or find an old one."""
@@ -264,7 +263,7 @@ class SqlStore:
         if not isinstance(row.number, int) or not isinstance(row.who, str):
             raise self._damage_error(row, "its number or annotator has another type")
         digest = digest_of(row.number, row.at, row.kind, row.who, row.item, row.body)
-        if row.digest is not None and row.digest != digest:
+        if row.digest != digest:
             raise self._damage_error(row, f"{row.kind} of {row.who!r} on {row.item!r} is not what was stored")
         return Event(row.kind, row.who, row.item, body, row.number, row.at)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError, SessionError, StorageError
-from soel.session import schema
 from soel.session.store import SqlStore
 from soel.testing.laws import Law
 from tests.session.stores.laws import label, numbers, opener
@@ -82,8 +81,8 @@ def test_a_lost_database_is_not_taken_for_an_empty_one(path: Path) -> None:
         ("UPDATE events SET number = 3 WHERE number = 2", "Event 3 .*is not what was stored"),
         ("DELETE FROM events WHERE number = 1", "Event 1 in .* is missing"),
         ("DROP TABLE events", "lost its table of events"),
-        ("DROP TABLE migrations", "other tables"),
-        ("INSERT INTO migrations VALUES (99, 'now')", "schema 99"),
+        ("DROP TABLE soel_format", "other tables"),
+        ("UPDATE soel_format SET version = 99", "format 99"),
         ("ALTER TABLE events RENAME COLUMN body TO corpus", "cannot be used"),
     ],
 )
@@ -124,71 +123,12 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         SqlStore(tmp_path / "nowhere" / "events.sqlite")
 
 
-def test_a_later_migration_keeps_the_events(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def add_index(connection: object) -> None:
-        connection.exec_driver_sql("CREATE INDEX by_item ON events (item)")  # type: ignore[attr-defined]
-
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, add_index))
-    store = SqlStore(filled)
-    assert numbers(store.read()) == [1, 2]
-    store.close()
-    connection = sqlite3.connect(filled)
-    done = connection.execute("SELECT version FROM migrations ORDER BY version").fetchall()
-    connection.close()
-    assert done == [(1,), (2,), (3,), (4,)]
-
-
-def test_a_failed_migration_leaves_everything_as_it_was(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(connection: object) -> None:
-        connection.exec_driver_sql("DROP TABLE events")  # type: ignore[attr-defined]
-        raise RuntimeError("power cut")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, fail))
-        with pytest.raises(RuntimeError, match="power cut"):
-            SqlStore(filled)
-    store = SqlStore(filled)
-    assert numbers(store.read()) == [1, 2]
-    store.close()
-
-
-def test_a_file_of_the_first_schema_keeps_its_events(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    change(path, "CREATE TABLE migrations (version INTEGER PRIMARY KEY, at VARCHAR(40) NOT NULL)")
-    change(path, "INSERT INTO migrations VALUES (1, 'then')")
-    change(path, "CREATE TABLE events (number INTEGER PRIMARY KEY, at TEXT, kind TEXT, who TEXT, item TEXT, body TEXT)")
-    change(path, "INSERT INTO events VALUES (1, 'then', 'label', 'ann', 'a', '{\"label\": 1}')")
-    store = SqlStore(path, must_exist=True, session="whatever")
-    (event,) = store.read()
-    assert (event.number, event.at, event.item, event.body) == (1, "then", "a", {"label": 1})
-    assert numbers(store.append([label("b")])) == [2]
-    store.close()
-
-
 def test_one_changed_byte_of_the_file_is_noticed(filled: Path) -> None:
     content = filled.read_bytes()
     at = content.index(b'{"label": 1}') + 10
     filled.write_bytes(content[:at] + b"0" + content[at + 1 :])
     with pytest.raises(DamagedError, match="is not what was stored"):
         SqlStore(filled).read()
-
-
-def test_events_of_the_second_schema_get_digests(filled: Path) -> None:
-    change(filled, "ALTER TABLE events DROP COLUMN digest")
-    change(filled, "DELETE FROM migrations WHERE version = 3")
-    store = SqlStore(filled)
-    assert numbers(store.read()) == [1, 2]
-    store.close()
-    change(filled, "UPDATE events SET item = 'z' WHERE number = 1")
-    with pytest.raises(DamagedError, match="Event 1 "):
-        SqlStore(filled).read()
-
-
-def test_an_event_that_an_older_release_adds_meanwhile_is_kept(filled: Path) -> None:
-    change(filled, "UPDATE events SET digest = NULL WHERE number = 2")
-    store = SqlStore(filled)
-    assert numbers(store.append([label("c")])) == [3]
-    assert numbers(store.read()) == [1, 2, 3]
-    store.close()
 
 
 def test_events_are_taken_over_with_number_and_time_into_an_empty_place_only(filled: Path, tmp_path: Path) -> None:
