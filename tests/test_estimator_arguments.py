@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -190,14 +191,50 @@ def test_a_backbone_or_an_objective_means_the_papers_learner(
     assert detector.backbone_ != SOEL(short, kind=kind, random_state=0).fit(toy.x, y).backbone_ or "objective" in part
 
 
-@pytest.mark.parametrize("part", [{"strategy": "random"}, {"goal": "find"}])
-def test_how_to_ask_takes_effect(toy: Sample, part: dict[str, Any]) -> None:
-    assert set(SOEL(random_state=0, **part).query(toy.x, 5)) != set(SOEL(random_state=0).query(toy.x, 5))
+def learnt(**parameters: Any) -> tuple[Any, ...]:
+    """What is asked, and what is said of the rows, by an estimator with these parameters."""
+    toy = make_toy()
+    frame = pd.DataFrame(toy.x, columns=list("abcdef"))
+    detector = SOEL(**{"random_state": 0} | parameters)
+    asked = detector.query(frame, 8).tolist()
+    detector.fit(frame, toy.labels())
+    return asked, detector.anomaly_score(frame).tolist(), detector.threshold_, detector.contamination_
 
 
-def test_how_to_estimate_the_share_takes_effect(toy: Sample) -> None:
-    y = toy.labels()
-    shares = {
-        how: SOEL(contamination=how, random_state=0).fit(toy.x, y).contamination_ for how in (None, "kde", "cover")
-    }
-    assert len(set(shares.values())) == 3
+EFFECTS = {
+    "profile": replace(PAPER, tables=replace(PAPER.tables, epochs=2)),
+    "backbone": "deep-svdd",
+    "strategy": "random",
+    "objective": "supervised",
+    "goal": "find",
+    "contamination": 0.3,
+    "threshold": "alarms=3",
+    "kind": "vectors",
+    "columns": {"ignore": ["a"]},
+    "random_state": 1,
+}
+
+
+def test_every_argument_of_the_estimator_has_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soel.settings.PAPER", EFFECTS["profile"])
+    assert list(EFFECTS) == list(inspect.signature(SOEL).parameters)
+    usual = learnt()
+    for name, value in EFFECTS.items():
+        assert learnt(**{name: value}) != usual, name
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"goal": "find", "strategy": "random"},
+        {"goal": "win"},
+        {"kind": "tabel"},
+        {"profile": "best"},
+        {"columns": {"ignore": ["no such column"]}},
+        {"random_state": "x"},
+        {"random_state": -1},
+    ],
+)
+def test_an_argument_without_an_effect_is_refused(toy: Sample, parameters: dict[str, Any]) -> None:
+    with pytest.raises((ConfigError, DataError)):
+        SOEL(**parameters).query(toy.x, 5)

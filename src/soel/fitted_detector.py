@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,17 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 from soel.assess.conformal import benjamini_hochberg
 from soel.assess.drift import AlarmCounts, Drift, judge_drift
 from soel.assess.spot_check import Quality, SpotCheck, draw_check
-from soel.checks import check_count, check_labels, check_share
-from soel.errors import ConfigError, DataError, LabelError
-from soel.estimator.notices import warn_of_positions
-from soel.estimator.targets import Codes
+from soel.checks import check_count, check_labels, check_share, label_cells
+from soel.errors import ConfigError, DataError, DataWarning, LabelError
 from soel.explain import Explanation, TableExplainer
 from soel.images.image_rows import ImageRows
 from soel.model import Fitted
 from soel.model_folder import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
-from soel.types import UNLABELLED, Floats, Kind, Labels, Rows
+from soel.types import UNLABELLED, Booleans, Floats, Kind, Labels, Rows
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -202,3 +203,94 @@ def _check_draw(n: int, n_open: int, n_rows: int) -> None:
         raise DataError(f"At least one row must be asked for, got {n}; ask for more.")
     if n > n_open:
         raise DataError(f"{n} rows were asked for but only {n_open} of {n_rows} have no label; ask for fewer.")
+
+
+ENCODED = (
+    "Every row is labelled and 1 is the majority, so y is read as scikit-learn encodes the codes of outlier detectors: "
+    "0 anomaly, 1 normal; label the anomalies 1 and leave rows unlabelled (-1) where this is not meant."
+)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The codes of the two classes in what a fitted detector answers; by default those of outlier detectors."""
+
+    anomaly: int = -1
+    normal: int = 1
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Both (2,), in order."""
+        return np.sort([self.normal, self.anomaly])
+
+    def predict(self, is_alarm: Booleans) -> np.ndarray:
+        """The code of each row (n,)."""
+        return np.where(is_alarm, self.anomaly, self.normal)
+
+    def decide(self, margin: Floats) -> Floats:
+        """Scores above the threshold (n,), signed so that positive means the second class."""
+        return margin if self.anomaly > self.normal else -margin
+
+    def probabilities(self, anomaly: Floats) -> Floats:
+        """Probabilities (n, 2) of the classes in their order, from those (n,) of being an anomaly."""
+        columns = (1 - anomaly, anomaly) if self.anomaly > self.normal else (anomaly, 1 - anomaly)
+        return np.stack(columns, axis=1)
+
+
+def read_targets(y: Any, n_rows: int) -> tuple[Labels, Codes]:
+    """Labels (n,) of 1 anomaly, 0 normal, -1 not labelled, and the codes that y has for the two classes.
+
+    A majority of 1 is never the anomalies, whose share is at most one half: then 1 is the normal class.
+    """
+    if y is None:
+        return np.full(n_rows, UNLABELLED, np.int8), Codes()
+    numbers = _plain_numbers(y)
+    if len(numbers) == n_rows and 2 * (numbers == 1).sum() > n_rows:
+        if np.isin(numbers, (-1, 1)).all():
+            return (numbers == -1).astype(np.int8), Codes()
+        if np.isin(numbers, (0, 1)).all():
+            warn_caller(ENCODED)
+            return (numbers == 0).astype(np.int8), Codes(anomaly=0, normal=1)
+    return check_labels(y, n_rows), Codes(anomaly=1, normal=0)
+
+
+def _plain_numbers(y: Any) -> Floats:
+    """The cells of y (n,) where all of them are numbers, else none."""
+    try:
+        cells = label_cells(y)
+        return cells.astype(np.float64) if cells.dtype.kind in "biuf" else np.zeros(0)
+    except LabelError:
+        return np.zeros(0)  # said by `check_labels`
+
+
+NO_NAMES = (
+    "X does not have valid feature names, but {detector} was fitted with feature names: its columns were matched by "
+    "position; give a frame with those names to have them matched by name."
+)
+NEW_NAMES = (
+    "X has feature names, but {detector} was fitted without feature names: its columns were matched by position; "
+    "fit on a frame with names to have them matched by name."
+)
+
+
+def warn_caller(words: str) -> None:
+    """Warn where this package was called, however deep inside it something was noticed."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "soel":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(words, DataWarning, stacklevel=level)
+
+
+def warn_of_positions(detector: str, encoder: Encoder, *frames: Frame) -> None:
+    """Say that columns were matched by position though one side has names, as scikit-learn does. detector: its name."""
+    if any(encoder.goes_by_position(frame) for frame in frames):
+        warn_caller((NO_NAMES if encoder.named else NEW_NAMES).format(detector=detector))
+
+
+def warn_of_equal_rows(rows: Floats) -> None:
+    """Say that encoded rows (N, d) of a pool leave nothing to learn from."""
+    if np.array_equal(rows[0], rows[-1]) and np.array_equal(rows.min(axis=0), rows.max(axis=0)):
+        warn_caller(
+            f"No column varies that could be learnt from (ids and empty columns are left out): all {len(rows)} rows "
+            "are equal, so their scores are, too, and mean nothing; give columns that tell rows apart."
+        )
