@@ -11,7 +11,7 @@ import pytest
 
 from soel import SOEL
 from soel.errors import DataWarning
-from soel.tables.features import robust, standard
+from soel.tables.features import standard
 from soel.tables.frame import read_frame
 from tests.test_estimator import quick
 
@@ -49,9 +49,8 @@ def test_whole_numbers_that_lose_digits_are_warned_about() -> None:
         read_frame(np.array([[2**53], [5]]))
 
 
-@pytest.mark.parametrize("measure", [standard, robust])
-def test_the_smallest_numbers_of_all_are_told_apart(measure: Any) -> None:
+def test_the_smallest_numbers_of_all_are_told_apart() -> None:
     values = np.array([0.0, 5e-324, 1e-323, 5e-324] * 9)
-    scaled = measure(values).apply(values)
+    scaled = standard(values).apply(values)
     assert len(np.unique(scaled)) == 3
     assert np.isfinite(scaled).all()

@@ -12,6 +12,9 @@ from soel.settings import Schedule
 from soel_paper.sources import Source
 from soel_paper.variants import VARIANTS, Variant
 from tests.conftest import make_toy
+from tests.paper.server import server
+
+__all__ = ["server"]
 
 QUICK = Schedule(epochs=2, learning_rate=1e-3)
 

@@ -115,15 +115,13 @@ def cells_from_series(name: str, series: nw.Series[Any]) -> Cells:
         return _category(name, series.to_list())
     if dtype == nw.Boolean:
         return Cells("flag", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64))
-    if dtype.is_integer() and _is_exact_type(dtype):
-        return Cells("number", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), whole=True)
+    if dtype.is_numeric() and dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):  # exact as floats
+        return Cells("number", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), dtype.is_integer())
     if dtype.is_integer() or isinstance(dtype, nw.String) or dtype.is_temporal():
         try:
             return cells_from_arrow(name, series.to_arrow())
         except (ImportError, ValueError, TypeError):
-            return cells_from_objects(name, series.to_list())
-    if dtype.is_numeric():
-        return Cells("number", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64))
+            pass
     return cells_from_objects(name, series.to_list())
 
 
@@ -191,10 +189,6 @@ def _from_integers(column: Any) -> Cells:
     low, high = ends["min"].as_py() or 0, ends["max"].as_py() or 0
     lost = max(abs(low), abs(high)) > EXACT
     return Cells("number", _floats(column.cast(pa.float64(), safe=False)), True, lost)
-
-
-def _is_exact_type(dtype: Any) -> bool:
-    return dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

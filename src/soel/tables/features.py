@@ -18,9 +18,7 @@ from soel.tables.columns import Values
 from soel.tables.tally import ColumnBaseline, Counted, Counts, count_numbers, find_edges
 from soel.types import Floats
 
-CLIP = 10.0  # in scaled units: beyond this a value is extreme, however far it lies
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
-IQR_OF_NORMAL = 1.349  # the interquartile range of a normal distribution in standard deviations
 
 
 @dataclass(frozen=True)
@@ -53,15 +51,6 @@ def raw(values: Floats) -> Scale:
     return Scale()
 
 
-def robust(values: Floats) -> Scale:
-    """Centred on the median, in units that a tenth of extreme values cannot change."""
-    low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
-    if values.min() == values.max():
-        return Scale(float(median), 0.0)
-    width = float(high - low) / IQR_OF_NORMAL or float(values.std()) or float(values.max() - values.min())
-    return Scale(float(median), width, CLIP)
-
-
 def standard(values: Floats) -> Scale:
     """Centred on the mean, in standard deviations."""
     spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
@@ -70,7 +59,6 @@ def standard(values: Floats) -> Scale:
 
 SCALINGS: Mapping[str, Scaling] = {
     "none": Scaling(raw, drops_constant=False),
-    "robust": Scaling(robust, drops_constant=True),
     "standard": Scaling(standard, drops_constant=True),
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 from soel.download import RemoteFile, download
 from soel.errors import DataError
-from tests.tables.conftest import CONTENT, Server
+from tests.paper.server import CONTENT, Server
 
 MD5, SHA256 = hashlib.md5(CONTENT).hexdigest(), hashlib.sha256(CONTENT).hexdigest()
 

@@ -17,7 +17,7 @@ from soel_paper.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
 from soel_paper.catalogue_access import DataFolder, content_digest, data_folder, fetch, load
 from soel_paper.catalogue_files import ClassSets, LabelledRows
 from soel_paper.sources import Source
-from tests.tables.conftest import Server
+from tests.paper.server import Server
 
 
 @pytest.mark.parametrize("dataset", CATALOGUE.values(), ids=lambda dataset: dataset.name)
@@ -31,7 +31,7 @@ def test_an_entry_says_all_there_is_to_know(dataset: Dataset) -> None:
 
 
 def test_a_wrong_name_is_answered_with_the_list() -> None:
-    with pytest.raises(ConfigError, match="soel datasets"):
+    with pytest.raises(ConfigError, match="soel_paper datasets"):
         find_dataset("no-such")
 
 
@@ -221,7 +221,7 @@ def test_a_video_needs_features(tmp_path: Path) -> None:
 def test_what_has_no_address_must_be_put_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"Put it there as embeddings/CIFAR10_0\.npz"):
         fetch(find_dataset("cifar10-0"), DataFolder(tmp_path, given=False))
-    with pytest.raises(DataError, match="soel datasets --fetch pima"):
+    with pytest.raises(DataError, match="soel_paper datasets --fetch pima"):
         load(find_dataset("pima"), DataFolder(tmp_path, given=False))
 
 
