@@ -67,7 +67,7 @@ def test_auto_takes_features_where_they_can_be_had(monkeypatch: pytest.MonkeyPat
 
 
 def test_auto_takes_the_pixels_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_rows, "find_spec", lambda name: None)
+    monkeypatch.setattr(image_rows, "_NEEDED", ("no_such_package",))
     task = SOEL(PAPER)._read(pictures())
     assert task.learner.profile.backbone == "mhrot"
     assert task.images is not None

@@ -51,9 +51,10 @@ class SOEL(FittedDetector):
     profile : 'default', 'paper', 'authors' or a Profile
         Every setting that has no parameter of its own.
     backbone : str, callable or None
-        A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`,
-        or None for the profile's. A name here or in `objective` means the paper's learner (profile 'paper'). An array
-        of pictures (N, H, W[, C]) is learnt as it is by 'mhrot', and by the features of a frozen network otherwise.
+        A backbone by name, your own `n_features -> torch.nn.Module` with `losses(x)` and `embed(x)`
+        (for arrays (N, C, H, W): from their shape (C, H, W)), or None for the profile's. One that is given here, or an
+        `objective`, means the paper's learner (profile 'paper'). An array of pictures (N, H, W[, C]) is learnt as it is
+        by 'mhrot' and by your own module, and by the features of a frozen network otherwise.
     strategy, objective : str or None
         How rows are picked and what is trained, by name; None for the profile's.
     goal : 'learn' or 'find'

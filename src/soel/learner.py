@@ -366,7 +366,7 @@ class Learner:
         if self.backbone is not None:
             from soel.networks.base import Members  # here: it loads torch
 
-            return Members(n_features, rngs, self.backbone)
+            return Members(n_features, rngs, self.backbone, **self.profile.backbone_options)
         options = dict(self.profile.backbone_options)
         return BACKBONES.create(self.profile.backbone, n_features=n_features, rngs=rngs, **options)  # type: ignore[no-any-return]
 

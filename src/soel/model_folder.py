@@ -89,7 +89,8 @@ def _rebuild(
     encoder: Encoder | None,
 ) -> SavedModel:
     width = int(content["n_features"])
-    _check_size(arrays, width)
+    if backbone is None:
+        _check_size(arrays, width)
     rule = parse_threshold(content["threshold_rule"])
     profile = Profile.from_json(content["profile"])
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])

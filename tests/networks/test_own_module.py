@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from torch import nn
 
 from soel import SOEL, networks
 from soel.assess.metrics import auroc
+from soel.errors import SchemaError
 from soel.networks import losses
 from soel.networks.base import Members
 from soel.settings import PAPER
@@ -73,3 +76,34 @@ def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
     (gradients,) = seen
     assert gradients.shape == (60, 6)
     assert np.linalg.matrix_rank(gradients) > 1, "rows have gradients of their own"
+
+
+class ConvAutoencoder(nn.Module):
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.down = nn.Conv2d(shape[0], 4, kernel_size=4, stride=4)
+        self.up = nn.ConvTranspose2d(4, shape[0], kernel_size=4, stride=4)
+
+    def losses(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        error = (self.up(self.down(x).relu()) - x).square().mean(dim=(1, 2, 3))
+        return error, 1 / (error + 1e-3)
+
+    def embed(self, x: torch.Tensor) -> torch.Tensor:
+        return self.down(x).flatten(1)  # type: ignore[no-any-return]
+
+
+def test_arrays_reach_a_module_in_their_shape_and_are_learnt(tmp_path: Path) -> None:
+    pool = np.lib.format.open_memmap(tmp_path / "x.npy", "w+", np.float32, (120, 3, 8, 8))
+    pool[:] = np.random.default_rng(0).normal(size=pool.shape)
+    pool[8:] = pool[8:, :, :1, :1]  # items of one colour each are normal, noise is not
+    y = np.array([1] * 3 + [-1] * 5 + [0] * 3 + [-1] * 109)
+    quick = replace(PAPER, vectors=replace(PAPER.vectors, learning_rate=1e-2, batch_size=20))
+    detector = SOEL(quick, backbone=ConvAutoencoder, random_state=0)
+    assert len(set(detector.query(pool, 4, y).tolist())) == 4
+    scores = detector.fit(pool, y).anomaly_score(pool)
+    assert auroc(np.arange(120) < 8, scores) > 0.95
+    detector.save(tmp_path / "model")
+    again = SOEL.load(tmp_path / "model", backbone=ConvAutoencoder)
+    np.testing.assert_array_equal(again.anomaly_score(pool), scores)
+    with pytest.raises(SchemaError, match=r"shape \(3, 8, 8\) were fitted, got an array of shape \(120, 2, 8, 8\)"):
+        again.anomaly_score(pool[:, :2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,15 @@ class ImageRows:
 
     def read(self, X: Any) -> tuple[Floats, Floats | None]:
         """Pictures (N, H, W) or (N, H, W, C) -> rows (N, d), and patches (N, P, D) or None."""
-        pictures = _as_pictures(X)
+        as_fitted = self.shape and isinstance(X, np.ndarray) and X.shape[1:] == self.shape
+        pictures = X if as_fitted else _as_pictures(X)
         if not self.shape and (pictures is None or pictures.dtype != np.uint8):
             raise SchemaError(
                 "This model looks at places in pictures: give the pictures, an array (N, H, W, 3) of bytes, not their "
                 f"features; got an array of shape {np.shape(X)}. For features, start a session with <<patches=no>>."
             )
         if self.shape and (pictures is None or pictures.shape[1:] != self.shape):
-            raise SchemaError(f"Pictures of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
+            raise SchemaError(f"Arrays of shape {self.shape} were fitted, got an array of shape {np.shape(X)}.")
         if self.extractor is None:
             return np.asarray(pictures.reshape(len(pictures), -1)), None
         source, extractor = image_array("X", pictures), look_as_before(open_extractor(self.extractor), self.patch_depth)
@@ -68,8 +69,12 @@ class ImageRows:
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:
     """How to read X if it is an array of pictures, else None; and the profile with its backbone for them.
 
-    'auto' takes the features of the default extractor, and MHRot on the pixels where only torch is installed.
+    A user's own backbone gets arrays (N, ...) in their own shape. 'auto' takes the features of the default extractor,
+    and MHRot on the pixels where only torch is installed.
     """
+    if profile.backbone == "own" and isinstance(X, np.ndarray) and X.ndim > 2:
+        shape = X.shape[1:]
+        return ImageRows(shape, None), replace(profile, backbone_options={"shape": shape}, scaling="none")
     pictures = _as_pictures(X)
     if pictures is None:
         return None, profile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from soel.deep import Tensor, nn, torch
 
 Pair = tuple[Tensor, Tensor]
-UserModule = Callable[[int], nn.Module]
+UserModule = Callable[[Any], nn.Module]  # from the number of columns, or the shape (C, H, W) of arrays
 
 
 class Backbone(nn.Module, ABC):
@@ -49,37 +49,44 @@ class Members(Backbone):
     """A user's own modules, one per member.
 
     Each module takes rows (B, d) and has `losses(x) -> (L0, L1)`, both (B,), and `embed(x) -> (B, D)`.
+    shape: of the arrays that rows were before they were laid out flat; modules then take (B, *shape), and are made
+    from the shape instead of d.
     """
 
     is_recordable = False  # nobody knows what they do
 
-    def __init__(self, n_features: int, rngs: Sequence[np.random.Generator], make: UserModule) -> None:
+    def __init__(
+        self,
+        n_features: int,
+        rngs: Sequence[np.random.Generator],
+        make: UserModule,
+        shape: Sequence[int] = (),
+    ) -> None:
         super().__init__()
-        self.n_members = len(rngs)
+        self.n_members, self.shape = len(rngs), tuple(shape)
         modules = []
         with torch.random.fork_rng(devices=[]):
             for rng in rngs:
                 torch.manual_seed(int(rng.integers(2**62)))
-                modules.append(make(n_features))
+                modules.append(make(self.shape or n_features))
         self.members = nn.ModuleList(modules)
         self.last_layer = f"members.0.{list(dict(modules[0].named_parameters()))[-1]}"  # the others are not asked
 
-    @property
-    def _each(self) -> list[Any]:
-        """The modules, typed for methods of their own."""
-        return list(self.members)
+    def _pairs(self, x: Tensor) -> Iterator[tuple[Any, Tensor]]:
+        """Each module, typed for methods of its own, with its rows of x: (S, B, d) in their own shape."""
+        return zip(self.members, x.unflatten(-1, self.shape) if self.shape else x, strict=True)
 
     def losses(self, x: Tensor) -> Pair:
         """L0 and L1 of each member on its own rows."""
-        pairs = [member.losses(rows) for member, rows in zip(self._each, x, strict=True)]
+        pairs = [member.losses(rows) for member, rows in self._pairs(x)]
         return torch.stack([first for first, _ in pairs]), torch.stack([second for _, second in pairs])
 
     def embed(self, x: Tensor) -> Tensor:
         """Embeddings of each member on its own rows."""
-        return torch.stack([member.embed(rows) for member, rows in zip(self._each, x, strict=True)])
+        return torch.stack([member.embed(rows) for member, rows in self._pairs(x)])
 
     def prepare(self, pool: Tensor) -> None:
         """Pass the pool on to those modules that want to see it."""
-        for member, rows in zip(self._each, pool, strict=True):
+        for member, rows in self._pairs(pool):
             if hasattr(member, "prepare"):
                 member.prepare(rows)
