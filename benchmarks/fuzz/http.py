@@ -20,7 +20,7 @@ from tests.web.conftest import SITE, Page, build_page
 from benchmarks.fuzz.mutation import edited
 from benchmarks.fuzz.target import Build, Target, put_file
 from soel.errors import DataError
-from soel.web.server import Address, settings
+from soel.web.launch import Address, settings
 
 HOST, ORIGIN = "127.0.0.1:8000", "http://127.0.0.1:8000"
 SECONDS, PATIENCE = 20.0, 0.5  # for an answer that must come, and for one to a request that may be incomplete

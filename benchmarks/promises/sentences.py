@@ -16,7 +16,7 @@ from soel.session import Answer
 from soel.session.fold import fold
 from soel.text import ENGLISH
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Verdict
-from soel.web.check_words import check_advice_words, quality_words, unsure_words
+from soel.web.reason_words import check_advice_words, quality_words, unsure_words
 from soel.web.results import FitResults
 
 HALF = 0.5  # of a point of a hundred: the page rounds

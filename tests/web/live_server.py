@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from soel.web.app import create_app
 from soel.web.auth import User
-from soel.web.site import Site
+from soel.web.security import Site
 from tests.web import conftest
 
 

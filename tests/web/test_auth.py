@@ -181,7 +181,7 @@ def test_on_a_disk_that_takes_nothing_the_owner_still_comes_in(
 ) -> None:
     waiting = Auth(tmp_path).new_key(ANN)
     with monkeypatch.context() as patch:
-        patch.setattr("soel.web.auth_file.write_whole", fail(error))
+        patch.setattr("soel.web.auth.write_whole", fail(error))
         auth = Auth(tmp_path)
         key = auth.new_key(OWNER)
         cookie = auth.sign_in(key)

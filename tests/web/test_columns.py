@@ -15,8 +15,7 @@ from soel.session.request import Creation, Request
 from soel.tables import look
 from soel.web.app import create_preparing_app
 from soel.web.auth import Auth, User
-from soel.web.column_question import ColumnQuestion, ask_about
-from soel.web.preparation import Preparation
+from soel.web.prepare import ColumnQuestion, Preparation, ask_about
 from tests.web.conftest import SITE, signed_in
 
 

@@ -15,8 +15,8 @@ from soel.session import SessionState
 from soel.session.labels import read_labels
 from soel.tables.csv_cells import read_rows
 from soel.tables.frame import Frame
-from soel.web.item_list import ItemList, Selection
-from soel.web.table_view import TableView
+from soel.web.cards import TableView
+from soel.web.items import ItemList, Selection
 from tests.web.conftest import BUDGET, N_ITEMS, Page
 
 N_MANY, PATIENCE = 100_000, 0.1  # seconds

@@ -17,7 +17,7 @@ from soel.session import Answer, SessionOptions, create
 from soel.session.request import Creation, session_folder
 from soel.types import Verdict
 from soel.web.auth import Auth
-from soel.web.server import Address, _bind
+from soel.web.launch import Address, _bind
 from tests.session.fake_learner import use_fake_learner
 from tests.web.browser import SOURCE, LabelCommand
 from tests.web.sample_data import write_pumps
@@ -29,9 +29,9 @@ from pathlib import Path
 from starlette.testclient import TestClient
 from soel.session import create
 from soel.web.app import create_app
-from soel.web.view_model import ViewModel
+from soel.web.view import ViewModel
 from soel.web.auth import Auth, User
-from soel.web.site import Site
+from soel.web.security import Site
 from soel.web.launch import view_of
 from soel.session.worker import Background
 

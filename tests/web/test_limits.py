@@ -14,12 +14,11 @@ import uvicorn
 from starlette.testclient import TestClient
 
 from soel.errors import ConfigError
-from soel.web import middleware, protocol, server
+from soel.web import launch, security
 from soel.web.app import create_app
 from soel.web.auth import User
-from soel.web.rate_limit import MOST_ADDRESSES, MOST_FAILURES, RateLimit
-from soel.web.server import Address, settings
-from soel.web.site import Site
+from soel.web.launch import Address, settings
+from soel.web.security import MOST_ADDRESSES, MOST_FAILURES, RateLimit, Site
 from tests.web.conftest import ORIGIN, Page
 
 OWNER = User("expert", "owner")
@@ -105,7 +104,7 @@ def test_forwarded_headers_count_from_a_trusted_proxy_only(still: Page) -> None:
 def test_a_proxy_is_an_address_or_a_network() -> None:
     with pytest.raises(ConfigError, match="trusted_proxy= needs an address"):
         Address(trusted_proxies=["proxy.example"])
-    assert server._base(Address(names=["labels.example"], https=True), 8000) == "https://labels.example"
+    assert launch._base(Address(names=["labels.example"], https=True), 8000) == "https://labels.example"
 
 
 class Served:
@@ -143,10 +142,10 @@ def talk(port: int, content: bytes, seconds: float = 10.0) -> bytes:
 
 @pytest.fixture
 def port(still: Page, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(middleware, "BODY_SECONDS", 0.5)
-    monkeypatch.setattr(server, "IDLE_SECONDS", 1)
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(security, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(security, "BODY_SECONDS", 0.5)
+    monkeypatch.setattr(launch, "IDLE_SECONDS", 1)
+    monkeypatch.setattr(launch, "MOST_CONNECTIONS", 5)
     with Served(still, Address()) as port:
         yield port
 
@@ -182,7 +181,7 @@ def test_an_idle_connection_and_a_large_head_are_closed(port: int) -> None:
 
 
 def test_connections_beyond_the_limit_are_turned_away(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 30)  # of those held: none is given up while we ask
+    monkeypatch.setattr(security, "HEAD_SECONDS", 30)  # of those held: none is given up while we ask
     held = [socket.create_connection(("127.0.0.1", port)) for _ in range(6)]
     try:
         request = f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"

@@ -38,8 +38,8 @@ WITH_ITEM = ("/api/answers", "/api/notes", "/api/marks", "/api/decisions")
 
 def declared() -> dict[tuple[str, str], str]:
     """What each route asks for."""
-    routes = [route for module in ROUTES for route in module.router.routes if isinstance(route, APIRoute)]
-    assert len(routes) == sum(len(module.router.routes) for module in ROUTES) > 20
+    routes = [route for router in ROUTES for route in router.routes if isinstance(route, APIRoute)]
+    assert len(routes) == sum(len(router.routes) for router in ROUTES) > 20
     return {(method, route.path): role(route.dependant) for route in routes for method in route.methods or ()}
 
 

@@ -15,7 +15,7 @@ from soel.errors import SessionError
 from soel.session.worker import JobStatus
 from soel.web.app import create_preparing_app
 from soel.web.auth import FILE, Auth, User
-from soel.web.preparation import Preparation, SwitchingApp
+from soel.web.prepare import Preparation, SwitchingApp
 from tests.web.conftest import ORIGIN, SITE, Page, signed_in
 
 

@@ -9,7 +9,7 @@ import pytest
 from soel.tables.look import look_at
 from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
-from soel.web.reading_view import describe_columns, describe_reading
+from soel.web.reading import describe_columns, describe_reading
 from tests.web.conftest import MakePage, Page
 from tests.web.test_columns import Asking, write_doubtful
 

@@ -10,8 +10,8 @@ import pytest
 from soel.tables.look import look_at
 from soel.tables.schema import Schema
 from soel.text import ENGLISH, texts_in
-from soel.web.column_question import ColumnQuestion, ask_about
-from soel.web.reading_words import reading_words
+from soel.web.prepare import ColumnQuestion, ask_about
+from soel.web.reading import reading_words
 
 COLUMNS = {
     "code": [f"{row % 7:04d}" for row in range(60)],

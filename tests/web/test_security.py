@@ -16,9 +16,9 @@ from starlette.testclient import TestClient
 from soel.errors import SessionError
 from soel.tables.csv_cells import write_rows
 from soel.web.auth import DAY, FILE, LASTS, Auth, User
-from soel.web.markdown import render
-from soel.web.middleware import MOST_BYTES
-from soel.web.server import Address, allowed_hosts
+from soel.web.launch import Address, allowed_hosts
+from soel.web.routes.pages import render
+from soel.web.security import MOST_BYTES
 from tests.web.conftest import BUDGET, ORIGIN, MakePage, Page
 from tests.web.sample_data import HOSTILE
 

@@ -10,8 +10,8 @@ import pytest
 from soel.checks import clean_name
 from soel.errors import DataError
 from soel.web.auth import User
-from soel.web.markdown import MOST_BRACKETS, render
-from soel.web.site import Site
+from soel.web.routes.pages import MOST_BRACKETS, render
+from soel.web.security import Site
 from tests.web.conftest import Page
 from tests.web.test_permissions import BODIES, WITH_ITEM, declared
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from soel.tables.frame import Frame
 from soel.tables.open import read_table
+from soel.web.cards import TableView
 from soel.web.columns import Categories, Numbers, measure
-from soel.web.table_view import TableView
 
 IDS = [f"r{row}" for row in range(100)]
 

@@ -51,8 +51,7 @@ def run_label(args: argparse.Namespace) -> Reply:
     from soel.session.request import Creation
 
     try:
-        from soel.web.launch import Listeners, launch
-        from soel.web.server import Address
+        from soel.web.launch import Address, Listeners, launch
     except ImportError as error:
         raise ConfigError(f"The page needs more packages ({error}). Install soel[web].") from error
 

@@ -7,54 +7,29 @@ from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
 from soel.text import LANGUAGES
-from soel.web import (
-    routes_auth,
-    routes_data,
-    routes_items,
-    routes_label,
-    routes_marks,
-    routes_pages,
-    routes_preparing,
-    routes_reasons,
-    routes_results,
-    routes_team,
-    routes_timeline,
-)
 from soel.web.auth import Auth
 from soel.web.dependencies import BaseContext, Context
-from soel.web.error_handlers import add_handlers
+from soel.web.errors import add_handlers
 from soel.web.insight import Insight
-from soel.web.item_list import ItemList
-from soel.web.middleware import SecurityMiddleware
-from soel.web.preparation import Preparation
+from soel.web.items import ItemList
+from soel.web.prepare import Preparation
 from soel.web.results import Results
-from soel.web.site import Site
-from soel.web.texts import as_markup, texts_for
-from soel.web.view_model import ViewModel
+from soel.web.routes import data, items, label, pages, results, sign_in, team
+from soel.web.security import SecurityMiddleware, Site
+from soel.web.view import ViewModel
+from soel.web.words import as_markup, texts_for
 
 ABOUT = "Label the items that teach the detector most, and look at what it has learned. Errors are JSON: {error}."
 
-ROUTES = (
-    routes_auth,
-    routes_pages,
-    routes_label,
-    routes_marks,
-    routes_items,
-    routes_results,
-    routes_reasons,
-    routes_team,
-    routes_data,
-    routes_timeline,
-)
+ROUTES = tuple(module.router for module in (sign_in, pages, label, items, results, team, data))
 
 
 def create_app(view_model: ViewModel, auth: Auth, site: Site) -> FastAPI:
@@ -77,7 +52,7 @@ def create_preparing_app(preparation: Preparation, auth: Auth, site: Site) -> Fa
     """The page for the time before the session is there, behind the same sign-in."""
     app = _new_app(None)
     app.state.context, app.state.preparation = BaseContext(auth, site, _templates()), preparation
-    return _assemble(app, auth, site, (routes_auth, routes_preparing))
+    return _assemble(app, auth, site, (sign_in.router, pages.preparing))
 
 
 def _new_app(description: str | None) -> FastAPI:
@@ -108,9 +83,9 @@ def _here() -> Path:
     return Path(str(files("soel.web")))
 
 
-def _assemble(app: FastAPI, auth: Auth, site: Site, routers: Iterable[ModuleType]) -> FastAPI:
-    for routes in routers:
-        app.include_router(routes.router)
+def _assemble(app: FastAPI, auth: Auth, site: Site, routers: Iterable[APIRouter]) -> FastAPI:
+    for router in routers:
+        app.include_router(router)
     app.mount("/static", StaticFiles(directory=_here() / "static"), name="static")
     add_handlers(app)
     app.add_middleware(SecurityMiddleware, site=site, auth=auth, templates=app.state.context.templates)

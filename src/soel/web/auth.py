@@ -1,15 +1,177 @@
-"""Who may enter: one-time keys that become signed cookies, kept beside the session for the next start."""
+"""Who may enter: one-time keys that become signed cookies, in a private file beside the session."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import secrets
+import stat
+import threading
 import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from soel.web.auth_file import FILE, AuthFile, AuthState, Role, SignIn, User
+from soel.errors import DiskFullError, NoPermissionError, ReadOnlyError, SessionError
+from soel.files import hold_lock, write_whole
+
+Role = Literal["owner", "annotator"]
+ROLES = ("owner", "annotator")
+FILE, LOCK = "page.json", ".page.lock"
+PATIENCE = 10.0  # seconds to wait for another server that changes the file
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class User:
+    """Who sits before the page. sign_in: the id of the sign-in by which they came, where there is one."""
+
+    name: str
+    role: Role
+    sign_in: str = field(default="", compare=False)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the session is theirs."""
+        return self.role == "owner"
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """A browser that is signed in. since: seconds since 1970."""
+
+    name: str
+    role: Role
+    since: float
+
+
+@dataclass
+class AuthState:
+    """What the file holds. secret: signs the cookies. keys: whom each key lets in, by the key's digest."""
+
+    secret: str
+    keys: dict[str, User] = field(default_factory=dict)
+    sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    port: int = 0
+
+
+class AuthFile:
+    """One file, shared by all servers of a session.
+
+    On a disk that cannot be written to, changes hold for this server alone and until it ends; keys that the disk
+    knows are then not accepted, because nothing could stop them from working twice. initial: what a new file holds.
+    """
+
+    def __init__(self, folder: Path, initial: AuthState | None = None) -> None:
+        self.path, self._initial = folder / FILE, initial
+        self._changing = threading.RLock()
+        self._seen: tuple[tuple[int, ...], AuthState] | None = None
+        self._in_memory: AuthState | None = None
+        self.change(lambda state: None)
+
+    @property
+    def state(self) -> AuthState:
+        """What holds now; not to be changed."""
+        return self._in_memory or self._read()
+
+    def change(self, apply: Callable[[AuthState], T]) -> T:
+        """Change what holds, as one step for all servers; returns what `apply` returns."""
+        with self._changing:
+            try:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                with hold_lock(self.path.with_name(LOCK), PATIENCE):
+                    return self._change_file(apply)
+            except (DiskFullError, NoPermissionError, ReadOnlyError):
+                return self._change_memory(apply)
+
+    def _change_file(self, apply: Callable[[AuthState], T]) -> T:
+        state = deepcopy(self._in_memory or self._read())
+        answer = apply(state)
+        if self._in_memory is not None or self._seen is None or state != self._seen[1] or not self.path.exists():
+            write_whole(self.path, _pack(state), private=True)
+            self._in_memory = None
+        return answer
+
+    def _change_memory(self, apply: Callable[[AuthState], T]) -> T:
+        if self._in_memory is None:
+            self._in_memory = deepcopy(self._read())
+            self._in_memory.keys.clear()
+        return apply(self._in_memory)
+
+    def _read(self) -> AuthState:
+        """The file's content, read only when it is another one than before."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except FileNotFoundError:
+            if self._seen is None and self._initial is None:
+                self._initial = AuthState(secrets.token_hex(32))
+            return self._seen[1] if self._seen else cast(AuthState, self._initial)
+        except OSError as error:
+            raise SessionError(f"{self.path} cannot be read ({error.strerror}). {REMEDY}") from error
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            stamp = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+            seen = self._seen
+            if seen is None or seen[0] != stamp:
+                _check_private(self.path, found)
+                seen = self._seen = (stamp, _unpack(self.path, file.read()))
+        return seen[1]
+
+
+REMEDY = "Delete it, and sign in by a new link; labels are not touched by that."
+
+
+def _check_private(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that another account wrote or could read: the secret in it signs cookies."""
+    if not hasattr(os, "geteuid"):
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        raise SessionError(
+            f"{path} was not made by this account (it belongs to user {found.st_uid}), so whoever made it "
+            f"could sign in as anybody. {REMEDY}"
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077:
+        raise SessionError(
+            f"{path} can be read by other accounts (mode {mode:o}), and the secret in it signs in whoever knows it. "
+            f"{REMEDY}"
+        )
+
+
+def _pack(state: AuthState) -> bytes:
+    keys = {digest: {"name": user.name, "role": user.role} for digest, user in state.keys.items()}
+    return json.dumps(asdict(state) | {"keys": keys}, indent=1).encode()
+
+
+def _unpack(path: Path, content: bytes) -> AuthState:
+    try:
+        return _state_of(json.loads(content))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SessionError(f"{path} cannot be read ({error}). {REMEDY}") from error
+
+
+def _state_of(content: dict[str, Any]) -> AuthState:
+    secret = str(content["secret"])
+    if len(secret) < 32:
+        raise ValueError("its secret is too short")
+    keys = {str(digest): User(str(user["name"]), _role(user["role"])) for digest, user in content["keys"].items()}
+    sign_ins = {
+        str(number): SignIn(str(each["name"]), _role(each["role"]), float(each["since"]))
+        for number, each in content.get("sign_ins", {}).items()  # an older file has none
+    }
+    return AuthState(secret, keys, sign_ins, int(content["port"]))
+
+
+def _role(word: str) -> Role:
+    if word not in ROLES:
+        raise ValueError(f"there is no role {word!r}")
+    return word  # type: ignore[return-value]
+
 
 __all__ = ["DAY", "FILE", "LASTS", "Auth", "Role", "SignIn", "User"]
 DAY = 24 * 3600

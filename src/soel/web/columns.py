@@ -15,13 +15,22 @@ import numpy as np
 from soel.tables.columns import Values, readable_time
 from soel.text import ENGLISH, Texts
 from soel.types import Floats
-from soel.web.ports import Strip
 
 N_BARS, FEW = 24, 12
 Z_HALF, Z_MOST = 0.6745, 1.6449  # where half, and nine tenths, of a normal distribution end
 PER_IQR = 1.349  # the interquartile range of a normal distribution with spread 1
 N_CATEGORIES = 8
 REMARKABLE = 0.975  # a share of the rows worth mentioning, though the value is within the usual spread
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Where a value sits among the normal rows. bars: heights in [0, 1]. mark: the value's place in [0, 1]."""
+
+    bars: tuple[float, ...]
+    mark: float | None
+    low: str
+    high: str
 
 
 class Measure(Protocol):

@@ -13,13 +13,12 @@ from soel.errors import SoelError
 from soel.text import Texts
 from soel.web.auth import Auth, User
 from soel.web.insight import Insight
-from soel.web.item_list import ItemList
-from soel.web.rate_limit import RateLimit
+from soel.web.items import ItemList
 from soel.web.results import Results
 from soel.web.schemas import ErrorOut
-from soel.web.site import Site
-from soel.web.texts import texts_for
-from soel.web.view_model import ViewModel
+from soel.web.security import RateLimit, Site
+from soel.web.view import ViewModel
+from soel.web.words import texts_for
 
 PAGE_USER, PAGE_SESSION = "soel-user", "soel-session"  # headers: for whom and for which session a page was made
 Documented = dict[int | str, dict[str, Any]]

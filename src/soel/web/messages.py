@@ -17,7 +17,7 @@ from soel.checks import (
 )
 from soel.session.marks import MOST_POINTS, MOST_REGIONS, Shape
 from soel.types import Verdict
-from soel.web.column_question import Choice
+from soel.web.prepare import Choice
 
 
 def _check_guidelines(text: str) -> str:

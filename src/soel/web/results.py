@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from starlette.responses import Response
 
 from soel.assess.conformal import UnsureBand
 from soel.assess.spot_check import Stratum, widest_intervals
@@ -17,8 +21,15 @@ from soel.session import SessionState
 from soel.session.draw import label_vector
 from soel.session.scores import name_items
 from soel.types import ANOMALY, UNLABELLED, Estimate, Floats, Labels
-from soel.web.downloads import write_to_bytes
-from soel.web.view_model import ViewModel
+from soel.web.view import ViewModel
+
+Form = Literal["csv", "json", "xlsx"]
+TYPES = {
+    "csv": "text/csv",
+    "json": "application/json",
+    "parquet": "application/vnd.apache.parquet",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 
 
 @dataclass(frozen=True)
@@ -104,3 +115,17 @@ class Results:
         scored = outcome.scored(session.ids, cut, findings.estimate)
         table = ScoreTable.of(scored, name_items(session), labels_by_item(findings.state))
         return write_to_bytes(suffix, table.write)
+
+
+def as_download(name: str, content: bytes) -> Response:
+    """Bytes as a file that the browser stores; its suffix says what it is."""
+    media_type = TYPES[name.rpartition(".")[2]]
+    return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+def write_to_bytes(suffix: str, write: Callable[[Path], object]) -> bytes:
+    """What a function writes to a path."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{suffix}"
+        write(path)
+        return path.read_bytes()

@@ -1,4 +1,4 @@
-"""What the server answers: what all pages share, and the labelling page's own."""
+"""What the server answers, as it stands in the API's description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from soel.session.marks import Shape
 from soel.types import Verdict
-from soel.web.ports import Kind
+from soel.web.cards import Kind
 
 
 class ErrorOut(BaseModel):
@@ -236,3 +236,276 @@ class ItemsOut(BaseModel):
     columns: list[str]
     people: list[str]
     items: list[ListedOut]
+
+
+class UploadOut(BaseModel):
+    """How many bytes of the file are here."""
+
+    size: int
+
+
+class ChangeOut(BaseModel):
+    """What came in or left. n_displaced: items that gave way, so that the pool stays a fair sample.
+
+    notes: what reading the data left out.
+    """
+
+    data: str
+    at: str
+    who: str
+    n_added: int = 0
+    n_replaced: int = 0
+    n_removed: int = 0
+    n_displaced: int = 0
+    notes: list[str] = []
+
+
+class DataOut(BaseModel):
+    """What the session is called and what it holds. n_rows: of the data that the items are a sample of, else null."""
+
+    name: str
+    description: str
+    n_items: int
+    n_rows: int | None
+    n_open: int
+    n_labels: int
+    budget: int
+    changes: list[ChangeOut]
+    work: WorkOut | None
+
+
+class OptionOut(BaseModel):
+    """Another reading of a column. words: what it would be. typed: the line of a file of column settings."""
+
+    words: str
+    typed: str
+
+
+class ColumnOut(BaseModel):
+    """How a column was read. words: the same in the page's language. missing: a share.
+
+    odd, doubt: what looks odd, and why another reading was possible. options: what changes it.
+    """
+
+    name: str
+    kind: str
+    read_as: str
+    words: str
+    picture: str
+    examples: list[str]
+    missing: float
+    odd: list[str]
+    doubt: str
+    options: list[OptionOut]
+
+
+class ReadingOut(BaseModel):
+    """How a table was read, in a line; empty words where there is no table. mark: tells one reading from another.
+
+    notes: what was left out of the file, and rows that repeat others. unfolded: whether it is to be seen at once.
+    """
+
+    words: str
+    mark: str
+    n_columns: int
+    n_unsure: int
+    notes: list[str]
+    unfolded: bool
+
+
+class TakenOut(BaseModel):
+    """Answers stored, known before, and about items that are not here. by: how items were matched."""
+
+    n_stored: int
+    n_known: int
+    n_left_out: int
+    by: str
+
+
+class PreparationOut(BaseModel):
+    """How far the creation of the session is. what: its part. seconds_left: to the end of this part, where known."""
+
+    stage: Literal["asking", "preparing", "failed", "ready"]
+    what: str = ""
+    done: int = 0
+    total: int = 0
+    seconds_left: int | None = None
+    error: str = ""
+
+
+class SummaryOut(BaseModel):
+    """What the alarms have in common. drivers: columns, each with its share of what raises them."""
+
+    words: list[str]
+    drivers: list[FieldOut]
+    groups: list[str]
+
+
+class ReasonsOut(BaseModel):
+    """Which values raise an item's score, and the labelled item that it is most like."""
+
+    fields: list[FieldOut]
+    resembles: NeighbourOut | None
+
+
+class LabelledOut(BaseModel):
+    """A labelled item and its row in the arrays of the map."""
+
+    item: str
+    row: int
+    verdict: Verdict
+
+
+class PointOut(BaseModel):
+    """The estimated share of anomalies after so many labels."""
+
+    n_labels: int
+    value: float
+    low: float
+    high: float
+
+
+class InsightOut(BaseModel):
+    """What was found so far and whether to go on, in sentences; how the estimate moved."""
+
+    words: list[str]
+    history: list[PointOut]
+
+
+class ShareOut(BaseModel):
+    """The estimated share of anomalies with its 80 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class RowOut(BaseModel):
+    """The item in a row."""
+
+    item: str
+
+
+class FramePointOut(BaseModel):
+    """A frame on the time line of its clip."""
+
+    item: str
+    second: float
+    score: float
+
+
+class IntervalOut(BaseModel):
+    """Alarms that follow one another, in seconds. item: the frame at the peak. n_alarms: frames."""
+
+    start: float
+    end: float
+    peak: float
+    score: float
+    n_alarms: int
+    item: str
+
+
+class ClipOut(BaseModel):
+    """A clip: its frames in time, and its events, the highest peak first."""
+
+    clip: str
+    frames: list[FramePointOut]
+    events: list[IntervalOut]
+
+
+class ResultsOut(BaseModel):
+    """What the last fit says about the pool. advice: whether more labels would still change much, in words.
+
+    promise: what the threshold's rule promises of alarms. quality: what the newest spot check proves, in words.
+    check_advice: how much a check would tell. unsure: items whose side is open, in words.
+    version: the number of the newest event that this knows of.
+    """
+
+    version: int
+    share: ShareOut
+    threshold: float
+    n_items: int
+    n_labels: int
+    fit_is_current: bool
+    labelled: list[LabelledOut]
+    advice: list[str]
+    promise: list[str]
+    quality: list[str]
+    check_advice: list[str]
+    unsure: list[str]
+
+
+class PersonOut(BaseModel):
+    """What one annotator answered, as far as the user may know, and is to answer.
+
+    seconds: the usual time from answer to answer. minutes: of all sittings.
+    """
+
+    name: str
+    n_answers: int
+    n_anomaly: int
+    n_normal: int
+    n_aside: int
+    n_assigned: int
+    seconds: float | None
+    minutes: float
+
+
+class OpenOut(BaseModel):
+    """An open item and who is to label it; nobody where it is for whoever comes first."""
+
+    item: str
+    title: str
+    kind: Kind
+    to: list[str]
+
+
+class DisagreementOut(BaseModel):
+    """An item that annotators label differently. votes: each name with its verdict."""
+
+    item: str
+    title: str
+    kind: Kind
+    votes: dict[str, str]
+    notes: list[NoteOut]
+    fields: list[FieldOut]
+
+
+class TeamOut(BaseModel):
+    """The annotators, how far they agree, where they do not, and who is to label what.
+
+    open: the first open items; n_open: of how many. people: whom they can be assigned to.
+    version: the number of the newest event that this knows of.
+    """
+
+    version: int
+    annotators: list[PersonOut]
+    n_open: int
+    open: list[OpenOut]
+    people: list[str]
+    answers_per_item: int
+    agreement: str
+    disagreements: list[DisagreementOut]
+
+
+class InvitationOut(BaseModel):
+    """A link that lets one person in, once. path: to be put after the page's address."""
+
+    name: str
+    path: str
+
+
+class SignInOut(BaseModel):
+    """A browser that is signed in. since: a time in UTC."""
+
+    name: str
+    is_owner: bool
+    is_this_browser: bool
+    since: str
+
+
+class SignInsOut(BaseModel):
+    """Who is signed in, oldest first, and who is invited."""
+
+    signed_in: list[SignInOut]
+    invited: list[str]

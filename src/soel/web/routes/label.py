@@ -1,4 +1,4 @@
-"""The API behind labelling: where the session stands, one item, answers, undo, decisions.
+"""The API behind labelling: where the session stands, one item, answers, undo, notes, marks, the guideline.
 
 Routes are plain functions: the framework runs them in threads, so that a slow disk blocks nobody.
 """
@@ -11,32 +11,37 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from soel.errors import UnknownItemError
+from soel.errors import LabelError, UnknownItemError
 from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.session.labelling import version_of
+from soel.session.marks import read_mark
 from soel.session.people import waiting_for
 from soel.session.rounds import SPOT_CHECK
 from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
-from soel.web.markdown import render
-from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
+from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MapsIn, MarkIn, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
+from soel.web.routes.pages import render
 from soel.web.schemas import (
     AnsweredOut,
     DecisionOut,
     DecisionsOut,
     FieldsOut,
     GuidelineOut,
+    InsightOut,
     ItemOut,
+    MapsOut,
+    MarkOut,
+    MarksOut,
     NoteOut,
+    PointOut,
+    PreparationOut,
     StatusOut,
     UndoableOut,
     WorkOut,
 )
-from soel.web.schemas_data import PreparationOut
-from soel.web.schemas_results import InsightOut, PointOut
-from soel.web.view_model import Overview, ViewModel
+from soel.web.view import Overview, ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]
@@ -247,3 +252,35 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview, about: st
         storage_problem=overview.storage_problem,
         work=None if progress is None else WorkOut.model_validate(asdict(progress)),
     )
+
+
+@router.get("/maps")
+def read_maps(view_model: ViewModelDep, _user: UserDep) -> MapsOut:
+    """Whether unusual places of pictures are known, and when they are shown."""
+    return _maps_out(view_model)
+
+
+@router.post("/maps")
+def choose_maps(message: MapsIn, view_model: ViewModelDep, owner: OwnerDep) -> MapsOut:
+    """Show unusual places to everybody at once, or only after an own answer; the owner's right."""
+    view_model.session.let_maps_wait(message.wait, owner.name)
+    return _maps_out(view_model)
+
+
+@router.post("/marks")
+def draw_mark(message: MarkIn, view_model: ViewModelDep, user: UserDep) -> MarksOut:
+    """Keep what the user drew on a picture, in place of what the same one drew before; nothing takes it back."""
+    item = view_model.check(message.item)
+    size = view_model.items.picture_size(item)
+    if size is None:
+        raise LabelError("This item is no picture, so nothing can be drawn on it.")
+    body = {"regions": [region.model_dump() for region in message.regions], "width": size[0], "height": size[1]}
+    view_model.session.mark(item, read_mark(user.name, body))
+    seen = view_model.view_for(user)
+    marks = [MarkOut.model_validate(mark) for mark in view_model.marks(user, item, seen)]
+    return MarksOut(version=seen.last_event, marks=marks)
+
+
+def _maps_out(view_model: ViewModel) -> MapsOut:
+    has_maps = any(view_model.items.has_map(item) for item in view_model.session.ids[:1])
+    return MapsOut(has_maps=has_maps, wait=view_model.session.state.maps_wait)

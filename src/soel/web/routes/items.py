@@ -13,9 +13,9 @@ from soel.session import SessionState
 from soel.tables.write import write_table
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
-from soel.web.downloads import TYPES, Form, as_download, write_to_bytes
-from soel.web.item_list import LabelFilter, Op, Selection, Sort
+from soel.web.items import LabelFilter, Op, Selection, Sort
 from soel.web.reason_words import find_resembled, reason_fields
+from soel.web.results import TYPES, Form, as_download, write_to_bytes
 from soel.web.schemas import FieldOut, ItemsOut, ListedOut
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)

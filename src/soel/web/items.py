@@ -15,7 +15,7 @@ from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.tables.columns import Values
 from soel.types import Rows
-from soel.web.ports import ItemView
+from soel.web.cards import ItemView
 
 LabelFilter = Literal["", "unlabelled", "labelled", "anomaly", "normal", "aside", "disagreement"]
 Sort = Literal["score", "low_score", "unlabelled", "name", "row"]

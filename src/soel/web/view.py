@@ -1,17 +1,21 @@
-"""What a user can do at the page, in the page's own words. Nothing here imports torch."""
+"""What a user can do at the page and may know of the session. Nothing here imports torch."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from soel.errors import SessionError, SoelError, UnknownItemError
+from soel.errors import SessionError, SoelError, StorageError, UnknownItemError
+from soel.files import write_whole
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
+from soel.session.answers import settle
 from soel.session.growth import remove_items
 from soel.session.leases import turn_of
 from soel.session.merge import TakenLabels, take_labels
@@ -21,10 +25,73 @@ from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User
-from soel.web.blind import may_see_map, view_for
-from soel.web.ports import Card, ItemView, Picture
-from soel.web.storage import Storage
+from soel.web.cards import Card, ItemView, Picture
 from soel.web.words import why_words
+
+
+def may_see(state: SessionState, item: str, who: str) -> bool:
+    """Whether this annotator may know what others said: after an own label, or when no more labels are wanted."""
+    vote, answered = state.vote_of(item, who), state.answers.get(item)
+    if vote is not None and vote.is_label:
+        return True
+    if answered is None:
+        return False
+    return answered.decision is not None or answered.n_labels >= state.answers_per_item
+
+
+def may_see_map(state: SessionState, item: str, who: str) -> bool:
+    """Whether unusual places of a picture may be drawn for this annotator: at once, or after an own answer."""
+    return not state.maps_wait or state.vote_of(item, who) is not None
+
+
+def view_for(state: SessionState, who: str) -> SessionState:
+    """The session as one annotator may see it: of the other items only their own answers, notes and marks are left.
+
+    What is open, and how much of the budget is left, is to be read from the whole state.
+    """
+    hidden = {item for item in (*state.answers, *state.written_notes, *state.marks) if not may_see(state, item, who)}
+    if not hidden:
+        return state
+    answers = dict(state.answers)
+    notes, marks = dict(state.written_notes), dict(state.marks)
+    for item in hidden:
+        answered = answers.pop(item, None)
+        own = None if answered is None else settle([vote for vote in answered.votes if vote.who == who], None)
+        if own is not None:
+            answers[item] = own
+        notes[item] = tuple(note for note in notes.get(item, ()) if note.who == who)
+        marks[item] = tuple(mark for mark in marks.get(item, ()) if mark.who == who)
+    return replace(state, answers=answers, written_notes=notes, marks=marks)
+
+
+PROBE, BYTES = ".page.probe", 4096
+SECONDS = 3.0  # between two tries
+
+
+class Storage:
+    """Tries now and then to write a few bytes into a folder."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._probe, self._clock = folder / PROBE, clock
+        self._tried, self._problem, self._lock = -SECONDS, "", threading.Lock()
+
+    def problem(self) -> str:
+        """Why nothing can be written; empty when all is well."""
+        with self._lock:  # of two at once, one would remove what the other has written
+            if self._clock() - self._tried >= SECONDS:
+                self._tried, self._problem = self._clock(), self._try()
+            return self._problem
+
+    def _try(self) -> str:
+        try:
+            write_whole(self._probe, b"\0" * BYTES, private=True, lasting=False)
+            self._probe.unlink(missing_ok=True)  # another server of the session may have tried as well
+        except StorageError as error:
+            return str(error)
+        except OSError as error:
+            return f"The session's folder cannot be written to: {error.strerror or error}."
+        return ""
+
 
 N_FIELDS = 30  # values of a wide row that are shown unless more are asked for
 Stage = Literal["preparing", "label", "waiting", "training", "done"]

@@ -1,4 +1,4 @@
-"""The pages before there is a session: all of them show how far it is."""
+"""The pages themselves, of a session and before there is one; what changes on them is fetched from the API."""
 
 from __future__ import annotations
 
@@ -6,20 +6,62 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from soel.errors import SessionError
+from soel.session.labelling import version_of
 from soel.text import Texts
-from soel.web.column_question import CHOICES
-from soel.web.dependencies import BaseContextDep, OwnerDep, TextsDep, UserDep
-from soel.web.error_words import error_words
+from soel.web.dependencies import BaseContextDep, ContextDep, OwnerDep, TextsDep, UserDep
+from soel.web.errors import error_words
 from soel.web.messages import ColumnChoicesIn
-from soel.web.preparation import Preparation
-from soel.web.reading_view import describe_columns, describe_reading
-from soel.web.routes_pages import PAGES
-from soel.web.schemas_data import ColumnOut, PreparationOut, ReadingOut
+from soel.web.prepare import CHOICES, Preparation
+from soel.web.reading import describe_columns, describe_reading
+from soel.web.schemas import ColumnOut, PreparationOut, ReadingOut
 
-router = APIRouter()
+# Raw HTML is shown as text, and an address that could run code stays text. Pictures would let a guideline
+# call other servers.
+_READER = MarkdownIt("js-default", {"html": False, "linkify": False, "typographer": False}).disable("image")
+_WITHOUT_LINKS = MarkdownIt("js-default", {"html": False}).disable(["image", "link"])
+MOST_BRACKETS = 500  # each may begin a link, and all that follows it is then looked through
+
+
+def render(text: str) -> Markup:
+    """The guideline as HTML; with very many brackets its links stay text, because reading them would take long."""
+    reader = _READER if text.count("[") <= MOST_BRACKETS else _WITHOUT_LINKS
+    return Markup(reader.render(text))
+
+
+router = APIRouter(include_in_schema=False)
+PAGES = {
+    "/": "label.html",
+    "/items": "items.html",
+    "/review": "review.html",
+    "/results": "results.html",
+    "/team": "team.html",
+    "/data": "data.html",
+}
+
+
+def show_page(request: Request, page: ContextDep, user: UserDep, texts: TextsDep) -> HTMLResponse:
+    """One of the pages; what changes on it is fetched from the API."""
+    session, path = page.view_model.session, request.url.path
+    context: dict[str, Any] = {"user": user, "here": path, "source": session.title, "session": session.config.session}
+    if path in ("/", "/data"):
+        context |= {"pictures": session.folder.has_pictures, "goal": session.config.goal}
+    if path == "/":
+        text = session.guidelines
+        context |= {"guideline_text": text, "guideline_version": version_of(text)}
+        context |= {"guideline": render(text or texts("label.no_guideline"))}
+    return page.templates.TemplateResponse(request, PAGES[path], context)
+
+
+for path in PAGES:
+    router.add_api_route(path, show_page, response_class=HTMLResponse)
+
+
+preparing = APIRouter()  # in place of all others while the session is made
 
 
 def preparation(request: Request) -> Preparation:
@@ -44,23 +86,23 @@ def show_preparation(
 
 
 for path in PAGES:
-    router.add_api_route(path, show_preparation, response_class=HTMLResponse)
+    preparing.add_api_route(path, show_preparation, response_class=HTMLResponse)
 
 
-@router.get("/api/preparation")
+@preparing.get("/api/preparation")
 def read_preparation(preparation: PreparationDep, _user: UserDep, texts: TextsDep) -> PreparationOut:
     """How far it is."""
     return _out(preparation, texts)
 
 
-@router.post("/api/preparation")
+@preparing.post("/api/preparation")
 def begin_again(preparation: PreparationDep, _owner: OwnerDep, texts: TextsDep) -> PreparationOut:
     """Try again after a failure."""
     preparation.retry()
     return _out(preparation, texts)
 
 
-@router.post("/api/preparation/columns")
+@preparing.post("/api/preparation/columns")
 def choose_columns(
     preparation: PreparationDep, answer: ColumnChoicesIn, _owner: OwnerDep, texts: TextsDep
 ) -> PreparationOut:
@@ -72,20 +114,20 @@ def choose_columns(
     return _out(preparation, texts)
 
 
-@router.get("/api/reading")
+@preparing.get("/api/reading")
 def read_reading(preparation: PreparationDep, user: UserDep, texts: TextsDep) -> ReadingOut:
     """How the table will be read, in a line; empty while the owner is asked, who has the list before them."""
     reading = None if preparation.is_asking else preparation.reading
     return describe_reading(reading, texts, may_unfold=user.is_owner and preparation.question is None)
 
 
-@router.get("/api/columns")
+@preparing.get("/api/columns")
 def read_columns(preparation: PreparationDep, _user: UserDep, texts: TextsDep) -> list[ColumnOut]:
     """How each column will be read, what is not sure first; empty for pictures."""
     return [] if preparation.reading is None else describe_columns(preparation.reading, texts)
 
 
-@router.api_route("/api/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"])
+@preparing.api_route("/api/{rest:path}", methods=["GET", "POST", "PUT", "DELETE"])
 def refuse(rest: str) -> None:
     """Everything else needs a session."""
     raise HTTPException(503, "The session is still being prepared; wait until it is there")

@@ -1,20 +1,124 @@
-"""What stands before every request: right host, right origin, a known user, a body of bounded size."""
+"""What stands before every request: the right host and origin, a known user, bodies and tries within bounds."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from soel.web.auth import Auth, User
-from soel.web.pages import error_page, wants_page
-from soel.web.site import Site
+from soel.web.words import texts_for
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the page lives. hosts: what the Host header may say, with port. scheme: as the owner says it is reached."""
+
+    hosts: frozenset[str]
+    cookie: str
+    scheme: str = "http"
+
+    def is_ours(self, origin: str, by: str = "http") -> bool:
+        """Whether an Origin header names this page. by: the scheme by which the request came, as far as we know."""
+        scheme, _, host = origin.partition("://")
+        return scheme == ("https" if "https" in (self.scheme, by) else "http") and host in self.hosts
+
+    def is_secure(self, request: Request) -> bool:
+        """Whether a browser reaches the page by HTTPS: by the owner's word, or by that of a proxy we trust."""
+        return self.scheme == "https" or request.url.scheme == "https"
+
+
+MOST_FAILURES, SECONDS, MOST_ADDRESSES = 10, 60.0, 10_000
+
+
+class RateLimit:
+    """Counts failures by address over the last minute; of very many addresses the longest quiet ones are forgotten."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._failures: OrderedDict[str, list[float]] = OrderedDict()
+
+    def seconds_to_wait(self, address: str) -> int:
+        """How long this address has to wait before it may try again; 0 for at once."""
+        with self._lock:
+            recent = self._recent(address)
+            return 0 if len(recent) < MOST_FAILURES else max(1, round(recent[0] + SECONDS - self._clock()))
+
+    def note_failure(self, address: str) -> None:
+        """Count a failure."""
+        with self._lock:
+            self._failures[address] = [*self._recent(address), self._clock()][-MOST_FAILURES:]
+            self._failures.move_to_end(address)
+            while len(self._failures) > MOST_ADDRESSES:
+                self._failures.popitem(last=False)
+
+    def _recent(self, address: str) -> list[float]:
+        since = self._clock() - SECONDS
+        return [at for at in self._failures.get(address, []) if at > since]
+
+
+HEAD_SECONDS = 15.0
+
+
+class TimedProtocol(H11Protocol):
+    """uvicorn's protocol, which sets no limit to the time that a head takes: bytes that trickle in do not extend it.
+
+    Between two requests uvicorn's own limit for idle connections holds.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to wait for the first head."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in bytes; a head that is complete ends the waiting."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._wait()
+        else:
+            self._stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person looks at the answer; the API always answers in JSON."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
+
+
+def error_page(templates: Jinja2Templates, request: Request, status: int, message: str) -> Response:
+    """What was wrong, and the way back."""
+    title = texts_for(request)("error.missing" if status == 404 else "error.other")
+    values = {"title": title, "message": message, "user": getattr(request.state, "user", None)}
+    return templates.TemplateResponse(request, "error.html", values, status_code=status)
+
 
 MOST_BYTES, BODY_SECONDS = 256 * 1024, 30.0
 TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."

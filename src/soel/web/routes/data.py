@@ -11,13 +11,11 @@ from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.schema import Schema
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
-from soel.web.error_words import error_words
+from soel.web.errors import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
-from soel.web.reading_view import describe_columns, describe_reading
-from soel.web.reading_words import reading_words
-from soel.web.schemas import WorkOut
-from soel.web.schemas_data import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut
-from soel.web.view_model import ViewModel
+from soel.web.reading import describe_columns, describe_reading, reading_words
+from soel.web.schemas import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut, WorkOut
+from soel.web.view import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
 Token = Annotated[

@@ -12,12 +12,21 @@ from soel.errors import SessionError
 from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
+from soel.web.cards import Card
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
-from soel.web.ports import Card
-from soel.web.schemas import FieldOut, NoteOut
-from soel.web.schemas_team import DisagreementOut, InvitationOut, OpenOut, PersonOut, SignInOut, SignInsOut, TeamOut
-from soel.web.view_model import ViewModel
+from soel.web.schemas import (
+    DisagreementOut,
+    FieldOut,
+    InvitationOut,
+    NoteOut,
+    OpenOut,
+    PersonOut,
+    SignInOut,
+    SignInsOut,
+    TeamOut,
+)
+from soel.web.view import ViewModel
 from soel.web.words import agreement_words
 
 OWNERS = ("owner", "admin", "administrator", "boss", "root")  # names that others would take for the owner's

@@ -1,0 +1,355 @@
+"""What the page shows of an item: a card of a row of a table, or of a picture, in the pool that holds now."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+
+from soel.session import Session
+from soel.session.media import SessionMaps, SessionMedia
+from soel.tables.columns import Column, Values
+from soel.tables.frame import Frame as TableFrame
+from soel.tables.kinds import kind_of
+from soel.text import ENGLISH, Texts
+from soel.types import ANOMALY, Rows
+from soel.web.columns import Measure, Strip, measure
+
+Kind = Literal["table", "image", "video"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value of a row. stands_out: whether to look here first. words: how it compares, in plain words."""
+
+    name: str
+    value: str
+    words: str
+    stands_out: bool
+    strip: Strip | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A picture near this one in time. seconds: before (negative) or after it."""
+
+    item: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """One item, ready to be shown. neighbours: items already labelled that look most like it.
+
+    n_fields: how many values there are in all, where the card holds only the first of them.
+    """
+
+    item: str
+    kind: Kind
+    title: str
+    fields: tuple[Field, ...] = ()
+    n_standing_out: int = 0
+    neighbours: tuple[str, ...] = ()
+    n_fields: int = 0
+    has_map: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The bytes of a picture and their media type, always a raster format."""
+
+    content: bytes
+    media_type: str
+
+
+class ItemView(Protocol):
+    """Shows items by id. An id that the session does not know never reaches it."""
+
+    def kind(self, item: str) -> Kind:
+        """What the item is."""
+
+    def title(self, item: str) -> str:
+        """What people call it."""
+
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+    ) -> Card:
+        """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
+
+        search: only values whose names hold this text. most: no more values than this.
+        """
+
+    def columns(self) -> Mapping[str, Values]:
+        """The values of all items by column, in the order of the items; empty for pictures."""
+
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """Its picture with no side longer than `size`; None where it has none.
+
+        with_map: unusual places are drawn over it; None where they are not known.
+        """
+
+    def has_map(self, item: str) -> bool:
+        """Whether unusual places of its picture are known."""
+
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """The width and height of its picture in pixels; None where it has none."""
+
+    def frames(self, item: str) -> tuple[Frame, ...]:
+        """The pictures around it in time, in order; empty where there are none."""
+
+
+N_REFERENCE = 4000  # rows that say what is usual; more would only be slower
+STANDS_OUT = 2.5  # in units of the usual spread, at the least
+FALSE_ALARMS = 0.125  # values of a usual row that may stand out by chance, over all its columns together
+N_SHOWN = 30  # values that a card holds when nothing else is asked for
+
+
+MOST_KEPT = 4
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """What is usual in a column. cut: the distance from which a value stands out."""
+
+    measure: Measure
+    cut: float
+
+
+class TableView:
+    """Cards from a frame that is read when the first card is asked for.
+
+    named: whether the ids are names that people gave; else a row is called by its number, as in files of scores.
+    """
+
+    def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame], named: bool = True) -> None:
+        self._ids, self._read, self._reading, self._named = ids, read, threading.Lock(), named
+        self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
+
+    def kind(self, item: str) -> Kind:
+        """Always a table's row."""
+        return "table"
+
+    def title(self, item: str) -> str:
+        """A row is called by its id, by the name that a column gives it, or by its number."""
+        row = None if self._named else self._row_of.get(item)  # one that was removed has no number any more
+        if row is None:
+            return item
+        return f"#{row + 1}" if self._names is None else self._names[row]
+
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
+    ) -> Card:
+        """The row's values, the most unusual first; among the usual ones the table's own order holds.
+
+        A value stands out when it is farther from usual than chance makes one in eight rows show in any of its columns.
+
+        Known anomalies are no measure of what is usual.
+        """
+        row, columns = self._row_of[item], self._shown
+        usual = self._usual(frozenset(other for other, label in labels.items() if label == ANOMALY))
+        far = {name: d for name, c in columns.items() if (d := usual[name].measure.distance(c[row])) >= usual[name].cut}
+        ordered = sorted(far, key=lambda name: -far[name])
+        wanted = search.strip().casefold()
+        names = [
+            name for name in (*ordered, *(name for name in columns if name not in far)) if wanted in name.casefold()
+        ]
+        shown = names[:most]
+        fields = tuple(_field(usual[name].measure, name, columns[name][row], name in far, texts) for name in shown)
+        return Card(item, "table", self.title(item), fields, sum(name in far for name in shown), n_fields=len(names))
+
+    def columns(self) -> Mapping[str, Values]:
+        """The table's own columns."""
+        return self._frame.columns
+
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """A row has no picture."""
+        return None
+
+    def has_map(self, item: str) -> bool:
+        """A row has no picture."""
+        return False
+
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """A row has no picture."""
+        return None
+
+    def frames(self, item: str) -> tuple[Frame, ...]:
+        """A row has no neighbours in time."""
+        return ()
+
+    @cached_property
+    def _names(self) -> list[str] | None:
+        called = self._frame.row_names
+        return None if called is None else called[1]
+
+    @property
+    def _frame(self) -> TableFrame:
+        with self._reading:  # one thread reads, the others wait for it
+            return self._held
+
+    @cached_property
+    def _held(self) -> TableFrame:
+        return self._read()
+
+    @cached_property
+    def _shown(self) -> Mapping[str, Values]:
+        """The columns as a card shows them: yes and no in the words of the file."""
+        known = self._columns
+        return {
+            name: kind_of(known[name]).show(known[name], values) if name in known else values
+            for name, values in self._frame.columns.items()
+        }
+
+    @cached_property
+    def _columns(self) -> Mapping[str, Column]:
+        schema = self._frame.schema
+        return {} if schema is None else schema.by_name
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {item: row for row, item in enumerate(self._ids)}
+
+    @cached_property
+    def _reference(self) -> Rows:
+        n_rows = self._frame.n_rows
+        return np.unique(np.linspace(0, n_rows - 1, min(n_rows, N_REFERENCE)).astype(np.int64))
+
+    def _usual(self, anomalies: frozenset[str]) -> Mapping[str, _Usual]:
+        """What is usual beside these anomalies; a few are kept, because users may know of different ones."""
+        held = self._kept.get(anomalies)
+        if held is None:
+            known = [self._row_of[item] for item in anomalies if item in self._row_of]
+            rows = np.setdiff1d(self._reference, known)
+            columns, rows = self._shown, rows if len(rows) else self._reference
+            units = {name: each.form.unit for name, each in self._columns.items()}
+            held = {name: _usual_of(each[rows], len(columns), units.get(name, "")) for name, each in columns.items()}
+            self._kept[anomalies] = held
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return held
+
+
+def _usual_of(column: Values, n_columns: int, unit: str) -> _Usual:
+    usual = measure(column, unit)
+    return _Usual(usual, max(STANDS_OUT, usual.reach(FALSE_ALARMS / n_columns)))
+
+
+def _field(usual: Measure, name: str, value: object, stands_out: bool, t: Texts) -> Field:
+    return Field(name, usual.text(value, t), usual.words(value, stands_out, t), stands_out, usual.strip(value, t))
+
+
+SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
+N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7
+
+
+class MediaView:
+    """Cards from a session's pictures. maps: where in them something is unusual, for a session that looks at places."""
+
+    def __init__(self, media: SessionMedia, maps: SessionMaps | None = None) -> None:
+        self._media, self._maps = media, maps
+
+    def kind(self, item: str) -> Kind:
+        """Image or video, the same for all items."""
+        return self._kind
+
+    def title(self, item: str) -> str:
+        """The name of its file, or its clip and time."""
+        return self._names[item]
+
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+    ) -> Card:
+        """The picture's name, and the labelled pictures that look most like it."""
+        others = [other for other in labels if other != item]
+        near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
+        return Card(item, self._kind, self.title(item), neighbours=near, has_map=self.has_map(item))
+
+    def columns(self) -> Mapping[str, Values]:
+        """Pictures have no columns."""
+        return {}
+
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """The picture as JPEG, in the next of a few sizes; with its map as PNG, made anew each time."""
+        wanted = next(side for side in SIZES if side >= size or side == SIZES[-1])
+        if with_map:
+            values = None if self._maps is None else self._maps.of(item)
+            return None if values is None else Picture(self._media.mapped(item, wanted, values), "image/png")
+        return Picture(self._media.thumbnail(item, wanted), "image/jpeg")
+
+    def has_map(self, item: str) -> bool:
+        """Whether the session looks at places, and has a model that does."""
+        return self._maps is not None and self._maps.has_any
+
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """Width and height in pixels."""
+        height, width = self._media.picture(item).shape[:2]
+        return int(width), int(height)
+
+    def frames(self, item: str) -> tuple[Frame, ...]:
+        """The frames around this one that are items, thinned to a few but never without the frame itself."""
+        around = self._media.items_around(item, SECONDS)
+        step = max(1, -(-len(around) // MOST_FRAMES))
+        middle = next((at for at, (_, other) in enumerate(around) if other == item), 0)
+        return tuple(Frame(other, round(seconds, 3)) for seconds, other in around[middle % step :: step])
+
+    @cached_property
+    def _kind(self) -> Literal["image", "video"]:
+        return "video" if self._media.kind == "video" else "image"
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        return {item.id: item.name for item in self._media.items}
+
+
+class CurrentView:
+    """The view of the present pool. make: a view of the pool that the session has when it is called."""
+
+    def __init__(self, session: Session, make: Callable[[Session], ItemView]) -> None:
+        self._session, self._make = session, make
+        self._held: tuple[int, ItemView] | None = None
+
+    @property
+    def _now(self) -> ItemView:
+        number = self._session.state.pool.number
+        if self._held is None or self._held[0] != number:
+            self._held = (number, self._make(self._session))
+        return self._held[1]
+
+    def kind(self, item: str) -> Kind:
+        """What the item is."""
+        return self._now.kind(item)
+
+    def title(self, item: str) -> str:
+        """What people call it."""
+        return self._now.title(item)
+
+    def card(
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+    ) -> Card:
+        """The item as a card."""
+        return self._now.card(item, labels, search, most, texts)
+
+    def columns(self) -> Mapping[str, Values]:
+        """The values of all items by column."""
+        return self._now.columns()
+
+    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
+        """Its picture."""
+        return self._now.image(item, size, with_map)
+
+    def has_map(self, item: str) -> bool:
+        """Whether unusual places of its picture are known."""
+        return self._now.has_map(item)
+
+    def picture_size(self, item: str) -> tuple[int, int] | None:
+        """Width and height of its picture in pixels."""
+        return self._now.picture_size(item)
+
+    def frames(self, item: str) -> tuple[Frame, ...]:
+        """The pictures around it in time."""
+        return self._now.frames(item)
