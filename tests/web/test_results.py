@@ -66,7 +66,7 @@ def test_confirming_a_top_item_is_a_new_label(trained: Page) -> None:
 
 
 def test_looking_at_results_imports_no_model(trained: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained.view_model.session, "engine", None)
+    monkeypatch.setattr(trained.view_model.session, "learner", None)
     for path in ("/api/results", "/api/map", "/api/scores.csv", "/api/team", "/api/decisions", "/results"):
         assert trained.client.get(path).status_code == 200
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from pydantic import BaseModel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soel.errors import ConfigError, SessionError, SoelError
@@ -15,8 +16,7 @@ from soel.session.worker import JobStatus
 from soel.tables.options import DATE_ORDERS, DECIMALS, ReadOptions
 from soel.tables.schema import Schema, notes_of
 from soel.text import Texts
-from soel.web.reading import describe_columns, reading_words
-from soel.web.schemas import ColumnOut
+from soel.web.reading import ColumnOut, describe_columns, reading_words
 
 Choice = Literal["", "numeric", "categorical", "text", "time", "ignore", "id", "label"]
 CHOICES: tuple[Choice, ...] = ("", "numeric", "categorical", "text", "time", "ignore", "id", "label")
@@ -118,6 +118,17 @@ class SessionMaker(Protocol):
 
     def progress(self) -> JobStatus:
         """What is being done, or why it ended early."""
+
+
+class PreparationOut(BaseModel):
+    """How far the creation of the session is. what: its part. seconds_left: to the end of this part, where known."""
+
+    stage: Literal["asking", "preparing", "failed", "ready"]
+    what: str = ""
+    done: int = 0
+    total: int = 0
+    seconds_left: int | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
+from pydantic import BaseModel
+
 from soel.tables.columns import BOUNDS, Column, Form
 from soel.tables.schema import Schema, describe_kind, draw_bars, notes_of, options_for
 from soel.text import Texts
-from soel.web.schemas import ColumnOut, OptionOut, ReadingOut
 
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
 _LAYOUTS = {"clock": "form.clock", "epoch seconds": "form.epoch", "epoch milliseconds": "form.epoch"}
@@ -91,6 +92,45 @@ def reading_words(sentence: str, texts: Texts) -> str:
 
 
 _CHOICES = {"id-column": "id", "label-column": "label"}
+
+
+class OptionOut(BaseModel):
+    """Another reading of a column. words: what it would be. typed: the line of a file of column settings."""
+
+    words: str
+    typed: str
+
+
+class ColumnOut(BaseModel):
+    """How a column was read. words: the same in the page's language. missing: a share.
+
+    odd, doubt: what looks odd, and why another reading was possible. options: what changes it.
+    """
+
+    name: str
+    kind: str
+    read_as: str
+    words: str
+    picture: str
+    examples: list[str]
+    missing: float
+    odd: list[str]
+    doubt: str
+    options: list[OptionOut]
+
+
+class ReadingOut(BaseModel):
+    """How a table was read, in a line; empty words where there is no table. mark: tells one reading from another.
+
+    notes: what was left out of the file, and rows that repeat others. unfolded: whether it is to be seen at once.
+    """
+
+    words: str
+    mark: str
+    n_columns: int
+    n_unsure: int
+    notes: list[str]
+    unfolded: bool
 
 
 def describe_reading(reading: Schema | None, texts: Texts, may_unfold: bool = False) -> ReadingOut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from soel.assess.spot_check import Quality
@@ -13,12 +14,13 @@ from soel.explain.words import localise, name_group
 from soel.session import SessionState
 from soel.text import Texts
 from soel.types import UNLABELLED
+from soel.web.cards import Field
 from soel.web.results import FitResults
-from soel.web.schemas import FieldOut, NeighbourOut
+from soel.web.schemas import NeighbourOut
 from soel.web.view import ViewModel
 
 
-def reason_fields(why: RowExplanation | None, t: Texts, with_rank: bool = False) -> list[FieldOut]:
+def reason_fields(why: RowExplanation | None, t: Texts, with_rank: bool = False) -> list[Field]:
     """The reasons of one item, each like a value of its row. with_rank: with the rank that it would have else.
 
     Who labels is not told how the item ranks, and so not what would make an ordinary one an alarm.
@@ -37,12 +39,13 @@ def reason_fields(why: RowExplanation | None, t: Texts, with_rank: bool = False)
         for reason in why.reasons
     ]
     if with_rank and fields:
-        fields[-1].words += "; " + t("reason.rank", rank=why.changed_rank, now=why.rank)
+        rank = t("reason.rank", rank=why.changed_rank, now=why.rank)
+        fields[-1] = replace(fields[-1], words=f"{fields[-1].words}; {rank}")
     return fields
 
 
-def _field(name: str, value: str, words: str) -> FieldOut:
-    return FieldOut(name=name, value=value, words=words, stands_out=True, strip=None)
+def _field(name: str, value: str, words: str) -> Field:
+    return Field(name=name, value=value, words=words, stands_out=True, strip=None)
 
 
 def find_resembled(

@@ -7,8 +7,11 @@ from typing import Literal
 from pydantic import BaseModel
 
 from soel.session.marks import Shape
+from soel.session.people import Person
+from soel.session.worker import JobStatus
 from soel.types import Verdict
-from soel.web.cards import Kind
+from soel.web.cards import Field, Frame, Kind
+from soel.web.insight import Point
 
 
 class ErrorOut(BaseModel):
@@ -16,16 +19,6 @@ class ErrorOut(BaseModel):
 
     error: str
     code: str | None = None
-
-
-class WorkOut(BaseModel):
-    """What the machine is doing in the background, and how far it is."""
-
-    what: str
-    running: bool
-    done: int
-    total: int
-    error: str = ""
 
 
 class UndoableOut(BaseModel):
@@ -79,33 +72,7 @@ class StatusOut(BaseModel):
     fit_is_current: bool
     is_check: bool
     storage_problem: str
-    work: WorkOut | None
-
-
-class StripOut(BaseModel):
-    """Where a value sits among the normal rows."""
-
-    bars: list[float]
-    mark: float | None
-    low: str
-    high: str
-
-
-class FieldOut(BaseModel):
-    """One value of a row."""
-
-    name: str
-    value: str
-    words: str
-    stands_out: bool
-    strip: StripOut | None
-
-
-class FrameOut(BaseModel):
-    """A picture near this one in time."""
-
-    item: str
-    seconds: float
+    work: JobStatus | None
 
 
 class NeighbourOut(BaseModel):
@@ -126,7 +93,7 @@ class NoteOut(BaseModel):
 class FieldsOut(BaseModel):
     """Values of a row, those that stand out first. n_fields: how many there are in all."""
 
-    fields: list[FieldOut]
+    fields: list[Field]
     n_standing_out: int
     n_fields: int
 
@@ -168,11 +135,11 @@ class ItemOut(BaseModel):
     item: str
     kind: Kind
     title: str
-    fields: list[FieldOut]
+    fields: list[Field]
     n_standing_out: int
     n_fields: int
     neighbours: list[NeighbourOut]
-    frames: list[FrameOut]
+    frames: list[Frame]
     has_map: bool
     verdict: Verdict | None
     note: str
@@ -221,7 +188,7 @@ class ListedOut(BaseModel):
     score: float | None
     probability: float | None
     verdict: str | None
-    fields: list[FieldOut]
+    fields: list[Field]
     resembles: NeighbourOut | None
 
 
@@ -271,80 +238,21 @@ class DataOut(BaseModel):
     n_labels: int
     budget: int
     changes: list[ChangeOut]
-    work: WorkOut | None
-
-
-class OptionOut(BaseModel):
-    """Another reading of a column. words: what it would be. typed: the line of a file of column settings."""
-
-    words: str
-    typed: str
-
-
-class ColumnOut(BaseModel):
-    """How a column was read. words: the same in the page's language. missing: a share.
-
-    odd, doubt: what looks odd, and why another reading was possible. options: what changes it.
-    """
-
-    name: str
-    kind: str
-    read_as: str
-    words: str
-    picture: str
-    examples: list[str]
-    missing: float
-    odd: list[str]
-    doubt: str
-    options: list[OptionOut]
-
-
-class ReadingOut(BaseModel):
-    """How a table was read, in a line; empty words where there is no table. mark: tells one reading from another.
-
-    notes: what was left out of the file, and rows that repeat others. unfolded: whether it is to be seen at once.
-    """
-
-    words: str
-    mark: str
-    n_columns: int
-    n_unsure: int
-    notes: list[str]
-    unfolded: bool
-
-
-class TakenOut(BaseModel):
-    """Answers stored, known before, and about items that are not here. by: how items were matched."""
-
-    n_stored: int
-    n_known: int
-    n_left_out: int
-    by: str
-
-
-class PreparationOut(BaseModel):
-    """How far the creation of the session is. what: its part. seconds_left: to the end of this part, where known."""
-
-    stage: Literal["asking", "preparing", "failed", "ready"]
-    what: str = ""
-    done: int = 0
-    total: int = 0
-    seconds_left: int | None = None
-    error: str = ""
+    work: JobStatus | None
 
 
 class SummaryOut(BaseModel):
     """What the alarms have in common. drivers: columns, each with its share of what raises them."""
 
     words: list[str]
-    drivers: list[FieldOut]
+    drivers: list[Field]
     groups: list[str]
 
 
 class ReasonsOut(BaseModel):
     """Which values raise an item's score, and the labelled item that it is most like."""
 
-    fields: list[FieldOut]
+    fields: list[Field]
     resembles: NeighbourOut | None
 
 
@@ -356,20 +264,11 @@ class LabelledOut(BaseModel):
     verdict: Verdict
 
 
-class PointOut(BaseModel):
-    """The estimated share of anomalies after so many labels."""
-
-    n_labels: int
-    value: float
-    low: float
-    high: float
-
-
 class InsightOut(BaseModel):
     """What was found so far and whether to go on, in sentences; how the estimate moved."""
 
     words: list[str]
-    history: list[PointOut]
+    history: list[Point]
 
 
 class ShareOut(BaseModel):
@@ -435,22 +334,6 @@ class ResultsOut(BaseModel):
     unsure: list[str]
 
 
-class PersonOut(BaseModel):
-    """What one annotator answered, as far as the user may know, and is to answer.
-
-    seconds: the usual time from answer to answer. minutes: of all sittings.
-    """
-
-    name: str
-    n_answers: int
-    n_anomaly: int
-    n_normal: int
-    n_aside: int
-    n_assigned: int
-    seconds: float | None
-    minutes: float
-
-
 class OpenOut(BaseModel):
     """An open item and who is to label it; nobody where it is for whoever comes first."""
 
@@ -468,7 +351,7 @@ class DisagreementOut(BaseModel):
     kind: Kind
     votes: dict[str, str]
     notes: list[NoteOut]
-    fields: list[FieldOut]
+    fields: list[Field]
 
 
 class TeamOut(BaseModel):
@@ -479,7 +362,7 @@ class TeamOut(BaseModel):
     """
 
     version: int
-    annotators: list[PersonOut]
+    annotators: list[Person]
     n_open: int
     open: list[OpenOut]
     people: list[str]

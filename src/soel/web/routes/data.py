@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
 from soel.session.items import read_encoder
+from soel.session.merge import TakenLabels
 from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.schema import Schema
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.errors import error_words
 from soel.web.messages import AddIn, DescriptionIn, RemoveIn, TakeIn
-from soel.web.reading import describe_columns, describe_reading, reading_words
-from soel.web.schemas import ChangeOut, ColumnOut, DataOut, ReadingOut, TakenOut, UploadOut, WorkOut
+from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading, reading_words
+from soel.web.schemas import ChangeOut, DataOut, UploadOut
 from soel.web.view import ViewModel
 
 router = APIRouter(prefix="/api", tags=["data"], responses=REFUSALS)
@@ -71,9 +73,9 @@ def remove(message: RemoveIn, view_model: ViewModelDep, owner: OwnerDep, texts: 
 
 
 @router.post("/labels")
-def take_labels(message: TakeIn, view_model: ViewModelDep, _owner: OwnerDep) -> TakenOut:
+def take_labels(message: TakeIn, view_model: ViewModelDep, _owner: OwnerDep) -> TakenLabels:
     """Take in the labels of a file that was sent, such as those of another session of the same data."""
-    return TakenOut.model_validate(vars(view_model.take_labels(message.upload)))
+    return view_model.take_labels(message.upload)
 
 
 @router.put("/description")
@@ -114,7 +116,5 @@ def _data_out(view_model: ViewModel, texts: Texts) -> DataOut:
         n_labels=state.n_spent,
         budget=state.budget,
         changes=[first, *later],
-        work=None
-        if progress is None
-        else WorkOut.model_validate({**vars(progress), "error": error_words(progress.error, texts)}),
+        work=None if progress is None else replace(progress, error=error_words(progress.error, texts)),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -16,7 +15,7 @@ from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, Own
 from soel.web.items import LabelFilter, Op, Selection, Sort
 from soel.web.reason_words import find_resembled, reason_fields
 from soel.web.results import TYPES, Form, as_download, write_to_bytes
-from soel.web.schemas import FieldOut, ItemsOut, ListedOut
+from soel.web.schemas import ItemsOut, ListedOut
 
 router = APIRouter(prefix="/api", tags=["items"], responses=REFUSALS)
 FILES: Documented = {200: {"content": {media_type: {} for media_type in TYPES.values()}}}
@@ -115,7 +114,7 @@ def _list_item(
     item = context.view_model.session.ids[row]
     card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
     answered = seen.answers.get(item)
-    fields = [FieldOut.model_validate(asdict(field)) for field in card.fields if field.stands_out]
+    fields = [field for field in card.fields if field.stands_out]
     why = reason_fields(find_why(reasons, item), texts, with_rank=True)
     return ListedOut(
         item=item,

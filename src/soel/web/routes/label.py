@@ -22,6 +22,7 @@ from soel.web.auth import User
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
 from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MapsIn, MarkIn, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
+from soel.web.prepare import PreparationOut
 from soel.web.routes.pages import render
 from soel.web.schemas import (
     AnsweredOut,
@@ -35,11 +36,8 @@ from soel.web.schemas import (
     MarkOut,
     MarksOut,
     NoteOut,
-    PointOut,
-    PreparationOut,
     StatusOut,
     UndoableOut,
-    WorkOut,
 )
 from soel.web.view import Overview, ViewModel
 
@@ -111,7 +109,7 @@ def read_insight(context: ContextDep, user: UserDep, texts: TextsDep) -> Insight
     knows_all = seen.labels_digest == state.labels_digest  # else the estimate would tell what others said
     points = context.insight.points(state) if knows_all else ()
     words = insight_words(points, seen, texts, context.insight.given)
-    return InsightOut(words=words, history=[PointOut.model_validate(asdict(point)) for point in points])
+    return InsightOut(words=words, history=list(points))
 
 
 @router.get("/image", response_class=Response, responses=PICTURES)
@@ -250,7 +248,7 @@ def _status_out(user: User, view_model: ViewModel, overview: Overview, about: st
         fit_is_current=state.fit_is_current,
         is_check=state.round is not None and state.round.strategy == SPOT_CHECK,
         storage_problem=overview.storage_problem,
-        work=None if progress is None else WorkOut.model_validate(asdict(progress)),
+        work=None if progress is None else progress,
     )
 
 

@@ -16,9 +16,8 @@ from soel.text import Texts
 from soel.web.dependencies import BaseContextDep, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.errors import error_words
 from soel.web.messages import ColumnChoicesIn
-from soel.web.prepare import CHOICES, Preparation
-from soel.web.reading import describe_columns, describe_reading
-from soel.web.schemas import ColumnOut, PreparationOut, ReadingOut
+from soel.web.prepare import CHOICES, Preparation, PreparationOut
+from soel.web.reading import ColumnOut, ReadingOut, describe_columns, describe_reading
 
 # Raw HTML is shown as text, and an address that could run code stays text. Pictures would let a guideline
 # call other servers.

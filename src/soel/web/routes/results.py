@@ -15,6 +15,7 @@ from soel.scoring.clips import name_intervals, write_interval_file
 from soel.session.labels import export_labels
 from soel.session.scores import name_items
 from soel.types import Interval, Verdict
+from soel.web.cards import Field
 from soel.web.dependencies import REFUSALS, Documented, OwnerDep, ResultsDep, TextsDep, UserDep, ViewModelDep
 from soel.web.messages import ItemId
 from soel.web.reason_words import (
@@ -28,7 +29,6 @@ from soel.web.reason_words import (
 from soel.web.results import TYPES, Form, Results, as_download, write_to_bytes
 from soel.web.schemas import (
     ClipOut,
-    FieldOut,
     FramePointOut,
     IntervalOut,
     LabelledOut,
@@ -118,7 +118,7 @@ def read_summary(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> Su
     if summary is None or not summary["n_alarms"]:
         return SummaryOut(words=[], drivers=[], groups=[])
     drivers = [
-        FieldOut(
+        Field(
             name=name_group(columns, texts),
             value="",
             words=texts("reason.driver", n=n),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from fastapi import APIRouter
@@ -12,16 +11,13 @@ from soel.errors import SessionError
 from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
-from soel.web.cards import Card
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.schemas import (
     DisagreementOut,
-    FieldOut,
     InvitationOut,
     NoteOut,
     OpenOut,
-    PersonOut,
     SignInOut,
     SignInsOut,
     TeamOut,
@@ -115,13 +111,13 @@ def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
             kind=view_model.items.kind(item),
             votes={vote.who: vote.verdict for vote in state.answers[item].votes},
             notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
-            fields=_fields(view_model.card(item, state, most=N_FIELDS, texts=texts)),
+            fields=list(view_model.card(item, state, most=N_FIELDS, texts=texts).fields),
         )
         for item in state.disagreements
     ]
     return TeamOut(
         version=whole.last_event,
-        annotators=[PersonOut.model_validate(asdict(person)) for person in measure_people(whole, state)],
+        annotators=list(measure_people(whole, state)),
         n_open=len(whole.open),
         open=[_open_out(view_model, item) for item in whole.open[:N_OPEN]] if user.is_owner else [],
         people=_people(context, user) if user.is_owner else [],
@@ -129,10 +125,6 @@ def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
         agreement=agreement_words(measure_agreement(state), texts),
         disagreements=differing,
     )
-
-
-def _fields(card: Card) -> list[FieldOut]:
-    return [FieldOut.model_validate(asdict(field)) for field in card.fields]
 
 
 def _open_out(view_model: ViewModel, item: str) -> OpenOut:

@@ -66,7 +66,9 @@ async function work(item, queue) {
 async function deliver({ path, body, method }) {
   for (let pause = 500; ; pause = Math.min(pause * 1.5, 4000)) {
     try {
-      return await post(path, body, method);
+      const reply = await post(path, body, method);
+      if (pause > 500) recovered();
+      return reply;
     } catch (error) {
       if (!(error instanceof ApiError) || !AGAIN.includes(error.status)) throw error;
       retrying(error);
