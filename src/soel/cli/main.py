@@ -23,7 +23,6 @@ from soel.cli import (
     label,
     look,
     status,
-    verbs_features,
 )
 from soel.cli.columns import as_flag
 from soel.cli.reply import Exit, Reply
@@ -41,11 +40,10 @@ VERBS = (
     add_remove_set,
     import_export_check,
     decide_assign,
-    verbs_features,
 )
 GROUPS = {
     "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    "data": ("add", "remove", "import", "export", "check", "set", "extractor"),
+    "data": ("add", "remove", "import", "export", "check", "set"),
     "team": ("decide", "assign"),
     "research": ("reproduce",),
 }
