@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel.report.facts import AnsweredItem, MethodResult, PoolFacts, ReportFacts, Setup, Standout, Threshold, TopItem
+from soel.report.facts import (
+    AnsweredItem,
+    Chip,
+    MethodResult,
+    PoolFacts,
+    ReportFacts,
+    Setup,
+    Strip,
+    Threshold,
+    TopItem,
+)
 from soel.types import Estimate
 
 MakeFacts = Callable[..., ReportFacts]
@@ -20,7 +30,7 @@ def make_pool(n: int = 397, name: str = "row-{}", **changes: Any) -> PoolFacts:
         "ids": [name.format(row) for row in range(n)],
         "scores": np.linspace(0.0, 10.0, n),
         "labels": labels,
-        "embeddings": np.random.default_rng(0).normal(size=(n, 4)),
+        "points": np.random.default_rng(0).normal(size=(n, 2)),
     }
     return PoolFacts(**{**values, **changes})
 
@@ -28,6 +38,7 @@ def make_pool(n: int = 397, name: str = "row-{}", **changes: Any) -> PoolFacts:
 def make_facts(pool: PoolFacts | None = None, word: str = "{}", **changes: Any) -> ReportFacts:
     """A small but complete report; `word` wraps every text that comes from data."""
     pool = pool or make_pool(name=word.format("row-{}") if "{}" in word else "row-{}")
+    chip = Chip(word.format("heat 12.5 ↑ 3"), word.format("heat 12.5, usually 3"), Strip([0.5, 1.0, 0.0], 0.9, 0.2))
     first, last = str(pool.ids[0]), str(pool.ids[-1])
     values: dict[str, Any] = {
         "title": word.format("Report"),
@@ -38,7 +49,13 @@ def make_facts(pool: PoolFacts | None = None, word: str = "{}", **changes: Any) 
         "threshold": Threshold(9.1, word.format("the top 9 %"), 36),
         "history": [[3.0, 3.2], [2.0, 2.4], [1.5, 1.7]],
         "queries": [AnsweredItem(first, "normal", 0.1, odds=0.01), AnsweredItem(last, "anomaly", 9.9, round=2)],
-        "top": [TopItem(last, 10.0, 1, "anomaly", True, [Standout(word.format("heat"), 12.5, word.format("3"))])],
+        "fitted": "2025-01-01",
+        "top": [
+            TopItem(last, 10.0, 1, "anomaly", True, 0.8, [chip], word.format("short"), word.format("whole"), first)
+        ],
+        "in_common": [word.format("Looked at 36.")],
+        "patterns": [word.format("heat: 5 alarms")],
+        "promises": [word.format("The top 9 %.")],
         "comparison": [MethodResult(word.format("forest"), 0.9, 0.5)],
         "next_steps": [word.format("Run `soel ask`.")],
     }

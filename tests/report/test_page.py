@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from soel.errors import ConfigError
 from soel.report import page
-from soel.report.facts import Picture, PoolFacts, ReportFacts, Threshold, TopItem
-from soel.report.page import render, write_report
-from soel.report.sections import MAP_KEY
+from soel.report.facts import Picture, PoolFacts, ReportFacts, Strip, Threshold, TopItem
+from soel.report.page import MAP_KEY, render, write_report
 
 MakeFacts = Callable[..., ReportFacts]
 MakePool = Callable[..., PoolFacts]
@@ -71,51 +72,65 @@ Read = Callable[[ReportFacts], Reader]
 
 def test_the_sections_come_in_order(read: Read, facts: ReportFacts) -> None:
     text = read(facts).text
-    titles = [
-        "Roughly 9 % of 397 items",
-        "Share of anomalies",
-        "Scores",
-        "The most anomalous items",
-        "Map of the data",
-        "What was asked",
-    ]
+    titles = ["Alarms", "Share of anomalies", "Labels", "Fitted 2025-01-01", "Scores", "The most anomalous items"]
+    titles += ["What the alarms have in common", "Map of the data", "How sure the numbers are", "What was asked"]
     titles += ["How it compares", "Training", "How this was made", "How to go on"]
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
 
 
 def test_what_is_not_given_is_not_shown(read: Read, make_facts: MakeFacts) -> None:
-    text = read(make_facts(history=(), top=(), comparison=(), next_steps=(), queries=())).text
+    nothing = dict.fromkeys(("history", "top", "comparison", "next_steps", "queries", "in_common", "patterns"), ())
+    text = read(make_facts(**nothing, fitted="")).text
     for title in (
         "Training",
-        "The most anomalous",
+        "The most",
         "How it compares",
         "How to go on",
         "True share",
         "Cover",
+        "Fitted",
+        "in common",
     ):
         assert title not in text
     assert "Nothing has been asked yet" in text
 
 
-def test_a_true_share_gets_a_tile_and_the_cover_radius_lies_folded_away(read: Read, make_facts: MakeFacts) -> None:
-    text = read(make_facts(true_contamination=0.1, cover_radius=2.5)).text
-    assert "True share 10 %" in text
+def test_one_line_of_facts_leads(read: Read, make_facts: MakeFacts) -> None:
+    text = read(make_facts(true_contamination=0.1, cover_radius=2.5)).text.replace("\u00a0", " ")
+    assert "Alarms 36 score above 9.1 Real alarms not checked" in text
+    assert "Share of anomalies 9 % 80 % range 5 to 15 % True share 10 %" in text
+    assert "Labels 2 1 anomaly, 1 normal" in text
     assert text.index("Show the settings") < text.index("Cover radius: the farthest item from a query 2.5")
+    checked = read(make_facts(real_alarms=(7.6, 20.2), n_checked=12)).text
+    assert "Real alarms 8 to 20 by a spot check of 12" in checked
+    none = read(make_facts(threshold=Threshold(math.inf, "false-alarms=0.01", 0))).text
+    assert "Alarms 0 no score raises one" in none
 
 
-def test_a_rule_that_lets_nothing_raise_an_alarm_says_so(read: Read, make_facts: MakeFacts) -> None:
-    text = read(make_facts(threshold=Threshold(math.inf, "false-alarms=0.01", 0))).text
-    assert "Alarms 0 no score raises one" in text
+def test_an_alarm_has_chips_with_the_column_that_they_are_about(read: Read, facts: ReportFacts) -> None:
+    reader = read(facts)
+    assert "heat 12.5 ↑ 3" in reader.text
+    assert reader.text.index("short") < reader.text.index("whole")
+    (strip,) = reader.named("svg")
+    assert strip["aria-hidden"] == "true"
+    assert [attrs["x1"] for attrs in reader.named("line")] == ["19.2", "86.4"]
+    assert len(reader.named("rect")) == 2  # of an empty bar there is none
 
 
-@pytest.mark.parametrize(("has_map", "head"), [(True, "Where"), (False, "Picture")])
-def test_pictures_have_a_legend_only_where_places_are_drawn(
-    read: Read, make_facts: MakeFacts, has_map: bool, head: str
-) -> None:
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50), st.floats(-1e4, 1e4), st.floats(-1e4, 1e4))
+def test_law_a_strip_holds_both_values(column: list[float], value: float, usual: float) -> None:
+    strip = Strip.of(np.array([*column, np.nan]), value, usual)
+    assert 0 <= min(strip.value, strip.usual) <= max(strip.value, strip.usual) <= 1
+    assert (strip.value < strip.usual) <= (value < usual)
+    assert max(strip.bars) == 1
+    assert min(strip.bars) >= 0
+
+
+@pytest.mark.parametrize("has_map", [True, False])
+def test_pictures_have_a_legend_only_where_places_are_drawn(read: Read, make_facts: MakeFacts, has_map: bool) -> None:
     picture = Picture(b"\x89PNG rest", has_map)
     reader = read(make_facts(top=[TopItem("a.png", 1.0, 1, "unlabelled", True, picture=picture)]))
-    assert f"Rank {head} Item" in reader.text
     assert (MAP_KEY in reader.text) is has_map
     assert any(str(attrs.get("src")).startswith("data:image/png") for attrs in reader.named("img"))
 
@@ -125,7 +140,7 @@ def test_every_plot_and_table_has_words(read: Read, facts: ReportFacts) -> None:
     plots = [attrs for attrs in reader.named("div") if attrs.get("class") == "plot"]
     assert len(plots) == 3
     assert all(len(attrs["aria-label"] or "") > 40 for attrs in plots)
-    assert len(reader.named("caption")) == len(reader.named("table")) == 4
+    assert len(reader.named("caption")) == len(reader.named("table")) == 3
     assert all(attrs.get("scope") == "col" for attrs in reader.named("th"))
 
 
@@ -171,7 +186,7 @@ def test_nothing_is_loaded_from_anywhere(read: Read, facts: ReportFacts) -> None
     reader = read(facts)
     loads = [value for _, attrs in reader.tags for name, value in attrs.items() if name in LOADING]
     assert loads == ["data:,"]
-    own = page._asset("page.css") + page._asset("page.js") + page._asset("template.html")
+    own = page._asset("page.css") + page._asset("page.js") + page._asset("report.html")
     assert not re.search(r"https?://|//\w|@import|url\(", re.sub(r" // [^\n]*", "", own))
 
 
@@ -222,7 +237,7 @@ def test_a_failed_report_leaves_the_old_one(
 def test_half_a_character_does_not_cost_the_report(
     read: Read, make_facts: MakeFacts, make_pool: MakePool, tmp_path: Path
 ) -> None:
-    pool = make_pool(3, ids=["a\ud800", "b\x00", "c"], embeddings=np.eye(3))
+    pool = make_pool(3, ids=["a\ud800", "b\x00", "c"], points=np.eye(3)[:, :2])
     out = write_report(make_facts(pool), tmp_path / "report.html")
     assert "a?" in out.read_text("utf-8")
 

@@ -108,12 +108,12 @@ def test_the_report_shows_events_and_pictures_with_their_maps(tmp_path: Path, mo
         built.label_all()
         text = write_report(built.view_model.session, tmp_path / f"{kind}.html").read_text(encoding="utf-8")
         pictures = "data:image/png" if kind == "image" else "data:image/jpeg"  # frames are not looked at by places
-        assert len(re.findall(f'class="picture" alt="[^"]+" src="{pictures}', text)) == 10
+        assert len(re.findall(f'class="picture" alt="[^"]+" src="{pictures}', text)) == 20
         assert ("Events in clips" in text) is (kind == "video")
         assert ("The stronger the colour, the less a place" in text) is (kind == "image")
         session = built.view_model.session
         titles = [built.view_model.items.title(item) for item in session.ids]
-        shown = re.findall('<td class="text"><bdi class="item">([^<]+)</bdi>', text)  # in both tables of items
+        shown = re.findall('<bdi class="item">([^<]+)</bdi>', text)  # in both tables of items
         assert len(shown) > 10
         assert set(shown) <= {*titles, "belt"}  # the clip of the events
         assert not any(item in text for item in session.ids)

@@ -134,7 +134,7 @@ def _row(entry: SessionEntry) -> list[str]:
 
 
 def _write_page(folder: Path, found: Sequence[SessionEntry], out: Path) -> Path:
-    from soel.report.session_list import write_session_list
+    from soel.report.page import write_session_list
 
     sessions = [replace(entry, folder=entry.folder.resolve(), address=_find_served(entry.folder)) for entry in found]
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -192,8 +192,7 @@ class _Search:
     """Rows (n, d), and donors (n, k) for each: all trials of a step are scored in one call.
 
     A row of the pool may score otherwise than the same row when it is new: by its label. What that adds is lost as the
-    row loses what tells it from the donor, so the score of a trial is f(x_S) + w (f(x) - f(x_0)), with w from 1 at
-    x_0 = x to 0 at the donor's score.
+    row comes to the donor: with f for new rows, a trial scores f(x_S) + (score of x - f(x)) |x_S - z| / |x - z|.
     """
 
     def __init__(self, explainer: Explainer, x: Floats, scores: Floats, donors: Rows, down: bool) -> None:
@@ -202,6 +201,9 @@ class _Search:
         self._lines = [explainer.line_of(score, down) for score in scores.tolist()]
         self._n_single = sum(len(group) for group in explainer.groups)
         self._raw: dict[Trial, float] = {}
+        spread = explainer.rows.std(axis=0)
+        apart = (x[:, None] - explainer.rows[donors]) / np.where(spread > 0, spread, 1)
+        self._apart = np.square(apart, dtype=np.float64)  # (n, k, d)
         self._slots = [(row, slot) for row in range(len(x)) for slot in range(donors.shape[1])]
         part_of = {part: at for at, part in enumerate(explainer.parts)}
         self._groups = [part_of[group] for group in explainer.groups]
@@ -294,10 +296,11 @@ class _Search:
     def _score(self, trial: Trial) -> float:
         """The score of a trial as that of the row itself."""
         row, slot, some = trial
-        start, own, raw = self._raw[row, slot, frozenset()], float(self._scores[row]), self._raw[trial]
-        height = start - float(self._explainer.scores[self._donors[row, slot]])
-        left = min(max(1 - (start - raw) / height, 0.0), 1.0) if height * self._sign > 0 else 1.0
-        return own if not some else raw + left * (own - start)
+        own, start = float(self._scores[row]), self._raw[row, slot, frozenset()]
+        apart = self._apart[row, slot]
+        changed = self._explainer.features[list(some)].any(axis=0)
+        left = np.sqrt(apart[~changed].sum() / (apart.sum() or 1.0))
+        return self._raw[trial] + float(left) * (own - start) if some else own
 
     def _states(self, trials: Sequence[Trial]) -> Floats:
         """The rows (t, d) that are tried."""

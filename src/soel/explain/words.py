@@ -27,17 +27,18 @@ def say_rows(rows: Sequence[RowExplanation]) -> str:
     return "\n".join([*lines, f"... and {n_more:,} more; index it for those you want to read"] if n_more else lines)
 
 
-def say_row(row: RowExplanation, t: Texts = ENGLISH) -> str:
-    """What would have to be different, and what rank the row would have then."""
+def say_row(row: RowExplanation, t: Texts = ENGLISH, brief: bool = False) -> str:
+    """What would have to be different, and what rank the row would have then. brief: beside chips that say what."""
+    if not row.like:
+        return t("reason.no_donor" if row.is_alarm else "reason.ordinary")
     cell = "reason.cell" if row.is_alarm else "reason.cell_there"
     changes = "; ".join(say_reason(reason, t, cell) for reason in row.reasons)
-    places = {"like": row.like, "changes": changes, "rank": row.changed_rank, "now": row.rank}
     if row.is_alarm:
         key = "reason.but_for" if row.suffices else "reason.even_with" if row.reasons else "reason.whole"
-        return t(key, **places) if row.like else t("reason.no_donor")
-    if not row.like:
-        return t("reason.ordinary")
-    return t("reason.kept" if row.suffices else "reason.far", **places)
+        key += ".brief" if brief and row.reasons else ""
+    else:
+        key = "reason.kept" if row.suffices else "reason.far"
+    return t(key, like=row.like, changes=changes, rank=row.changed_rank, now=row.rank)
 
 
 def say_reason(reason: Reason, t: Texts = ENGLISH, cell: str = "reason.cell") -> str:

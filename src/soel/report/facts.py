@@ -1,19 +1,20 @@
-"""Everything the report shows, as plain values: the room knows no session, model or file."""
+"""Everything the report shows, as plain values: it knows no session, model or file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from soel.errors import DataError, LabelError
-from soel.types import ANOMALY, NORMAL, UNLABELLED, Estimate, Floats, Interval, Labels, Rows
+from soel.text import number
+from soel.types import Estimate, Floats, Interval, Labels
 
 
 @dataclass(frozen=True)
 class Setup:
-    """How the result was made. data: the name of the data. made_of: what an item has or is, such as '4 columns'.
+    """How the result was made. data: its name. made_of: what an item has or is, such as '4 columns'.
 
     columns: the name of each column, how it was read and what it became.
     """
@@ -28,48 +29,27 @@ class Setup:
 
 @dataclass(frozen=True)
 class PoolFacts:
-    """The pool: ids (N,), scores (N,), labels (N,) of 1, 0, -1, and embeddings (N, D) for the map."""
+    """The pool: ids (N,), scores (N,), labels (N,) of 1, 0, -1, and points (N, 2) of a map; spread: what it keeps."""
 
     ids: Sequence[str]
     scores: Floats
     labels: Labels
-    embeddings: Floats
-
-    def __post_init__(self) -> None:
-        self._check_lengths()
-        if not np.isfinite(self.scores).all():
-            n_bad = int((~np.isfinite(self.scores)).sum())
-            raise DataError(f"{n_bad} scores are not finite numbers. Score the pool again before reporting.")
-        if not np.isin(self.labels, (ANOMALY, NORMAL, UNLABELLED)).all():
-            codes = sorted({int(code) for code in np.unique(self.labels)})
-            raise LabelError(f"Labels must be 1 (anomaly), 0 (normal) or -1 (unlabelled), got {codes}. Recode them.")
-
-    def _check_lengths(self) -> None:
-        lengths = [len(self.ids), len(self.scores), len(self.labels), len(self.embeddings)]
-        if len(set(lengths)) > 1 or not lengths[0]:
-            raise DataError(
-                f"Ids, scores, labels and embeddings must be equally many and at least one, got {lengths}. "
-                "Pass one of each per item."
-            )
-        if np.ndim(self.embeddings) != 2:
-            raise DataError(f"Embeddings must be (N, D), got {np.shape(self.embeddings)}. Pass one row per item.")
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    @property
-    def labelled(self) -> Rows:
-        """Positions of the items that have a label."""
-        return np.flatnonzero(self.labels != UNLABELLED)
+    points: Floats
+    spread: float = 1.0
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """Where the alarm starts, the rule that put it there, and how many alarms to expect in the pool."""
+    """Where the alarm starts, the rule that put it there, and how many alarms it raises in the pool."""
 
     value: float
     rule: str
     n_alarms: int
+
+    @property
+    def words(self) -> str:
+        """Where it starts."""
+        return f"score above {number(self.value)}" if math.isfinite(self.value) else "no score raises one"
 
 
 @dataclass(frozen=True)
@@ -87,12 +67,32 @@ class AnsweredItem:
 
 
 @dataclass(frozen=True)
-class Standout:
-    """A column in which an item differs: its value and what is typical."""
+class Strip:
+    """How a column of numbers lies: heights of equal bars from 0 to 1, and where two values stand among them."""
 
-    column: str
-    value: str | float
-    typical: str | float
+    bars: Sequence[float]
+    value: float
+    usual: float
+
+    @classmethod
+    def of(cls, column: Floats, value: float, usual: float, n_bars: int = 24) -> Strip:
+        """The column (N,) between its lowest and highest value; but one far from all others does not squeeze them."""
+        present = column[np.isfinite(column)]
+        low, high = (float(end) for end in np.quantile(present, (0.01, 0.99)))
+        low, high = min(low, value, usual), max(high, value, usual)
+        width = (high - low) or 1.0
+        heights = np.histogram(np.clip(present, low, high), n_bars, (low, max(high, low + width)))[0]
+        scaled = np.sqrt(heights / heights.max())  # a single item is still seen
+        return cls(scaled.round(3).tolist(), (value - low) / width, (usual - low) / width)
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A reason in a few words, such as 'area 2022 ↑ 522', and the whole of it in a sentence."""
+
+    text: str
+    words: str
+    strip: Strip | None = None
 
 
 @dataclass(frozen=True)
@@ -105,32 +105,22 @@ class Picture:
 
 @dataclass(frozen=True)
 class TopItem:
-    """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'. is_anomaly: an alarm.
+    """One of the most anomalous items. label: 'normal', 'anomaly', 'unlabelled'.
 
-    reasons: what raises its score, a sentence each; where they are known, they stand for the standouts.
+    words: why, in a sentence beside the chips; details: with all columns. resembles: which labelled item it is like.
     """
 
     item: str
     score: float
     rank: int
     label: str
-    is_anomaly: bool
-    standouts: Sequence[Standout] = ()
-    reasons: Sequence[str] = ()
+    is_alarm: bool
+    probability: float | None = None
+    chips: Sequence[Chip] = ()
+    words: str = ""
+    details: str = ""
+    resembles: str = ""
     picture: Picture | None = None
-
-
-@dataclass(frozen=True)
-class MediaFacts:
-    """What pictures add to a report. noun: what they are. names: what each item is called.
-
-    show: a small picture of an item. find_events: of scores (N,) and alarms (N,).
-    """
-
-    noun: str
-    names: Mapping[str, str]
-    show: Callable[[str], Picture]
-    find_events: Callable[[Floats, np.ndarray], Sequence[Interval]]
 
 
 @dataclass(frozen=True)
@@ -146,10 +136,10 @@ class MethodResult:
 class ReportFacts:
     """The whole report.
 
-    history[epoch][member]: training losses. queries: in the order asked. next_steps: one sentence each;
-    text in `backticks` is set as code. cover_radius: the largest distance of an item to its nearest query. promises:
-    what the numbers say and rest on, in_common: what the alarms have in common; one sentence each. events: alarms of
-    clips, the highest first.
+    fitted: the day of the fit. real_alarms: how many alarms are real, by a spot check of `n_checked` items.
+    history[epoch][member]: training losses. queries: in the order asked. cover_radius: the largest distance of an item
+    to its nearest query. promises: what the numbers rest on; in_common, patterns: what the alarms have in common;
+    next_steps: one sentence each, text in `backticks` is set as code. events: alarms of clips, the highest first.
     """
 
     title: str
@@ -158,6 +148,9 @@ class ReportFacts:
     pool: PoolFacts
     contamination: Estimate
     threshold: Threshold
+    fitted: str = ""
+    real_alarms: tuple[float, float] | None = None
+    n_checked: int = 0
     cover_radius: float | None = None
     true_contamination: float | None = None
     history: Sequence[Sequence[float]] = ()
@@ -167,9 +160,15 @@ class ReportFacts:
     next_steps: Sequence[str] = ()
     promises: Sequence[str] = ()
     in_common: Sequence[str] = ()
+    patterns: Sequence[str] = ()
     events: Sequence[Interval] = ()
 
     @property
-    def n_items(self) -> int:
-        """Items in the pool."""
-        return len(self.pool)
+    def n_anomalies(self) -> int:
+        """Items labelled so."""
+        return int((self.pool.labels == 1).sum())
+
+    @property
+    def n_normal(self) -> int:
+        """Items labelled so."""
+        return int((self.pool.labels == 0).sum())

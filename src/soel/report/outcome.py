@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,19 +84,11 @@ def read_outcome(session: Session) -> Outcome | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             parts = (arrays["scores"], arrays["probabilities"], arrays["points"], float(arrays["threshold"]))
-            return Outcome(*parts, _read_reference(arrays))
+            return Outcome(*parts, Reference(arrays["reference"], arrays["reference_weights"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise SessionError(f"{path.name} cannot be read ({error}); delete it, and it is made anew.") from error
-
-
-def _read_reference(arrays: Mapping[str, np.ndarray]) -> Reference:
-    """Files of older releases have no weights, or no reference at all."""
-    if "reference" not in arrays:
-        return Reference.none()
-    scores = arrays["reference"]
-    return Reference(scores, arrays["reference_weights"]) if "reference_weights" in arrays else Reference.of(scores)
 
 
 def _place(session: Session, state: SessionState) -> Path:

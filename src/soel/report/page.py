@@ -1,80 +1,108 @@
-"""Assembles the page: one file, no request to anywhere, only its own two scripts may run."""
+"""Writes the report and the list of sessions: one file each, no request to anywhere, only its own scripts may run."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from string import Template
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from soel.errors import ConfigError
 from soel.files import write_whole
-from soel.report import sections
-from soel.report.facts import ReportFacts
-from soel.report.histogram import score_histogram
-from soel.report.markup import Markup, join, keep_together, safe, script_json, section
-from soel.report.plots import Figure, training_curve
-from soel.report.scatter_map import item_map
-from soel.report.words import headline
+from soel.report.charts import item_map, score_histogram, training_curve
+from soel.report.facts import Picture, ReportFacts
+from soel.session.listing import SessionEntry
+from soel.text import count, number, percent, percent_range
+
+MAP_KEY = (
+    "The stronger the colour, the less a place looks like the other pictures; outlined is what hardly any usual "
+    "picture shows; a defect can also lie where there is no colour"
+)
 
 
 def write_report(facts: ReportFacts, out: Path) -> Path:
     """Write the page to `out`, whole or not at all, and return where it lies."""
-    page = render(facts).encode("utf-8", "replace")  # a half character in an id must not cost the report
-    out = Path(out)
-    write_whole(out, page)
-    return out
+    return _write(render(facts), Path(out))
 
 
 def render(facts: ReportFacts) -> str:
-    """The page as text."""
-    figures = _figures(facts)
-    plotly, page = _plotly(), _asset("page.js")
-    drawn = [{"name": f.name, "traces": f.traces, "layout": f.layout} for f in figures.values()]
-    return Template(_asset("template.html")).substitute(
-        policy=_policy(plotly, page),
-        title=safe(facts.title),
-        data=safe(facts.setup.data),
-        created=safe(facts.created),
-        style=_asset("page.css"),
-        headline=keep_together(headline(facts)),
-        tiles=sections.tiles(facts),
-        sections=join(_sections(facts, figures)),
-        figures=script_json(drawn),
-        plotly=plotly,
-        page=page,
+    """The report as text."""
+    figures = [score_histogram(facts.pool, facts.threshold), item_map(facts.pool, facts.queries, facts.setup.seed)]
+    if facts.history:
+        figures.append(training_curve(facts.history))
+    plotly, script = _plotly(), _asset("page.js")
+    return (
+        _templates()
+        .get_template("report.html")
+        .render(
+            facts=facts,
+            figures={figure.name: figure for figure in figures},
+            drawn=[{"name": f.name, "traces": f.traces, "layout": f.layout} for f in figures],
+            policy=_policy(plotly, script),
+            style=Markup(_asset("page.css")),
+            plotly=Markup(plotly),
+            script=Markup(script),
+            map_key=MAP_KEY,
+        )
     )
 
 
-def _figures(facts: ReportFacts) -> dict[str, Figure]:
-    figures = [
-        score_histogram(facts.pool, facts.threshold),
-        item_map(facts.pool, facts.queries, facts.setup.seed),
-    ]
-    if facts.history:
-        figures.append(training_curve(facts.history))
-    return {figure.name: figure for figure in figures}
+def write_session_list(folder: Path, sessions: Sequence[SessionEntry], when: str, out: Path) -> Path:
+    """Write the sessions of a folder: where each stands, and how to go on with it."""
+    template = _templates().get_template("sessions.html")
+    page = template.render(folder=folder, sessions=sessions, when=when, style=Markup(_asset("page.css")))
+    return _write(page, out)
 
 
-def _sections(facts: ReportFacts, figures: dict[str, Figure]) -> list[Markup]:
-    """What was found first, then what it rests on, last how it was made."""
-    titles = {"scores": "Scores", "map": "Map of the data", "training": "Training"}
-    plots = {name: section(name, titles[name], sections.plot(figure)) for name, figure in figures.items()}
-    parts = [
-        sections.promises(facts) if facts.promises else None,
-        plots["scores"],
-        sections.most_anomalous(facts) if facts.top else None,
-        sections.in_common(facts) if facts.in_common else None,
-        sections.clip_events(facts) if facts.events else None,
-        plots["map"],
-        sections.asked(facts),
-        sections.comparison(facts) if facts.comparison else None,
-        plots.get("training"),
-        sections.settings(facts),
-        sections.next_steps(facts) if facts.next_steps else None,
-    ]
-    return [part for part in parts if part is not None]
+def _write(page: str, out: Path) -> Path:
+    write_whole(out, page.encode("utf-8", "replace"))  # a half character in an id must not cost the report
+    return out
+
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=PackageLoader("soel.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    made.filters |= {
+        "number": number,
+        "percent": lambda share: _keep_together(percent(share)),
+        "range": lambda low, high: _keep_together(percent_range(low, high)),
+        "count": count,
+        "together": _keep_together,
+        "code": _set_code,
+        "data_url": _data_url,
+    }
+    return made
+
+
+def _keep_together(text: str) -> str:
+    """A sentence in which a number never parts from its percent sign."""
+    return text.replace(" %", "\u00a0%")
+
+
+def _set_code(text: str) -> Markup:
+    """A sentence with its `backticked` parts set as code."""
+    parts = _keep_together(text).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if n % 2 else escape(p) for n, p in enumerate(parts))
+
+
+def _data_url(picture: Picture) -> str:
+    kind = "png" if picture.content.startswith(b"\x89PNG") else "jpeg"
+    return f"data:image/{kind};base64,{base64.b64encode(picture.content).decode()}"
 
 
 def _plotly() -> str:
@@ -90,15 +118,12 @@ def _plotly() -> str:
 
 def _policy(*scripts: str) -> str:
     """Only these scripts run, nothing is fetched. Plotly writes styles as it draws, so those are open."""
-    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _asset(name: str) -> str:

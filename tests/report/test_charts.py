@@ -7,10 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from soel.report.charts import ALWAYS_SHOWN, bar_edges, item_map, score_histogram, shown_rows, training_curve
 from soel.report.facts import AnsweredItem, PoolFacts, Threshold
-from soel.report.histogram import bar_edges, score_histogram
-from soel.report.plots import training_curve
-from soel.report.scatter_map import ALWAYS_SHOWN, item_map, shown_rows
 
 MakePool = Callable[..., PoolFacts]
 
