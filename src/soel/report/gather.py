@@ -35,7 +35,7 @@ from soel.text import count
 from soel.types import Label
 
 if TYPE_CHECKING:
-    from soel.learner import Fitted
+    from soel.model import Fitted
 
 N_TOP = 20
 SMALL = 256  # pixels: the longest side of a picture in a report
@@ -54,7 +54,7 @@ def gather_report(session: Session) -> ReportFacts:
     place, media = session.folder_with(state.pools), open_media(session.folder)
     frame, kept = read_items(session.folder).frame, explain_session(session)
     model: Fitted = session.load_fit(state)
-    scores, embeddings = session.engine.loop.look(model, session.pool_in(place))
+    scores, embeddings = session.learner.look(model, session.pool_in(place))
     plane = fit_plane(embeddings, np.random.default_rng(config.seed))
     alarms, labels = model.alarms(scores), label_vector(state, place.ids)
     labelled = np.flatnonzero(labels >= 0)
@@ -76,7 +76,7 @@ def gather_report(session: Session) -> ReportFacts:
         real_alarms=None if quality is None else (quality.real_alarms.low, quality.real_alarms.high),
         n_checked=0 if quality is None else quality.n_checked,
         cover_radius=cover_radius(embeddings, labelled) if len(labelled) else None,
-        history=model.blend.history,
+        history=model.history,
         queries=[replace(query, item=names[query.item]) for query in _queries(state)],
         top=[
             replace(top.show(place.ids[row], float(scores[row]), rank, labels[row]), item=names[place.ids[row]])
