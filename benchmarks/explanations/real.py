@@ -118,7 +118,7 @@ def _plain_suffices(detector: SOEL, pool: Floats, rows: Rows) -> float:
     donors = explainer.rows[explainer._nearest(x[rows], explainer.ordinary)[:, 0]]
     taken = (explainer.column_of[None, None] == first[:, :, None]).any(axis=1)
     sources = np.stack([x[rows], donors], axis=1)
-    scores = explainer.blend.score_changed(np.where(taken, donors, x[rows]), sources)
+    scores = explainer.model.score_changed(np.where(taken, donors, x[rows]), sources)
     return float(np.mean(scores <= explainer.line))
 
 

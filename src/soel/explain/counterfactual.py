@@ -79,7 +79,7 @@ class Explainer:
     it a row is an alarm. column_of: (d,) the column of each feature.
     """
 
-    blend: Blend
+    model: Blend
     rows: Floats
     positions: Rows
     scores: Floats
@@ -92,7 +92,7 @@ class Explainer:
 
     @classmethod
     def of(
-        cls, blend: Blend, pool: Floats, scores: Floats, labels: Labels, threshold: float, column_of: Rows
+        cls, model: Blend, pool: Floats, scores: Floats, labels: Labels, threshold: float, column_of: Rows
     ) -> Explainer:
         """From an encoded pool (N, d) with scores (N,) and labels (N,).
 
@@ -106,7 +106,7 @@ class Explainer:
         positions = np.unique(np.concatenate(chosen))
         ordinary, suspicious, spread = (np.searchsorted(positions, some) for some in chosen)
         return cls(
-            blend,
+            model,
             np.asarray(pool[positions], np.float32),
             positions,
             np.asarray(scores, np.float64)[positions],
@@ -129,7 +129,7 @@ class Explainer:
         return found
 
     def _explain(self, x: Floats) -> list[Counterfactual]:
-        scores = np.asarray(self.blend.score(x), np.float64)
+        scores = np.asarray(self.model.score(x), np.float64)
         ranks, alarms = self.rank(scores), scores > self.line
         n_alarms = int((self.pool_scores > self.line).sum())
         near = ~alarms & (ranks <= max(NEAR * n_alarms, n_alarms + FEWEST_NEAR))
@@ -180,7 +180,7 @@ class Explainer:
 
     def _nearest(self, x: Floats, donors: Rows) -> Rows:
         """The donors (n, k) that are most like each row, the nearest first."""
-        apart = pairs(self.blend.embed(x), self.blend.embed(self.rows[donors]))
+        apart = pairs(self.model.embed(x), self.model.embed(self.rows[donors]))
         return np.asarray(donors[np.argsort(apart, axis=1, kind="stable")[:, :N_DONORS]])
 
 
@@ -285,7 +285,7 @@ class _Search:
         """Those of the parts that are worth trying beside some others, by a rough score where they are many."""
         if len(parts) <= MOST_TRIED:
             return list(parts)
-        rough = self._sign * self._explainer.blend.rough_score(self._states([(*at, some | {part}) for part in parts]))
+        rough = self._sign * self._explainer.model.rough_score(self._states([(*at, some | {part}) for part in parts]))
         return [parts[place] for place in np.argsort(rough, kind="stable")[:MOST_TRIED]]
 
     def _miss(self, trial: Trial) -> float:
@@ -316,5 +316,5 @@ class _Search:
             return
         rows, slots = (np.array(each, np.int64) for each in zip(*[trial[:2] for trial in new], strict=True))
         sources = np.stack([self._x[rows], self._explainer.rows[self._donors[rows, slots]]], axis=1)
-        scores = self._explainer.blend.score_changed(self._states(new), sources)
+        scores = self._explainer.model.score_changed(self._states(new), sources)
         self._raw.update(zip(new, np.asarray(scores, np.float64).tolist(), strict=True))

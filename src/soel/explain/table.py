@@ -35,7 +35,7 @@ class TableExplainer:
     @classmethod
     def of(
         cls,
-        blend: Blend,
+        model: Blend,
         encoder: Encoder,
         pool: Frame,
         features: Floats,
@@ -45,7 +45,7 @@ class TableExplainer:
         ids: Sequence[str] | None = None,
     ) -> TableExplainer:
         """From a pool, encoded to features (N, d), with its scores (N,) by the model, labels (N,) and ids."""
-        explainer = Explainer.of(blend, features, scores, labels, threshold, encoder.column_of)
+        explainer = Explainer.of(model, features, scores, labels, threshold, encoder.column_of)
         positions = explainer.positions
         names = [f"row {row}" if ids is None else ids[row] for row in positions.tolist()]
         return cls(explainer, encoder, pool.take(positions), names)

@@ -48,7 +48,7 @@ class SessionExplainer:
     """Explains rows of a session's table by one model. pool: the session's own rows."""
 
     session: Session
-    blend: Blend
+    model: Blend
     table: TableExplainer
     pool: Frame
 
@@ -86,7 +86,7 @@ class SessionExplainer:
         if not labelled or not len(features):
             return None
         known = self.session.folder.pool[[row_of[item] for item in labelled]]
-        owner, _ = nearest_of(self.blend.embed(features), self.blend.embed(known))
+        owner, _ = nearest_of(self.model.embed(features), self.model.embed(known))
         return [labelled[at] for at in owner.tolist()]
 
     def resembling(self, rows: Rows) -> dict[str, str]:
@@ -137,7 +137,7 @@ def explain_session(session: Session) -> Kept:
     is_new = state.fit is not None and kept["patterns"] is None
     more = [item for item in state.open if item not in kept["items"]]
     model: Any = _newest(session, state) if is_new or more else None
-    if getattr(model, "blend", None) is None or session.pool.kind is not Kind.TABLE:
+    if model is None or session.pool.kind is not Kind.TABLE:
         return kept
     kept = {name: dict(kept[name]) for name in ("items", "resembles")} | {"patterns": kept["patterns"]}
     if is_new:
