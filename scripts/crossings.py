@@ -6,6 +6,7 @@ Run by `python -m scripts.crossings`. A file counts where one of its functions i
 from __future__ import annotations
 
 import io
+import os
 import sys
 import tempfile
 import threading
@@ -19,7 +20,7 @@ import numpy as np
 
 import soel
 
-PACKAGE = str(Path(soel.__file__).parent)
+PACKAGE = f"{Path(soel.__file__).parent}{os.sep}"
 
 
 @contextmanager
