@@ -15,6 +15,7 @@ from soel.images.items import MediaItem, Skipped
 from soel.scoring.score import Scores
 from soel.session import SessionState
 from soel.tables.write import check_length, check_suffix, write_parquet, write_table
+from soel.types import Booleans
 
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")
 N_TOP = 10
@@ -75,24 +76,35 @@ class ScoreTable:
 def score_columns(
     scores: Scores, names: Names, answers: Answers, reasons: Names | None = None, cells: Cells | None = None
 ) -> dict[str, Any]:
-    """The columns of a file of scores by name, in the order of the scores; COLUMNS as Arrow arrays.
+    """The columns of a file of scores by name, in the order of the scores.
 
     names: what each item is called. answers: label and annotator by item. reasons: why items score as they do.
     cells: the items' own columns. A label leaves nothing unsure.
     """
-    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    ids = scores.ids if hasattr(scores.ids, "is_null") else arrow.array(list(scores.ids), arrow.string())
-    at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
-    label, who = (arrow.array([pair[part] for pair in answers.values()], arrow.string()).take(at) for part in (0, 1))
-    unsure = scores.unsure & np.asarray(label.is_null())
-    said = (scores.ranks, scores.scores, scores.probabilities, scores.p_values, scores.alarms, unsure)
-    own = dict(zip(COLUMNS, (*map(arrow.array, said), label, who), strict=True))
+    label, who, is_known = _find_answers(scores.ids, answers)
+    said = (scores.ranks, scores.scores, scores.probabilities, scores.p_values, scores.alarms)
+    own = dict(zip(COLUMNS, (*said, scores.unsure & ~is_known, label, who), strict=True))
     columns = {free_name(name, own): values for name, values in names.items()} | own | dict(reasons or {})
     return columns | {free_name(name, columns): each for name, each in (cells or {}).items() if name not in names}
 
 
+def _find_answers(ids: Any, answers: Answers) -> tuple[Any, Any, Booleans]:
+    """Label and annotator of each item, and whether it has any: lists for texts, Arrow arrays for an Arrow array."""
+    if not hasattr(ids, "is_null"):  # a few rows: Arrow would load pandas
+        found = [answers.get(item, (None, None)) for item in ids]
+        return (
+            [label for label, _ in found],
+            [who for _, who in found],
+            np.array([item in answers for item in ids], bool),
+        )
+    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
+    at = compute.index_in(ids, value_set=arrow.array(list(answers), arrow.string()))
+    label, who = (arrow.array([pair[part] for pair in answers.values()], arrow.string()).take(at) for part in (0, 1))
+    return label, who, ~np.asarray(label.is_null())
+
+
 def _as_list(values: Any) -> list[Any]:
-    return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def labels_by_item(state: SessionState) -> Answers:

@@ -160,7 +160,7 @@ def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layo
             raise
         except FAULTS as error:
             raise not_a_table(path.name, error, _ADVICE) from error
-    empty = arrow.table({name: arrow.array([], arrow.string()) for name in file.columns})
+    empty = arrow.table({name: arrow.nulls(0, arrow.string()) for name in file.columns})
     table, repeated = _without_names(arrow.concat_tables(tables) if tables else empty)
     notes = (*_notes_on(encoding, options), *file.notes, *repeated, *note_on_blanks(file.n_blank))
     return table, Layout("csv", encoding, file.separator, notes)
