@@ -10,11 +10,10 @@ from soel_paper.catalogue import CATALOGUE
 from soel_paper.cells import Cell, Expert, Setting, Stage
 from soel_paper.claims import Claim
 from soel_paper.figures import Axis
-from soel_paper.methods import Method
+from soel_paper.methods import Method, Variant
 from soel_paper.paper_figures import Figures
 from soel_paper.results import Point, Results
 from soel_paper.sources import Source
-from soel_paper.variants import Variant
 
 FIRST_SEED = 40
 

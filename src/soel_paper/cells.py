@@ -1,19 +1,22 @@
-"""A cell: one data set, one method, one setting, one seed. Its identity is everything that decides its result."""
+"""What is computed, as data: a method on a data set with a seed, and the versions of the parts that it used."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
 from soel import Profile
+from soel.ask import STRATEGIES
+from soel.assess import ESTIMATORS
+from soel.detect import DETECTORS
+from soel.networks import BACKBONES
+from soel.networks.objectives import OBJECTIVES
 from soel.types import Kind
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.data_settings import with_paper_settings
-from soel_paper.methods import Method
-from soel_paper.variants import Order, Variant
+from soel_paper.methods import Method, Order, Variant, with_paper_settings
 
 FORMAT = 2
 OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
@@ -23,6 +26,18 @@ OTHER_SCHEDULES: Mapping[str | None, tuple[str, ...]] = {
     "pixels": ("tables", "vectors"),
 }
 Stage = Literal["fit", "query", "assumptions"]
+EXPERIMENT = 1  # protocols, encoding, the loop, metrics: what all cells share
+SEVERAL_ROUNDS = 2  # 2: a round is seeded by the number of labels known, as everywhere else in soel
+PEERS = 1
+AUGMENTED = 1  # FixMatch and its augmentations
+ASSUMPTIONS = 1
+ROLES = {
+    "backbone": BACKBONES,
+    "objective": OBJECTIVES,
+    "strategy": STRATEGIES,
+    "detector": DETECTORS,
+    "estimator": ESTIMATORS,
+}
 
 
 @dataclass(frozen=True)
@@ -130,3 +145,31 @@ class Cell:
     def group(self) -> str:
         """Cells with the same group differ in their seed alone, and may be trained as one model."""
         return json.dumps({**self.to_json(), "seed": None}, sort_keys=True)
+
+
+def versions_of(cell: Cell) -> dict[str, int]:
+    """The version of everything that this cell's figures depend on, by name."""
+    method = cell.method
+    found = {"experiment": EXPERIMENT}
+    if method.peer is None or method.asks:
+        found |= {f"{role} {name}": ROLES[role].get(name).version for role, name in _parts(cell)}
+    extra = {
+        "several rounds": (SEVERAL_ROUNDS, method.n_rounds != 1),
+        "peers": (PEERS, method.peer is not None),
+        "augmented": (AUGMENTED, method.augmented),
+        "assumptions": (ASSUMPTIONS, cell.setting.stage == "assumptions"),
+    }
+    return found | {name: version for name, (version, used) in extra.items() if used}
+
+
+def _parts(cell: Cell) -> Iterator[tuple[str, str]]:
+    """The parts that the cell's profile names for its kind of rows; every estimator: cells show all of them."""
+    profile = cell.settled
+    for kind in {"table": (Kind.TABLE,), None: (Kind.TABLE, Kind.VECTORS)}.get(cell.kind, (Kind.VECTORS,)):
+        settled = profile.settle(profile.kind_for(kind), 1, has_gpu=True)
+        detector = settled.schedule.detector
+        yield "backbone", settled.backbone
+        yield "strategy", settled.strategy
+        yield from [("detector", detector)] if detector is not None else []
+    yield "objective", profile.objective
+    yield from (("estimator", name) for name in ESTIMATORS)

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from soel.ask.base import Need
+from soel.ask.base import Need, Strategy
 from soel.assess import ESTIMATORS
 from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_share, f1_score
 from soel.learner import Learner
@@ -18,16 +18,16 @@ from soel.runs import learn_together, prepare_together
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame, find_kind
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
-from soel_paper.assumptions import assumption_measures
 from soel_paper.catalogue_files import Content
 from soel_paper.cells import Cell
 from soel_paper.fixmatch import augment, learn_fixmatch
 from soel_paper.peers import fit_peer
 from soel_paper.protocols import Split, make_split
-from soel_paper.store import Measures
+from soel_paper.runner import Measures
 
 Encode = Callable[[Floats], Floats]
 KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "pixels": Kind.PICTURES}
+REPEATS = 200
 
 
 @dataclass
@@ -167,7 +167,7 @@ def _learn(runs: Sequence[Run], warm: Sequence[Blend]) -> list[Fitted]:
 
 
 def _fixmatch(run: Run, warm: Blend) -> Fitted:
-    from soel_paper.pictures import features_of
+    from soel_paper.sources import features_of
 
     pictures, extractor = run.split.pictures, run.split.extractor
     assert pictures is not None  # data without pictures are not asked for it
@@ -235,3 +235,38 @@ def _assumptions(run: Run, model: Blend) -> Measures:
     strategy, truth = run.learner.strategy, run.split.pool_truth
     view = PoolView(scores, embeddings, run.labels, run.strategy_share)
     return _finite(assumption_measures(strategy, view, truth, run.cell.setting.budget, run.cell.seed))
+
+
+def assumption_measures(
+    strategy: Strategy, view: PoolView, is_anomaly: np.ndarray, n_queries: int, seed: int
+) -> dict[str, float]:
+    """Correlations between the scores of one query set (fig:corr-mat), and equal scores with unequal labels.
+
+    The queries are drawn REPEATS times from the same view.
+    """
+    rngs = [np.random.default_rng([seed, repeat]) for repeat in range(REPEATS)]
+    scores = np.stack([view.scores[strategy.select(view, n_queries, rng).rows] for rng in rngs])  # (R, K)
+    n_equal, n_violations = equal_scores(view.scores, is_anomaly)
+    return {**off_diagonal(scores), "equal_scores": float(n_equal), "violations": float(n_violations)}
+
+
+def off_diagonal(scores: Floats) -> dict[str, float]:
+    """Mean, largest and smallest correlation of two places of the query set; places without spread are left out."""
+    moving = scores[:, np.ptp(scores, axis=0) > 0]
+    if moving.shape[1] < 2:
+        return {"correlation_mean": 0.0, "correlation_max": 0.0, "correlation_min": 0.0}
+    matrix = np.asarray(np.corrcoef(moving.T))
+    values = matrix[np.eye(len(matrix)) == 0]
+    return {
+        "correlation_mean": float(values.mean()),
+        "correlation_max": float(values.max()),
+        "correlation_min": float(values.min()),
+    }
+
+
+def equal_scores(scores: Floats, is_anomaly: np.ndarray) -> tuple[int, int]:
+    """Pairs of rows with the same score, and how many of them have opposite labels."""
+    _, at = np.unique(np.asarray(scores, np.float32), return_inverse=True)
+    sizes, anomalies = np.bincount(at), np.bincount(at, weights=is_anomaly)
+    n_equal = int((sizes * (sizes - 1) // 2).sum())
+    return n_equal, int((anomalies * (sizes - anomalies)).sum())

@@ -1,12 +1,12 @@
-"""Everything that is compared: how it asks, what it trains on, and what it is told."""
+"""What is compared: methods, profiles in their variants, settings of single data sets, and these as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
-from soel import ConfigError, Profile
+from soel import PROFILES, ConfigError, Profile
 from soel.types import Kind
 
 Options = Mapping[str, Any]
@@ -122,3 +122,142 @@ def choose_methods(methods: tuple[Method, ...], names: tuple[str, ...]) -> tuple
             f"There is no method called {unknown[0]!r} here. Choose among: {', '.join(m.name for m in methods)}."
         )
     return tuple(known[name.lower()] for name in names) or methods
+
+
+Order = Literal["random", "first"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A profile with what an experiment has to know about it.
+
+    name: the profile's own. repeats_paper: it means to repeat the paper or its code, so it takes what these set for
+    single data sets, and is asked whether its figures are theirs. first_anomalies: the anomalies of a table's pool are
+    the first of the file, as in the authors' code. form: of the network, where it is not the profile's own.
+    """
+
+    name: str
+    profile: Profile
+    repeats_paper: bool = True
+    first_anomalies: bool = False
+    form: str = ""
+
+    @property
+    def title(self) -> str:
+        """What tables and headings call it."""
+        return f"{self.name}, {self.form}" if self.form else self.name
+
+    @property
+    def file_name(self) -> str:
+        """The same as a part of a file's name."""
+        return f"{self.name}-{self.form}" if self.form else self.name
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is the small form for machines without a GPU."""
+        return self.form == NARROW
+
+
+NARROW, FLOAT32 = "narrow", "float32"
+VARIANTS: Mapping[str, Variant] = {
+    "default": Variant("default", PROFILES["default"], repeats_paper=False),
+    "paper": Variant("paper", PROFILES["paper"]),
+    "authors": Variant("authors", PROFILES["authors"], first_anomalies=True),
+}
+
+
+def find_variant(name: str) -> Variant:
+    """A variant by the name of its profile."""
+    if name not in VARIANTS:
+        raise ConfigError(f"There is no profile called {name!r}. Choose one of: {', '.join(VARIANTS)}.")
+    return VARIANTS[name]
+
+
+def narrow(variant: Variant) -> Variant:
+    """For feature vectors on a machine without a GPU: one member, views through a narrow middle.
+
+    Ours is the form that soel itself takes there; the others only change the backbone.
+    """
+    profile = variant.profile
+    small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.narrow()
+    return replace(variant, profile=replace(small, n_members=1), form=NARROW)
+
+
+def in_float32(variant: Variant) -> Variant:
+    """With matrix products in full float32 instead of TF32 on a GPU."""
+    vectors = replace(variant.profile.vectors, precision="highest")
+    return replace(variant, profile=replace(variant.profile, vectors=vectors), form=FLOAT32)
+
+
+HEADER = (
+    "profile", "data", "backbone", "learning rate", "epochs", "batch", "members", "query", "objective",
+    "contamination", "scaling",
+)  # fmt: skip
+
+NOTHING = "-"  # where no network is trained
+
+
+def settings_rows() -> list[list[str]]:
+    """One row per profile and kind of data."""
+    return [row for variant in VARIANTS.values() for row in _rows(variant.profile)]
+
+
+def settings_table() -> str:
+    """The settings as Markdown."""
+    lines = [HEADER, ["---"] * len(HEADER), *settings_rows()]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _rows(profile: Profile) -> Sequence[list[str]]:
+    kinds = (("tables", Kind.TABLE, 10), ("feature vectors", Kind.VECTORS, 2048))
+    return [_row(profile.settle(kind, width, has_gpu=True), name, kind) for name, kind, width in kinds]
+
+
+def _row(profile: Profile, rows: str, kind: Kind) -> list[str]:
+    schedule, strategy = profile.schedule, profile.strategy
+    trained = schedule.detector is None or schedule.deep_weight != 0
+    training = (
+        profile.backbone,
+        f"{schedule.learning_rate:g}",
+        str(schedule.epochs),
+        "N/5" if schedule.batch_size is None else str(schedule.batch_size),
+        str(profile.n_members),
+    )
+    options = ", ".join(f"{name} {value}" for name, value in profile.strategy_options.items())
+    return [
+        profile.name,
+        rows,
+        *(training if trained else (NOTHING,) * len(training)),
+        f"{strategy} ({options})" if options else strategy,
+        f"{profile.objective}, {schedule.step} step, labels by {schedule.pseudo_labels}" if trained else NOTHING,
+        profile.contamination,
+        profile.scaling_for(kind),
+    ]
+
+
+VIDEO = "ucsd-peds1"
+VIDEO_BATCH, VIDEO_EPOCHS = 192, 3
+LONG = ("positive", "positive-diverse")  # Hybr2, Hybr3, Pos1 and Pos2 train for the usual 30 epochs there
+COLOUR_PHOTOS, CLOTHES = "cifar10", "fashion-mnist"
+MHROT_RATE = 1e-4  # everywhere but on colour photos
+CLOTHES_EPOCHS = 3  # of SOEL; all else trains for the usual number
+
+
+def with_paper_settings(profile: Profile, dataset: str) -> Profile:
+    """The profile with what the paper sets for this data set."""
+    if profile.backbone == "mhrot":
+        return _on_pixels(profile, dataset)
+    if dataset == VIDEO:
+        changes: dict[str, Any] = {"batch_size": VIDEO_BATCH}
+        changes |= {} if profile.strategy in LONG else {"epochs": VIDEO_EPOCHS}
+        return replace(profile, vectors=replace(profile.vectors, **changes))
+    return profile
+
+
+def _on_pixels(profile: Profile, dataset: str) -> Profile:
+    changes: dict[str, Any] = {} if dataset == COLOUR_PHOTOS else {"learning_rate": MHROT_RATE}
+    options: Mapping[str, Any] = profile.backbone_options
+    if dataset == CLOTHES:
+        changes |= {"epochs": CLOTHES_EPOCHS} if profile.objective == "soel" else {}
+        options = {**options, "penalty": 0.0}
+    return replace(profile, pictures=replace(profile.pictures, **changes), backbone_options=options)

@@ -13,10 +13,9 @@ from soel.types import Progress
 from soel_paper.artefact import Artefact
 from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact
 from soel_paper.catalogue import CATALOGUE
+from soel_paper.methods import VARIANTS, Variant, in_float32, narrow, settings_table
 from soel_paper.reproduce import Outcome, Plan, apply_plan, reproduce
-from soel_paper.settings import settings_table
 from soel_paper.sources import Source
-from soel_paper.variants import VARIANTS, Variant, in_float32, narrow
 
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")

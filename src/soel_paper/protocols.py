@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from soel import DataError
 from soel.types import Floats, Rows
 from soel_paper.catalogue_files import ClassSets, Content, LabelledRows
-from soel_paper.variants import Order
+from soel_paper.methods import Order
 
 USUAL_SHARE = 0.1
 VIDEO_NORMALS, VIDEO_ALL_NORMALS, VIDEO_SHARE = 6800, 9955, 0.3

@@ -1,28 +1,26 @@
-"""From the name of an artefact to its table, verdicts and picture."""
+"""One artefact of the paper, or a comparison on a user's own table: cells computed, figures and verdicts written."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from soel import DataError
+from soel import ConfigError, DataError
 from soel.files import write_whole
 from soel.types import Progress
-from soel_paper import markdown
 from soel_paper.artefact import FIRST_SEED, Artefact
 from soel_paper.cells import Cell
 from soel_paper.claims import Verdict
 from soel_paper.figures import UNDRAWN, can_draw, draw_curves, panels
-from soel_paper.methods import PEERS, Method, choose_methods
+from soel_paper.methods import PEERS, SOEL, UNSUPERVISED, VARIANTS, Method, Variant, choose_methods
 from soel_paper.peers import missing_package
-from soel_paper.results import Missing, Results, collect
-from soel_paper.runner import run
-from soel_paper.sources import Source
-from soel_paper.store import CellStore
-from soel_paper.variants import VARIANTS, Variant
+from soel_paper.results import AXES, Missing, Results, collect, word
+from soel_paper.runner import CellStore, run
+from soel_paper.sources import Source, own_name
 
 CELLS = "cells"
 
@@ -66,7 +64,7 @@ class Outcome:
     @property
     def text(self) -> str:
         """Table and verdicts as Markdown."""
-        parts = [markdown.table(self.artefact, self.results), markdown.verdicts(self.verdicts)]
+        parts = [table(self.artefact, self.results), list_verdicts(self.verdicts)]
         return "\n\n".join([part for part in parts if part] + [f"Left out: {what}." for what in self.results.missing])
 
     def to_json(self) -> dict[str, Any]:
@@ -184,3 +182,81 @@ def _find_unsuited(artefact: Artefact, variant: Variant, source: Source) -> list
         for name in artefact.datasets
         if not source.suits(name, method.augmented, method.on_pixels(variant.profile))
     ]
+
+
+USUAL = (VARIANTS["default"], VARIANTS["authors"])
+
+
+def compare(
+    path: Path,
+    label_column: str,
+    out: Path,
+    budgets: Sequence[int] = (5, 10, 20, 40),
+    variants: Sequence[Variant] = USUAL,
+    n_seeds: int = 3,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Half of each kind is the pool, the rest the test, again for every seed; the expert is the label column."""
+    if not budgets or min(budgets) < 1:
+        raise ConfigError(f"Budgets are numbers of labels from 1 on, got {list(budgets)}.")
+    source, name = Source(table=path, label_column=label_column), own_name(path)
+    store, seeds = CellStore(out / CELLS), range(FIRST_SEED, FIRST_SEED + n_seeds)
+    shape = Artefact(
+        "compare", "", "Detection over the budget", (name,), PEERS, ("auroc", "f1"), tuple(budgets),
+        rows=("method",), columns="budget", plot="budget",
+    )  # fmt: skip
+    cells = []
+    for variant in variants:
+        ours = tuple(replace(method, name=f"{method.name}, {variant.title}") for method in (SOEL, UNSUPERVISED))
+        cells += replace(shape, methods=ours).cells(variant, seeds, source, ())
+    cells += shape.cells(VARIANTS["default"], seeds, source, ())
+    run(cells, source, store, n_jobs, progress)
+    results = Results(collect(cells, store, shape.measures, {name: path.name}).points, missing_peers(PEERS))
+    title = ", ".join(variant.title for variant in variants)
+    return write(Outcome(shape, title, results, count_made(cells, store)), out, "compare")
+
+
+def table(artefact: Artefact, results: Results) -> str:
+    """All tables of an artefact: ours, mean +- standard deviation, the paper's figure in brackets."""
+    shown = (*artefact.rows, artefact.columns)
+    beyond = [axis for axis in AXES if axis not in shown and len(results.values(axis)) > 1]
+    places = list(product(*(results.values(axis) for axis in beyond)))
+    parts = []
+    for place in places:
+        part = results.where(**dict(zip(beyond, place, strict=True)))
+        if part.points:
+            title = ", ".join(word(axis, value) for axis, value in zip(beyond, place, strict=True))
+            parts.append((f"{title}:\n\n" if title else "") + _one(artefact, part))
+    return "\n\n".join(parts) or "No figures yet."
+
+
+def list_verdicts(found: Sequence[tuple[str, Verdict]]) -> str:
+    """One line per claim."""
+    return "\n".join(f"- {text} **{verdict.outcome}**: {verdict.why}." for text, verdict in found)
+
+
+def _one(artefact: Artefact, results: Results) -> str:
+    columns = results.values(artefact.columns)
+    order = {axis: results.values(axis) for axis in artefact.rows}
+    rows = [row for row in product(*order.values()) if results.where(**dict(zip(order, row, strict=True))).points]
+    head = "| " + " | ".join([*("" for _ in artefact.rows), *(word(artefact.columns, c) for c in columns)]) + " |"
+    lines = [head, "|" + "---|" * len(artefact.rows) + "---:|" * len(columns)]
+    for row in rows:
+        at = dict(zip(artefact.rows, row, strict=True))
+        cells = [_cell(results.where(**at, **{artefact.columns: column})) for column in columns]
+        lines.append("| " + " | ".join([*(word(axis, value) for axis, value in at.items()), *cells]) + " |")
+    complete = len(results.points) == len(rows) * len(columns)
+    if artefact.rows == ("dataset",) and len(rows) > 1 and artefact.columns == "method" and complete:
+        means = [results.mean(method=column) for column in columns]
+        lines.append("| average | " + " | ".join(f"{mean:.1f}" for mean in means) + " |")
+    return "\n".join(lines)
+
+
+def _cell(results: Results) -> str:
+    if not results.points:
+        return "-"
+    point = results.points[0]
+    paper = "" if point.paper is None else f" ({point.paper[0]:.1f})"
+    spread = f" ± {point.deviation:.1f}" if point.n > 1 else ""
+    return f"{point.mean:.1f}{spread}{paper}"

@@ -1,4 +1,4 @@
-"""Finished cells as points: mean and standard deviation over the seeds, with the place they lie at."""
+"""Finished cells as points over axes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from soel_paper.cells import Cell, Expert
-from soel_paper.store import CellStore
+from soel_paper.runner import CellStore
 
 RAW = ("radius", "delta", "anomalies_found", "equal_scores", "violations")  # all others are shown in per cent
 

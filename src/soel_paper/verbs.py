@@ -94,7 +94,7 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.report.progress import progress_bar
     from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
-    from soel_paper.catalogue_access import data_folder, fetch
+    from soel_paper.downloads import data_folder, fetch
     from soel_paper.sources import Source
 
     source = Source(args.data_dir, extractor=args.extractor)
@@ -142,8 +142,8 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     from soel.report.progress import progress_bar
     from soel_paper.artefacts import find_artefact
     from soel_paper.reproduce import CELLS, reproduce
+    from soel_paper.runner import CellStore
     from soel_paper.sources import Source
-    from soel_paper.store import CellStore
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
@@ -160,8 +160,8 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
 def run_compare(args: argparse.Namespace) -> Reply:
     """Compare our profiles and the peers on a user's table."""
     from soel.report.progress import progress_bar
-    from soel_paper.compare import compare
-    from soel_paper.variants import find_variant
+    from soel_paper.methods import find_variant
+    from soel_paper.reproduce import compare
 
     budgets, variants = _numbers(args.budgets), [find_variant(name) for name in _words(args.profiles)]
     with progress_bar("compare") as progress:
@@ -178,15 +178,15 @@ def _special(args: argparse.Namespace) -> Reply:
     if given:
         raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
     from soel.report.progress import progress_bar
-    from soel_paper import page, settings, sources, toy
+    from soel_paper import figures, methods, page, sources
 
     if args.name == "settings":
-        rows = settings.settings_rows()
+        rows = methods.settings_rows()
         return Reply(
-            {"settings": [dict(zip(settings.HEADER, row, strict=True)) for row in rows]}, settings.settings_table()
+            {"settings": [dict(zip(methods.HEADER, row, strict=True)) for row in rows]}, methods.settings_table()
         )
     if args.name == "toy":
-        maps = toy.write_toy(args.out)
+        maps = figures.write_toy(args.out)
         lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
         document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(args.out / "toy.svg")}
         return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
@@ -220,8 +220,8 @@ def _duration(minutes: float | None) -> str:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
+    from soel_paper.methods import find_variant, narrow
     from soel_paper.reproduce import Plan
-    from soel_paper.variants import find_variant, narrow
 
     if args.seeds is not None and args.seeds < 1:
         raise ConfigError(f"At least one seed is needed, got {args.seeds}.")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from soel.settings import Schedule
+from soel_paper.methods import VARIANTS, Variant
 from soel_paper.sources import Source
-from soel_paper.variants import VARIANTS, Variant
 from tests.conftest import make_toy
 from tests.paper.server import server
 

@@ -12,10 +12,10 @@ from soel.errors import ConfigError, DataError
 from soel_paper.artefact import Artefact
 from soel_paper.artefacts import ARTEFACTS, find_artefact
 from soel_paper.catalogue import CATALOGUE
+from soel_paper.methods import VARIANTS, Variant
 from soel_paper.page import SECTIONS, Section, write_page
 from soel_paper.reproduce import Plan, apply_plan, reproduce
 from soel_paper.sources import Source
-from soel_paper.variants import VARIANTS, Variant
 
 IN_THE_PAPER = {
     "tab:img_results", "tab:tab_results", "fig:img_data", "fig:video_data", "fig:thm1-delta", "fig:ranking-unquery",

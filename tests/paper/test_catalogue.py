@@ -12,10 +12,10 @@ import pytest
 
 from soel.download import RemoteFile
 from soel.errors import ConfigError, DataError
-from soel_paper import catalogue_access, catalogue_files
+from soel_paper import catalogue_files, downloads
 from soel_paper.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
-from soel_paper.catalogue_access import DataFolder, content_digest, data_folder, fetch, load
 from soel_paper.catalogue_files import ClassSets, LabelledRows
+from soel_paper.downloads import DataFolder, content_digest, data_folder, fetch, load
 from soel_paper.sources import Source
 from tests.paper.server import Server
 
@@ -226,9 +226,9 @@ def test_what_has_no_address_must_be_put_there(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_named_or_taken_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(catalogue_access.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
     assert data_folder() == DataFolder(tmp_path, given=True)
-    monkeypatch.delenv(catalogue_access.VARIABLE)
+    monkeypatch.delenv(downloads.VARIABLE)
     assert not data_folder().given
     with pytest.raises(DataError, match="does not exist"):
         data_folder(tmp_path / "absent")

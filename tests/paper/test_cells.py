@@ -8,10 +8,9 @@ import pytest
 
 from soel.errors import DataError
 from soel_paper.cells import Cell, Expert, Setting
-from soel_paper.methods import LOE, NINE, SOEL
+from soel_paper.methods import LOE, NINE, SOEL, VARIANTS
 from soel_paper.results import collect
-from soel_paper.store import CellStore
-from soel_paper.variants import VARIANTS
+from soel_paper.runner import CellStore
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
 

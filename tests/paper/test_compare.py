@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, LabelError
-from soel_paper.compare import compare
-from soel_paper.variants import Variant
+from soel_paper.methods import Variant
+from soel_paper.reproduce import compare
 from tests.conftest import make_toy
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DataError
-from soel_paper import download_archive
-from soel_paper.download_archive import unpack
+from soel_paper import downloads
+from soel_paper.downloads import unpack
 
 
 def tar(path: Path, *members: tarfile.TarInfo) -> Path:
@@ -74,7 +74,7 @@ def test_links_in_zip_archives_too(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download_archive, "MAX_BYTES", 5)
+    monkeypatch.setattr(downloads, "MAX_BYTES", 5)
     with pytest.raises(DataError, match="6 bytes, more than 5"):
         unpack(tar(tmp_path / "a.tar.gz", entry("one"), entry("two")), tmp_path / "out")
 

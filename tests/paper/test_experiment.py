@@ -11,12 +11,11 @@ from soel.ask.by_distance import Diverse
 from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
-from soel_paper.assumptions import equal_scores, off_diagonal
 from soel_paper.cells import Cell, Expert, Setting
-from soel_paper.experiment import _start, run_cells
+from soel_paper.experiment import _start, equal_scores, off_diagonal, run_cells
+from soel_paper.methods import Variant
+from soel_paper.runner import Measures
 from soel_paper.sources import Source
-from soel_paper.store import Measures
-from soel_paper.variants import Variant
 
 ABLATIONS = (
     m.UNSUPERVISED,
@@ -126,7 +125,7 @@ def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick:
 
 
 def test_assumptions_are_measured(source: Source, quick: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soel_paper.assumptions.REPEATS", 12)
+    monkeypatch.setattr("soel_paper.experiment.REPEATS", 12)
     (found,) = measured(source, [cell(quick, stage="assumptions", budget=5)])
     low, mean, high = (found[f"correlation_{name}"] for name in ("min", "mean", "max"))
     assert low is not None

@@ -10,10 +10,9 @@ from soel.errors import ConfigError
 from soel.settings import PAPER, Schedule
 from soel_paper import figures
 from soel_paper.cells import Expert
-from soel_paper.figures import Panel, draw_curves, panels
+from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps, toy_data
+from soel_paper.methods import HEADER, settings_rows
 from soel_paper.results import Place, Point, Results
-from soel_paper.settings import HEADER, settings_rows
-from soel_paper.toy import WAYS, draw_toy, score_maps, toy_data
 
 SVG = "{http://www.w3.org/2000/svg}"
 

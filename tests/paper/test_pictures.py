@@ -13,19 +13,14 @@ from PIL import Image
 from soel.errors import DataError
 from soel.settings import AUTHORS, PAPER, Schedule
 from soel_paper.artefacts import ARTEFACTS
-from soel_paper.augment import CHANGES, GREY, strong, weak
 from soel_paper.catalogue_files import ClassSets, LabelledRows
 from soel_paper.cells import Cell, Setting
-from soel_paper.data_settings import with_paper_settings
-from soel_paper.fixmatch import N_DRAWS, augment, confident, learn_fixmatch
-from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL
-from soel_paper.pictures import features_of, network, thin
+from soel_paper.fixmatch import CHANGES, GREY, N_DRAWS, augment, confident, learn_fixmatch, strong, weak
+from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, narrow, with_paper_settings
 from soel_paper.protocols import one_vs_rest
 from soel_paper.reproduce import Plan, reproduce
-from soel_paper.runner import compute
-from soel_paper.sources import Source
-from soel_paper.store import CellStore
-from soel_paper.variants import VARIANTS, Variant, narrow
+from soel_paper.runner import CellStore, compute
+from soel_paper.sources import Source, features_of, network, thin
 from tests.conftest import make_learner, make_toy
 from tests.images.makers import make_clip, residual_network
 

@@ -9,10 +9,9 @@ import pytest
 
 from soel_paper.artefacts import ARTEFACTS
 from soel_paper.experiment import run_cells
-from soel_paper.methods import NINE
+from soel_paper.methods import NINE, VARIANTS
 from soel_paper.reproduce import Plan, apply_plan
 from soel_paper.sources import Source
-from soel_paper.variants import VARIANTS
 
 PAGE = Path(__file__).parents[2] / "benchmarks" / "results.md"
 DATASET, METHOD = "ionosphere", "Pos2"

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 
 from soel_paper.cells import Cell, Setting
-from soel_paper.methods import NINE
-from soel_paper.runner import QUIET, SEEDS_TOGETHER, _pool, pending, run
+from soel_paper.methods import NINE, Variant
+from soel_paper.runner import QUIET, SEEDS_TOGETHER, CellStore, _pool, pending, run
 from soel_paper.sources import Source
-from soel_paper.store import CellStore
-from soel_paper.variants import Variant
 
 SCRIPT = """
 import sys, time, types
@@ -24,8 +22,8 @@ from soel_paper.cells import Cell, Setting
 from soel_paper.methods import NINE
 from soel_paper.runner import run
 from soel_paper.sources import Source
-from soel_paper.store import CellStore
-from soel_paper.variants import VARIANTS
+from soel_paper.runner import CellStore
+from soel_paper.methods import VARIANTS
 
 def slow(cells, protocol, content):
     time.sleep(0.15)

@@ -11,16 +11,13 @@ from soel.ask.by_distance import Diverse
 from soel.detect.incontext.detector import Pretrained
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
-from soel_paper import versions
-from soel_paper.cells import Cell, Setting
-from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, knn
+from soel_paper import cells
+from soel_paper.cells import ROLES, Cell, Setting, versions_of
+from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.page import Section, write_page
 from soel_paper.reproduce import Plan
-from soel_paper.runner import pending, run
+from soel_paper.runner import CellStore, pending, run
 from soel_paper.sources import Source
-from soel_paper.store import CellStore
-from soel_paper.variants import VARIANTS, Variant
-from soel_paper.versions import ROLES, versions_of
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
 OURS = replace(CELL, variant=VARIANTS["default"])
@@ -46,11 +43,11 @@ ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
         (Diverse, "version", ASKING),
         (Pretrained, "version", {"ours", "ours on a file"}),
         (TableNTL, "version", {*KINDS} - {"ours on features", "a peer"}),
-        (versions, "EXPERIMENT", {*KINDS}),
-        (versions, "SEVERAL_ROUNDS", {"in rounds"}),
-        (versions, "PEERS", {"a peer", "a peer that asks"}),
-        (versions, "AUGMENTED", {"augmented"}),
-        (versions, "ASSUMPTIONS", {"assumptions"}),
+        (cells, "EXPERIMENT", {*KINDS}),
+        (cells, "SEVERAL_ROUNDS", {"in rounds"}),
+        (cells, "PEERS", {"a peer", "a peer that asks"}),
+        (cells, "AUGMENTED", {"augmented"}),
+        (cells, "ASSUMPTIONS", {"assumptions"}),
     ],
 )
 def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(

@@ -1,24 +1,28 @@
-"""From a data set's name to its values: a local copy first, then a download."""
+"""Copies of public data sets: where they lie, what is fetched, and archives unpacked."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
+import zipfile
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from soel.download import download
-from soel.errors import DataError
+from soel.errors import DataError, StorageError
+from soel.files import building, remove_leftovers
 from soel.types import Progress
 from soel_paper.catalogue import Dataset, reader_for
 from soel_paper.catalogue_files import Content, LabelledRows
-from soel_paper.download_archive import unpack
 
 VARIABLE = "SOEL_DATA"
 ARCHIVES = (".tar.gz", ".zip")
 FEATURES = "-features.npz"  # how files of vectors that were made from pictures end
+MAX_BYTES = 20 << 30  # more than any data set of the catalogue: a larger one is a bomb or a mistake
+_UNIX_LINK = 0o120000
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,57 @@ def _unpack_beside(archive: Path, folder: Path) -> None:
     for entry in inside.iterdir():
         if not (folder / entry.name).exists():
             entry.replace(folder / entry.name)
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a .tar, .tar.gz or .zip into a new folder, whole or not at all.
+
+    An archive that holds links, devices, absolute names or `..` is refused before anything is written.
+    """
+    if folder.exists():
+        return folder
+    remove_leftovers(folder)
+    try:
+        with building(folder) as part:
+            (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, part)
+    except StorageError:
+        raise
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+        raise DataError(f"{archive.name} cannot be unpacked: {error}. Fetch it again.") from error
+    return folder
+
+
+def _untar(archive: Path, part: Path) -> None:
+    with tarfile.open(archive) as content:
+        members = content.getmembers()
+        for member in members:
+            _check_name(archive, member.name)
+            if not (member.isfile() or member.isdir()):
+                raise _refusal(archive, f"{member.name!r}, which is a link or a device")
+        _check_size(archive, sum(member.size for member in members))
+        content.extractall(part, filter="data")
+
+
+def _unzip(archive: Path, part: Path) -> None:
+    with zipfile.ZipFile(archive) as content:
+        for entry in content.infolist():
+            _check_name(archive, entry.filename)
+            if (entry.external_attr >> 16) & 0o170000 == _UNIX_LINK:
+                raise _refusal(archive, f"{entry.filename!r}, which is a link")
+        _check_size(archive, sum(entry.file_size for entry in content.infolist()))
+        content.extractall(part)
+
+
+def _check_name(archive: Path, name: str) -> None:
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
+        raise _refusal(archive, f"{name!r}, which points outside of the folder")
+
+
+def _check_size(archive: Path, n_bytes: int) -> None:
+    if n_bytes > MAX_BYTES:
+        raise _refusal(archive, f"{n_bytes} bytes, more than {MAX_BYTES}")
+
+
+def _refusal(archive: Path, what: str) -> DataError:
+    return DataError(f"{archive.name} holds {what}. It was not unpacked; get the archive from its own source.")
