@@ -20,7 +20,7 @@ from benchmarks.promises.summary import Judged, summarise
 from benchmarks.promises.tables import Count
 from benchmarks.promises.tasks import Cell, Source, find_sources
 from soel.files import write_whole
-from soel.settings import find_profile
+from soel.settings import choose_profile
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def main(words: Sequence[str]) -> int:
 def _make(work: _Work) -> bool:
     """The sessions of one pool, where they are missing and there is time; whether they are there."""
     if _is_missing(work) and work.plan.has_time:
-        profile = find_profile(work.plan.profile)
+        profile = choose_profile(work.plan.profile)
         asked = make_runs(work.source, work.turn, work.plan.budgets, profile, work.plan.folder) or {}
         kept = [[asdict(cell), [asdict(each) for each in judge_share(said)]] for cell, said in asked.items()]
         write_whole(work.asked_path, json.dumps(kept).encode())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from soel.session.create import create_session, open_session
     from soel.session.growth import add_data, remove_items
     from soel.session.listing import list_sessions
-    from soel.session.merge import merge_session, take_labels
+    from soel.session.merge import take_labels
     from soel.session.pictures import MediaOptions
     from soel.settings import PROFILES, Profile, Schedule
     from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
@@ -43,7 +43,7 @@ _NAMES = {
     "soel.estimator": ("SOEL",),
     "soel.session.create": ("create_session", "open_session"),
     "soel.session.growth": ("add_data", "remove_items"),
-    "soel.session.merge": ("merge_session", "take_labels"),
+    "soel.session.merge": ("take_labels",),
     "soel.session.listing": ("list_sessions",),
     "soel.session": ("Answer", "Session", "SessionOptions"),
     "soel.session.pictures": ("MediaOptions",),
@@ -118,7 +118,6 @@ __all__ = [
     "add_data",
     "create_session",
     "list_sessions",
-    "merge_session",
     "open_session",
     "remove_items",
     "take_labels",

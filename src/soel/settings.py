@@ -199,17 +199,6 @@ DEFAULT = Profile(
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (DEFAULT, PAPER, AUTHORS)}
 
 
-def find_profile(profile: str | Profile) -> Profile:
-    """A profile by name, or the one given."""
-    if isinstance(profile, Profile):
-        return profile
-    if profile not in PROFILES:
-        raise ConfigError(
-            f"There is no profile called {profile!r}. Choose one of: {', '.join(PROFILES)}, or pass a Profile."
-        )
-    return PROFILES[profile]
-
-
 def choose_profile(
     profile: str | Profile,
     *,
@@ -223,7 +212,11 @@ def choose_profile(
 
     A backbone or an objective means the paper's learner: the default scores tables without either.
     """
-    base = find_profile(profile)
+    if not isinstance(profile, Profile) and profile not in PROFILES:
+        raise ConfigError(
+            f"There is no profile called {profile!r}. Choose one of: {', '.join(PROFILES)}, or pass a Profile."
+        )
+    base = profile if isinstance(profile, Profile) else PROFILES[profile]
     if base is DEFAULT and (backbone is not None or objective is not None):
         base = PAPER
     if goal == "find" and strategy is not None:

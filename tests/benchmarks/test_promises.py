@@ -17,7 +17,7 @@ from benchmarks.promises.summary import Judged, summarise
 from benchmarks.promises.tables import LUCK, Count, judge_runs
 from benchmarks.promises.tasks import SHARES, Cell, Source, find_sources, task_of
 
-from soel.settings import PAPER, Profile, find_profile
+from soel.settings import PAPER, PROFILES, Profile
 from soel.types import NORMAL, UNLABELLED, Estimate
 
 
@@ -83,7 +83,7 @@ def test_questions_are_asked_once_for_all_budgets_and_fits_are_kept(tmp_path: Pa
 def test_a_later_budget_goes_on_where_questions_know_the_answers(tmp_path: Path) -> None:
     task = task_of(write_table(tmp_path), 0.15)
     assert task is not None
-    few, more = (labels for _, labels in Start(task, find_profile("default")).ask((3, 1)))
+    few, more = (labels for _, labels in Start(task, PROFILES["default"]).ask((3, 1)))
     assert [int((labels != UNLABELLED).sum()) for labels in (few, more)] == [1, 3]
     known = few != UNLABELLED
     assert (more[known] == few[known]).all()

@@ -142,7 +142,7 @@ def test_scoring_other_columns_and_formats(run: Run, folder: Path, tmp_path: Pat
     write_rows(other, ["name", "width", "depth"], [["a", 1.0, 2.0], ["b", 2.0, 1.0]])
     said = run("score", folder, "--data", other)
     assert said.code == 2
-    assert "depth" in said.err
+    assert "yet now missing:\n- height" in said.err
     assert ".csv, .parquet, .json, .xlsx, got" in run("score", folder, "--out", tmp_path / "scores.ods").err
     assert "not a threshold rule" in run("score", folder, "--threshold", "often").err
 
@@ -153,7 +153,7 @@ def test_a_half_written_model_is_an_error_and_the_labels_stay(run: Run, folder: 
     shutil.rmtree(folder / "models" / "fit-0000")
     said = run("score", folder)
     assert said.code == 2
-    assert "incomplete" in said.err
+    assert "models/fit-0000 is not a soel model: it has no manifest.json" in said.err
     assert stored(folder) == 1
     assert run("fit", folder).code == 0
     assert run("score", folder).code == 0

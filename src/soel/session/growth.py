@@ -102,7 +102,7 @@ def grow(state: SessionState, place: SessionFolder, new: NewItems, replace_known
         raise SessionError(
             f"The pool would have {n_items} items, more than its <<pool-rows={place.config.pool_rows}>>, and a fair "
             "sample of all rows needs an id column and no item that was removed or replaced. Start a session on "
-            "all the data, and take the answers over with <<labels>>: it draws such a sample."
+            "all the data, and take the answers over with `soel import`: it draws such a sample."
         )
     number, at = len(place.pools) + 1, [row_of[ids[row]] for row in old]
     features, rows = np.array(place.pool), np.array(place.rows)

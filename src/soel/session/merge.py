@@ -121,25 +121,7 @@ def take_labels(session: Session, source: str | Path, store: str | None = None) 
         entries = read_labels(source)
         return store_for_twins(session, entries, {item: item for item in session.ids}, "id", source.name)
     with closing(open_session(source, store)) as other:
+        if other.config.session == session.config.session:
+            raise SessionError(f"{source} is the same session, or a copy of it; there is nothing to take over.")
         twins, by = match_items(session.folder, other.folder)
         return store_for_twins(session, list_entries(other.state), twins, by, source.name)
-
-
-def merge_session(session: Session, other: str | Path, store: str | None = None) -> TakenLabels:
-    """Take in the answers of another session of the same data, person by person; the other one stays as it is.
-
-    Where the same person said different things, the later answer holds. Answers about items that are not here are an
-    error, and then nothing is stored.
-    """
-    with closing(open_session(Path(other), store)) as second:
-        if second.config.session == session.config.session:
-            raise SessionError(f"{other} is the same session, or a copy of it; there is nothing to merge.")
-        twins, by = match_items(session.folder, second.folder)
-        entries = list_entries(second.state)
-    missing = sorted({entry.item for entry in entries if entry.item not in twins})
-    if missing:
-        raise SessionError(
-            f"{len(missing)} labelled items of {other} are not in this session, such as {name_some(missing)}; nothing "
-            "was stored. Add their data first, or take over the rest: `soel export`, then `soel init --labels`."
-        )
-    return store_for_twins(session, entries, twins, by, str(other))

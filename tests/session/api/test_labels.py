@@ -13,7 +13,7 @@ from soel.session.growth import add_data
 from soel.session.items import read_items
 from soel.session.labels import export_labels
 from soel.session.listing import list_sessions
-from soel.session.merge import merge_session, take_labels
+from soel.session.merge import take_labels
 from tests.table_session import Make
 
 
@@ -93,7 +93,7 @@ def test_two_sessions_of_the_same_data_are_merged_person_by_person(make: Make) -
     items = answer(one, "ann")
     answer(two, "bob", last="normal")
     two.tell({items[0]: "anomaly"}, "ann")  # later than what ann said in the first one
-    taken = merge_session(one, two.folder.path)
+    taken = take_labels(one, two.folder.path)
     assert taken.n_stored == 5
     votes = {vote.who: vote.verdict.value for vote in one.state.answers[items[-1]].votes}
     assert votes == {"ann": "anomaly", "bob": "normal"}
@@ -102,22 +102,21 @@ def test_two_sessions_of_the_same_data_are_merged_person_by_person(make: Make) -
     assert vote is not None
     assert vote.verdict == "anomaly", "the later answer of one person holds"
     one.tell({items[0]: "normal"}, "ann")
-    assert merge_session(one, two.folder.path).n_stored == 0, "an older answer does not come back"
+    assert take_labels(one, two.folder.path).n_stored == 0, "an older answer does not come back"
     with pytest.raises(SessionError, match="the same session, or a copy of it"):
-        merge_session(one, one.folder.path)
+        take_labels(one, one.folder.path)
 
 
-def test_answers_on_items_that_are_not_there_stop_a_merge(make: Make, tmp_path: Path) -> None:
+def test_answers_on_items_that_are_not_there_are_counted(make: Make, tmp_path: Path) -> None:
     one, two = make("one", budget=6), make("two", budget=6)
     header = two.folder.source.read_text().splitlines()[0]
     (tmp_path / "more.csv").write_text(f"{header}\n=n900,0.1,0.2,0.3,0\n")
     add_data(two, tmp_path / "more.csv")
     two.tell({"=n900": "normal", two.ids[0]: "normal"}, "bob")
-    with pytest.raises(SessionError, match=r"1 labelled items of .* are not in this session, such as '=n900'"):
-        merge_session(one, two.folder.path)
-    assert one.state.labels == {}
+    taken = take_labels(one, two.folder.path)
+    assert (taken.n_stored, taken.n_left_out) == (1, 1)
     add_data(one, tmp_path / "more.csv")
-    assert merge_session(one, two.folder.path).n_stored == 2
+    assert take_labels(one, two.folder.path).n_stored == 1
 
 
 def test_the_sessions_of_a_folder_are_listed_with_where_they_stand(make: Make, tmp_path: Path) -> None:
