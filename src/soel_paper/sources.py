@@ -13,7 +13,7 @@ from soel import DataError, LabelError
 from soel.checks import check_labels
 from soel.images.arrays import image_array
 from soel.images.extract import extract
-from soel.images.extractors import Extractor, cache_folder, open_extractor
+from soel.images.extractors import DEFAULT, RESNET152, Extractor, cache_folder, open_extractor
 from soel.images.files import image_list
 from soel.images.items import Source as Pictured
 from soel.images.items import describe, known_labels
@@ -25,7 +25,6 @@ from soel_paper.catalogue_files import ClassSets, Content, LabelledRows, read_fr
 from soel_paper.downloads import data_folder, load
 
 DERMA_MINIMUM = 500  # classes with fewer training images are never the normal one
-EXTRACTOR = "efficientnet-lite2"
 PIXELS = "pixels"
 LABELS = "labels.json"
 
@@ -42,7 +41,7 @@ class Source:
     data_dir: Path | None = None
     table: Path | None = None
     label_column: str | None = None
-    extractor: str = EXTRACTOR
+    extractor: str = DEFAULT
     per_class: int | None = None
 
     def load(self, name: str, pixels: bool = False) -> Content:
@@ -206,6 +205,17 @@ def _frames(folder: Path) -> tuple[Pictured, Labels]:
     source = image_list(folder.name, paths)
     truth = dict(zip(map(str, paths), abnormal.tolist(), strict=True))
     return source, np.array([truth[item.name] for item in source.items], np.int8)
+
+
+def best_extractor(data_dir: Path | None = None) -> str:
+    """Of the networks that are on this machine the one nearest to the paper's: ResNet-152, ResNet-50, the default.
+
+    Their files lie in the cache, or in `models` of the data folder.
+    """
+    if (cache_folder() / "models" / RESNET152.name).exists():
+        return "resnet152"
+    models = data_folder(data_dir).path / "models"
+    return next((str(path) for name in ("resnet152", "resnet50") for path in models.glob(f"{name}*.onnx")), DEFAULT)
 
 
 @lru_cache(maxsize=2)

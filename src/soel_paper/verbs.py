@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from soel_paper.reproduce import Plan
     from soel_paper.sources import Source
 
-EXTRACTOR = "efficientnet-lite2"
+NETWORK = "the frozen network (default: the best of ResNet-152, ResNet-50 and the default one that is there)"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
 SPECIAL = {
     "page": "the page of results, benchmarks/results.md by default",
@@ -32,7 +32,7 @@ def add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
     datasets.add_argument(
         "--extract", metavar="NAME", nargs="+", default=[], help="make the features of these pictures"
     )
-    datasets.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the frozen network")
+    datasets.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     datasets.set_defaults(handler=run_datasets)
 
 
@@ -69,7 +69,7 @@ def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
 
 def _add_picture_options(reproduce: argparse.ArgumentParser) -> None:
     group = reproduce.add_argument_group("pictures and video")
-    group.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the frozen network")
+    group.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
     group.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
 
@@ -95,9 +95,9 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
     from soel_paper.downloads import data_folder, fetch
-    from soel_paper.sources import Source
+    from soel_paper.sources import Source, best_extractor
 
-    source = Source(args.data_dir, extractor=args.extractor)
+    source = Source(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
     folder = data_folder(source.data_dir)
     for name in args.fetch:
         with progress_bar(name) as progress:
@@ -108,7 +108,7 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     entries = [_entry(dataset, folder.find(dataset)) for dataset in CATALOGUE.values()]
     rows = [[e["name"], e["kind"], e["protocol"], e["present"] is not None, e["licence"]] for e in entries]
     text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
-    made = "".join(f"\nFeatures of {name} by {Path(args.extractor).name} are in the cache." for name in args.extract)
+    made = "".join(f"\nFeatures of {name} by {Path(source.extractor).name} are in the cache." for name in args.extract)
     return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.{made}")
 
 
@@ -143,18 +143,22 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     from soel_paper.artefacts import find_artefact
     from soel_paper.reproduce import CELLS, reproduce
     from soel_paper.runner import CellStore
-    from soel_paper.sources import Source
+    from soel_paper.sources import Source, best_extractor
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
     if args.name in SPECIAL:
         return _special(args)
     artefact = find_artefact(args.name)
-    source = Source(args.data_dir, extractor=args.extractor, per_class=args.per_class)
+    extractor = args.extractor or best_extractor(args.data_dir)
+    source = Source(args.data_dir, extractor=extractor, per_class=args.per_class)
     with progress_bar(artefact.name) as progress:
         outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
     written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
-    return Reply(outcome.to_json(), f"{artefact.title}, profile {outcome.title}\n\n{outcome.text}\n\n{written}")
+    pictured = any(source.has_pictures(name) for name in outcome.artefact.datasets if source.present(name))
+    features = f", features by {Path(extractor).name}" if pictured else ""
+    title = f"{artefact.title}, profile {outcome.title}{features}"
+    return Reply(outcome.to_json(), f"{title}\n\n{outcome.text}\n\n{written}")
 
 
 def run_compare(args: argparse.Namespace) -> Reply:
@@ -190,7 +194,7 @@ def _special(args: argparse.Namespace) -> Reply:
         lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
         document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(args.out / "toy.svg")}
         return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
-    source = sources.Source(args.data_dir, extractor=args.extractor)
+    source = sources.Source(args.data_dir, extractor=args.extractor or sources.best_extractor(args.data_dir))
     with progress_bar("page") as progress:
         page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
     return Reply({"page": str(args.page)}, f"The results are in {args.page}.")

@@ -50,6 +50,13 @@ def test_most_figures_must_be_as_printed() -> None:
     assert as_printed()(Results([near, far])).outcome == "fails"
 
 
+def test_the_plain_difference_decides_and_spreads_are_told_beside() -> None:
+    wide = point("a", 90.0, paper=(84.0, 10.0))
+    verdict = as_printed()(Results([wide, point("b", 90.0, paper=(91.0, 0.1))]))
+    assert verdict.outcome == "fails"
+    assert verdict.why.startswith("1 of 2 figures lie within 3 points of the paper's, 2 within that or two standard")
+
+
 def test_a_biased_estimate_is_told_by_its_worst_data_set() -> None:
     good = point("diverse", 11.0, share=0.1, measure="alpha_kde")
     bad = point("diverse", 40.0, share=0.1, measure="alpha_kde", dataset="b")
