@@ -50,11 +50,19 @@ class Contestant:
 
 
 def soel(
-    pool: Floats, test: Floats, expert: Expert, budget: int, seed: int, profile: str, goal: str = "learn"
+    pool: Floats,
+    test: Floats,
+    expert: Expert,
+    budget: int,
+    seed: int,
+    profile: str,
+    goal: str = "learn",
+    at_once: int | None = None,
 ) -> Scores:
-    """Soel with its own questions: one at a time where each knows the last answer, else all at once."""
+    """Soel with its own questions: so many at once, or one at a time where each knows the last answer."""
     detector = SOEL(profile, goal=goal, random_state=seed)
-    detector.fit(pool, _ask(detector, pool, expert, budget, 1 if profile == "default" else budget))
+    at_once = at_once or (1 if profile == "default" else budget)
+    detector.fit(pool, _ask(detector, pool, expert, budget, at_once))
     return Scores(
         detector.anomaly_score(pool), detector.anomaly_score(test), detector.anomaly_score(test) > detector.threshold_
     )
@@ -110,6 +118,7 @@ def _peer(name: str, asks: bool = False) -> Contestant:
 
 CONTESTANTS: Mapping[str, Contestant] = {
     **{f"soel {name}": Contestant(partial(soel, profile=name)) for name in PROFILES},
+    "soel ten at once": Contestant(partial(soel, profile="default", at_once=10)),
     "soel find": Contestant(partial(soel, profile="default", goal="find")),
     "isolation forest": _peer("isolation-forest"),
     "kNN": _peer("knn"),

@@ -48,7 +48,7 @@ def compute(name: str, n_labels: int) -> dict[str, list[float]]:
     labels[asked] = truth[asked]
     fitted = Pretrained.fit(x, labels, 0)
     rows = np.concatenate([x[: SHOWN // 3], x[-SHOWN // 3 :], (x[: SHOWN // 3] + x[-SHOWN // 3 :]) / 2])
-    found = {"score": fitted.score(rows), "suspicion": fitted.query_score(rows), "chance": fitted.chance(rows)}
+    found = {"score": fitted.score(rows), "query_score": fitted.query_score(rows), "chance": fitted.chance(rows)}
     found |= {"share": fitted._with_labels.shares()}
     return {part: np.round(values, 6).tolist() for part, values in found.items()}
 

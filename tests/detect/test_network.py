@@ -237,13 +237,15 @@ def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
     x, labels = table(), free()
     x[:5, 0] += 3  # there is something to learn: what the network says of labelled noise is nobody's concern
     labels[:5] = 1
-    scores = Pretrained.fit(x, labels, 0).query_score(x)
+    fitted = Pretrained.fit(x, labels, 0)
+    scores = fitted._score_with_labels(fitted._ordered(x))
     assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
     assert 1 < scores[5:].std() <= 1.5 + 1e-5  # the network's unit, and half of that of the distances
     assert scores[:5].mean() > 0.5
     all_known = np.zeros(60, np.int8)
     all_known[:5] = 1
-    assert Pretrained.fit(x, all_known, 0).query_score(x).mean() == pytest.approx(0, abs=1e-5)
+    fitted = Pretrained.fit(x, all_known, 0)
+    assert fitted._score_with_labels(fitted._ordered(x)).mean() == pytest.approx(0, abs=1e-5)
 
 
 def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
@@ -332,8 +334,9 @@ def test_what_needs_no_label_is_kept_for_the_next_answer() -> None:
     predictor._before_labels.cache_clear()
     x, labels = table(), free()
     Pretrained.fit(x, labels, 0).query_score(x)
-    labels[4] = 1
+    labels[4:8] = [1, 0, 0, 0]
     Pretrained.fit(x, labels, 0).query_score(x)
     assert (predictor._before_labels.cache_info().misses, predictor._before_labels.cache_info().hits) == (1, 1)
+    assert predictor._without_labels.cache_info().currsize == 1
     Pretrained.fit(x, labels, 1).query_score(x)
     assert predictor._before_labels.cache_info().misses == 2

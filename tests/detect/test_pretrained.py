@@ -223,6 +223,19 @@ def test_chances_are_those_of_the_rows_without_a_label() -> None:
     np.testing.assert_allclose(np.sort(chances.probabilities), np.sort(fitted.chance(x[free])), atol=1e-5)
 
 
+@pytest.mark.parametrize(("n_anomalies", "weight"), [(0, 1.0), (2, 1.0), (5, 0.5), (8, 0.0)])
+def test_questions_leave_the_labels_as_more_of_them_are_anomalies(n_anomalies: int, weight: float) -> None:
+    x, _, is_anomaly = labelled_class(0)
+    labels = np.full(300, -1, np.int8)
+    labels[np.flatnonzero(is_anomaly)[:n_anomalies]] = 1
+    labels[np.flatnonzero(~is_anomaly)[: 10 - n_anomalies]] = 0
+    fitted = Pretrained.fit(x, labels, 0)
+    ordered = fitted._ordered(x)
+    weight = min(1.0, 1.5 - 2 * (n_anomalies + 0.5) / 11) if weight else 0.0
+    wanted = weight * fitted._score_with_labels(ordered) + (1 - weight) * fitted._score_without(ordered)
+    np.testing.assert_allclose(fitted.query_score(x), wanted, atol=1e-6)
+
+
 def near_duplicates(x: np.ndarray, row: int, rng: np.random.Generator) -> np.ndarray:
     """Three, each value moved by a fiftieth of its column's deviation."""
     return np.asarray(x[row] + 0.02 * x.std(axis=0) * rng.normal(size=(3, x.shape[1])), np.float32)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
-from soel.detect.incontext.predictor import Context, Predictor, unit_over
+from soel.detect.incontext.predictor import Context, Predictor, predictor_without_labels, unit_over
 from soel.detect.incontext.sampling import choose_context, choose_rows, column_order, keys, wide_views
 from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
@@ -137,9 +137,16 @@ class Pretrained(Detector):
         return Chances(self._score_exactly(free), _probabilities(self._with_labels.log_odds(free)))
 
     def query_score(self, x: Floats) -> Floats:
-        """Scores (n,) at the full weight of the labels, if there are any."""
-        is_any = bool((self.labels != UNLABELLED).any())
-        return self._score_with_labels(self._ordered(x)) if is_any else self._score_without(self._ordered(x))
+        """Scores (n,) with the labels while these hold few anomalies, and the more of them the more without.
+
+        With labels, more rows of the kinds that are known would be asked, and a quiet kind never. The weight of the
+        labels falls from 1 where a quarter of them are anomalies to 0 at three quarters.
+        """
+        x, n_labels = self._ordered(x), int((self.labels != UNLABELLED).sum())
+        share = ((self.labels == ANOMALY).sum() + 0.5) / (n_labels + 1)
+        weight = float(np.clip(1.5 - 2 * share, 0, 1)) if n_labels else 0.0
+        parts = [(weight, self._score_with_labels), (1 - weight, self._score_without)]
+        return np.asarray(sum(weight * score(x) for weight, score in parts if weight))
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) by distances alone."""
@@ -289,7 +296,7 @@ class Pretrained(Detector):
 
     @cached_property
     def _without_labels(self) -> Predictor:
-        return Predictor(self.context, _no_label(len(self.labels)))
+        return predictor_without_labels(self.context)
 
 
 def _logits(predictor: Predictor, x: Floats, sources: Floats | None) -> Floats:

@@ -221,6 +221,29 @@ class Predictor:
         return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
 
 
+def predictor_without_labels(rows: Context) -> Predictor:
+    """Of a context whose labels are not looked at; that of the last context is kept for the next answer."""
+    values, views = rows.values, rows.views
+    return _without_labels(
+        values.tobytes(), values.shape, views.tobytes(), views.shape, rows.seed, rows.n_beyond, rows.weights
+    )
+
+
+@lru_cache(maxsize=1)
+def _without_labels(
+    values: bytes,
+    shape: tuple[int, ...],
+    views: bytes,
+    views_shape: tuple[int, ...],
+    seed: int,
+    n_beyond: int,
+    weights: int,
+) -> Predictor:
+    rows, matrices = np.frombuffer(values, np.float32).reshape(shape), np.frombuffer(views, np.float32)
+    context = Context(rows, matrices.reshape(views_shape), seed, n_beyond, weights)
+    return Predictor(context, np.full(len(rows), UNLABELLED, np.int8))
+
+
 def unit_over(scores: Floats, rows: Booleans) -> tuple[float, float]:
     """Mean and standard deviation of scores (m,) over some rows (m,), over all where these are too few."""
     usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
