@@ -235,7 +235,7 @@ def restore(arrays: Mapping[str, np.ndarray], notes: Mapping[str, Any], new_mode
         **vars(blend),
         estimate=Estimate(**notes["estimate"]),
         threshold=float(notes["threshold"]),
-        calibration=Calibration(**notes["calibration"]),
+        calibration=Calibration(**{name: float(value) for name, value in notes["calibration"].items()}),
         pool_scores=np.asarray(arrays[POOL_SCORES], np.float64),
         pool_labels=np.asarray(arrays[POOL_LABELS], np.int8),
         reference=Reference(*(np.asarray(arrays[name], np.float64) for name in (REFERENCE, REFERENCE_WEIGHTS))),

@@ -95,6 +95,8 @@ def _rebuild(
     profile = Profile.from_json(content["profile"])
     learner = Learner(profile, content["seed"], rule, backbone, content["contamination"])
     model = restore(arrays, content["detector"], lambda: learner.new_model(width))
+    if model.detector is None and model.network is None:
+        raise ValueError("it names neither a detector nor a network")
     return SavedModel(learner, model, encoder or Encoder.from_json(content["encoder"]), content["extra"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.session.listener import Listener
+from soel.session.tasks import Refiner
 from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving
@@ -30,7 +30,7 @@ def test_the_item_after_the_next_knows_the_answer(browser: Browser, listened_to:
     expect(title).to_have_text(title_of(drawn[0]))
     page.keyboard.press("n")
     expect(title).to_have_text(title_of(drawn[1]))  # at once: the next-best item
-    assert Listener(session).look(), "the answer was heard"
+    assert Refiner(session).look(), "the answer was heard"
     better = next(item for item in session.state.open if item != drawn[1])
     assert better != drawn[2]
     page.keyboard.press("n")

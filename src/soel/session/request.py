@@ -22,10 +22,10 @@ from soel.images.arrays import is_idx
 from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR
 from soel.images.extractors import REMOTE, onnx_file, open_extractor
 from soel.images.source import Reading, is_media, open_source
-from soel.session import SessionFolder, SessionOptions
+from soel.session import SessionOptions
 from soel.session.pictures import MediaOptions
 from soel.session.store import strip_password
-from soel.session.worker import JobStatus, begin, progress
+from soel.session.worker import CREATE, JobStatus, begin, progress
 from soel.tables.look import look_at, look_at_start
 from soel.tables.open import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.options import DEFAULT, ReadOptions
@@ -163,9 +163,8 @@ class Creation:
     def start(self) -> None:
         """Begin, or join what another process has begun already."""
         self.make_place()
-        words = ["soel.session.creation_task", str(self.place), self._request.to_text()]
         try:
-            self._process = begin(SessionFolder(self.place), "create", words, self._store)
+            self._process = begin(self.place, CREATE, self._request.to_text(), self._store)
         except SessionError:
             self._process = 0
 

@@ -19,7 +19,7 @@ from soel.session import Session, create
 from soel.session.items import read_items
 from soel.session.media import SessionMaps, open_media
 from soel.session.request import Creation
-from soel.session.worker import Background, Listening
+from soel.session.worker import Background, Refining
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth, User
 from soel.web.cards import CurrentView, ItemView, MediaView, TableView
@@ -233,10 +233,10 @@ def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving
     reader.start()
     leaving.callback(reader.join)  # before the session is closed
     if session.is_sequential:
-        listening = Listening(creation.folder, store)
-        leaving.callback(listening.stop)
+        refining = Refining(creation.folder, store)
+        leaving.callback(refining.stop)
         with suppress(OSError):  # where no log can be written, the round is asked as it was drawn
-            listening.start()
+            refining.start()
     return app
 
 

@@ -102,7 +102,7 @@ STEPS: dict[Purpose, str] = {"learn": "ask", "check": "check", "not-sure": "unsu
 class Work(Protocol):
     """Runs the steps that compute, in a process of their own."""
 
-    def start(self, what: str, n: int | None = None) -> None:
+    def start(self, what: str, n: int | None = None) -> object:
         """Begin a step; one runs at a time.
 
         'ask' draws a round of `n`, 'check' a spot check, 'unsure' a round among what is not sure; 'fit' trains and

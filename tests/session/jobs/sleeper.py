@@ -1,12 +1,19 @@
-"""A step that never ends."""
+"""A process whose steps never end."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Sequence
+
+from soel.session import tasks
 
 
-def run(_: Sequence[str]) -> int:
+def sleep(*_: object) -> int:
     """Sleep."""
     time.sleep(600)
     return 0
+
+
+if __name__ == "__main__":
+    setattr(tasks, "run", sleep)  # noqa: B010
+    sys.exit(tasks.main(*sys.argv[1:]))

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,7 @@ def quiet(session: Session) -> bool:
 @pytest.fixture
 def sleeper(monkeypatch: pytest.MonkeyPatch) -> None:
     """A step that never ends, quick to start."""
-    launch = worker._launch
-
-    def sleep(command: list[str], *rest: object) -> subprocess.Popen[bytes]:
-        command[6:] = ["tests.session.jobs.sleeper"]
-        return launch(command, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(worker, "_launch", sleep)
+    monkeypatch.setattr(worker, "MODULE", "tests.session.jobs.sleeper")
 
 
 def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +43,7 @@ def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: p
     assert work.progress() is None, log.read_text()
     assert len(session.state.open) == 6, "the whole budget is one round"
     session.tell(dict.fromkeys(session.state.open, "normal"))
-    process = worker.start(session.folder.path, "fit")
+    process = Background(session.folder.path).start("fit")
     wait_for(lambda: session.state.estimate is not None)  # stored when the training begins
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: quiet(session))
@@ -66,14 +59,14 @@ def test_a_real_round_a_killed_fit_and_a_finished_one(make: Make, monkeypatch: p
 def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
     session = make()
     folder = session.folder.path
-    process = worker.start(folder, "fit")
+    process = Background(folder).start("fit")
     assert progress(folder) == JobStatus("fit", True)
     with pytest.raises(SessionError, match="at work on this session already"):
-        worker.start(folder, "ask")
+        Background(folder).start("ask")
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: quiet(session))
     assert progress(folder) == JobStatus("fit", False, error=worker.DIED)
-    again = worker.start(folder, "fit")
+    again = Background(folder).start("fit")
     assert progress(folder) == JobStatus("fit", True)
     os.kill(again, signal.SIGKILL)
     wait_for(lambda: quiet(session))
@@ -81,7 +74,7 @@ def test_one_step_at_a_time_and_a_killed_one_is_noticed(make: Make) -> None:
 
 def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
     session = make()
-    worker.write_progress(session.folder, JobStatus("fit", True, 3, 10))
+    worker.write_progress(session.folder.path, JobStatus("fit", True, 3, 10))
     assert progress(session.folder.path) == JobStatus("fit", False, 3, 10, worker.DIED)
     session.folder.progress.write_text("{")
     assert progress(session.folder.path) is None
@@ -90,7 +83,7 @@ def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
 def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
     session = make()
     place = session.folder
-    assert tasks.run([str(place.path), "ask", "3", "", ""]) == 0
+    assert tasks.run(place.path, "ask", '{"n": 3}', None) == 0
     assert len(session.state.open) == 3
     assert json.loads(place.progress.read_text()) == {
         "what": "ask",
@@ -99,7 +92,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
         "total": 0,
         "error": "",
     }
-    report = tasks.Reporter(place, "fit")
+    report = tasks.Reporter(place.path, "fit")
     report(1, 10)
     report(2, 10)  # too soon after the first
     assert json.loads(place.progress.read_text())["done"] == 1
@@ -110,7 +103,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
 def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(budget=3)
     session.tell({"=n1": "normal", "=n2": "normal", "=n3": "normal"})
-    assert tasks.run([str(session.folder.path), "ask", "", "", ""]) == 1
+    assert tasks.run(session.folder.path, "ask", '{"n": null}', None) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert "budget of 3 labels is used up" in found.error
@@ -119,7 +112,7 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(Session, "fit", fail)
-    assert tasks.run([str(session.folder.path), "fit", "", "", ""]) == 1
+    assert tasks.run(session.folder.path, "fit", '{"n": null}', None) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert found.error == "This is a bug: RuntimeError: out of luck."
@@ -127,20 +120,20 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
 
 def test_unknown_steps_and_folders_are_refused(make: Make, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Use one of: ask, check, unsure, fit"):
-        worker.start(make().folder.path, "dance")
+        Background(make().folder.path).start("dance")
     with pytest.raises(SessionError, match="not a session folder"):
-        worker.start(tmp_path, "fit")
+        Background(tmp_path).start("fit")
 
 
 def test_a_check_and_what_is_not_sure_are_drawn_within_the_budget(make: Make) -> None:
     session = make(budget=9)
     session.tell(dict.fromkeys(session.ask(4).items, "normal"))
     session.fit()
-    report = tasks.Reporter(session.folder, "check")
-    tasks.take_step(session, "check", 3, report)
+    report = tasks.Reporter(session.folder.path, "check")
+    tasks.take_step(session, "check", {"n": 3}, report)
     assert (len(session.state.open), session.state.rounds[-1].strategy) == (3, "spot-check")
     session.tell(dict.fromkeys(session.state.open, "normal"))
-    tasks.take_step(session, "unsure", 5, report)
+    tasks.take_step(session, "unsure", {"n": 5}, report)
     assert len(session.state.open) == 2, "no more than the budget leaves"
     assert session.state.rounds[-1].options["not_sure"]
 
@@ -155,4 +148,4 @@ def test_a_disk_that_takes_nothing_is_named_to_who_starts_a_step(make: Make, tmp
         else:
             disk.make_read_only()
         with pytest.raises(StorageError, match=f"cannot be written: the disk is {state}"):
-            worker.start(disk.path / "session", "ask")
+            Background(disk.path / "session").start("ask")

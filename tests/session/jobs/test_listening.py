@@ -13,8 +13,8 @@ import pytest
 
 from soel.files import take_lock
 from soel.session import Session, worker
-from soel.session.listener import Listener
-from soel.session.worker import Listening
+from soel.session.tasks import Refiner
+from soel.session.worker import Refining
 from tests.session.fake_learner import FakeLearner
 from tests.session.jobs.waiting import wait_for
 from tests.table_session import Make
@@ -35,11 +35,11 @@ def answer(session: Session) -> str:
 def test_each_answer_is_heard_once(make: Make) -> None:
     session = make(goal="find", budget=6)
     session.ask(6)
-    listener = Listener(session)
-    assert not listener.look(), "nothing was said"
+    refiner = Refiner(session)
+    assert not refiner.look(), "nothing was said"
     answer(session)
-    assert listener.look()
-    assert not listener.look(), "nothing was said since"
+    assert refiner.look()
+    assert not refiner.look(), "nothing was said since"
     assert n_refines(session) == 1
 
 
@@ -47,16 +47,16 @@ def test_new_questions_are_explained_when_nobody_waits_for_a_better_one(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, explained = make(goal="find", budget=6), list[tuple[str, ...]]()
-    monkeypatch.setattr("soel.session.listener.keep_reasons", lambda heard: explained.append(heard.state.open))
+    monkeypatch.setattr("soel.report.reasons.keep_reasons", lambda heard: explained.append(heard.state.open))
     session.ask(6)
-    listener = Listener(session)
-    listener.look()
+    refiner = Refiner(session)
+    refiner.look()
     assert explained == [], "they were when the round was drawn"
     answer(session)
-    assert listener.look()
+    assert refiner.look()
     assert explained == [], "first the question"
-    listener.look()
-    listener.look()
+    refiner.look()
+    refiner.look()
     assert explained == [session.state.open], "once"
 
 
@@ -64,11 +64,11 @@ def test_it_waits_while_other_work_runs(make: Make) -> None:
     session = make(goal="find", budget=6)
     session.ask(6)
     answer(session)
-    listener, work = Listener(session), take_lock(session.folder.path / worker.LOCK)
+    refiner, work = Refiner(session), take_lock(session.folder.path / worker.LOCK)
     assert work is not None
-    assert not listener.look()
+    assert not refiner.look()
     work.release()
-    assert listener.look()
+    assert refiner.look()
 
 
 def test_what_goes_wrong_leaves_the_round_as_it_was(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,13 +78,13 @@ def test_what_goes_wrong_leaves_the_round_as_it_was(make: Make, monkeypatch: pyt
     session = make(goal="find", budget=6)
     session.ask(6)
     answer(session)
-    before, listener = session.state.open, Listener(session)
+    before, refiner = session.state.open, Refiner(session)
     monkeypatch.setattr(FakeLearner, "propose", fail)
-    assert not listener.look()
+    assert not refiner.look()
     assert session.state.open == before
     monkeypatch.undo()
     answer(session)
-    assert listener.look(), "the next answer is heard again"
+    assert refiner.look(), "the next answer is heard again"
 
 
 def test_a_real_process_is_sequential_and_killing_it_loses_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_a_real_process_is_sequential_and_killing_it_loses_nothing(make: Make, m
     session = make(goal="find", budget=8)
     ask = [sys.executable, "-c", "import sys; from soel.cli.main import main; sys.exit(main(sys.argv[1:]))"]
     subprocess.run([*ask, "ask", str(session.folder.path), "-n", "8"], check=True, stdout=subprocess.DEVNULL)
-    heard = Listening(session.folder.path)
+    heard = Refining(session.folder.path)
     pid, asked = heard.start(), []
     for _ in range(3):  # one of these surprises it
         asked.append(answer(session))
@@ -111,8 +111,8 @@ def test_a_real_process_is_sequential_and_killing_it_loses_nothing(make: Make, m
 def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(goal="find", budget=6)
     script = (
-        "import sys, time; from pathlib import Path; from soel.session.worker import Listening;"
-        "print(Listening(Path(sys.argv[1])).start(), flush=True); time.sleep(600)"
+        "import sys, time; from pathlib import Path; from soel.session.worker import Refining;"
+        "print(Refining(Path(sys.argv[1])).start(), flush=True); time.sleep(600)"
     )
     monkeypatch.setenv("PYTHONPATH", SOURCES)
     server = subprocess.Popen([sys.executable, "-c", script, session.folder.path], stdout=subprocess.PIPE)
@@ -126,10 +126,10 @@ def test_it_dies_with_its_server(make: Make, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_stop_without_a_start_does_nothing(tmp_path: Path) -> None:
-    worker.Listening(tmp_path).stop()
+    worker.Refining(tmp_path).stop()
 
 
-def _pid(heard: Listening) -> int:
+def _pid(heard: Refining) -> int:
     assert heard._process is not None
     return heard._process.pid
 
