@@ -76,7 +76,7 @@ def run_ask(args: argparse.Namespace) -> Reply:
 
 
 def _ask_next(args: argparse.Namespace) -> Reply:
-    """The one item to look at next: a round is drawn where none is open, and one that is hears all answers first."""
+    """The one item to look at next: a round is drawn where none is open; an open one is updated with all answers."""
     if args.spot_check is not None or args.out is not None:
         raise ConfigError("--next prints one item; leave out --spot-check and --out, or ask without --next.")
     from soel.session.items import readable_rows
