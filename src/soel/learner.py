@@ -121,7 +121,7 @@ class Learner:
     ) -> Fitted:
         """Estimate the share from all answers, go on from the warm-up with all rows, then set the threshold."""
         estimate = self.estimate(rounds)
-        if not self.hears_network(labels):
+        if not self.uses_network(labels):
             return self.finish(None, pool, labels, estimate)
         model = (warm.network or self.new_network(pool)).model.copy()
         tasks = [self.task(warm, pool, labels, estimate)] * model.n_members
@@ -196,7 +196,7 @@ class Learner:
         """Whether anything looks at a network before the first label."""
         return self.profile.schedule.detector is None or Need.GRADIENTS in self.strategy.needs
 
-    def hears_network(self, labels: Labels) -> bool:
+    def uses_network(self, labels: Labels) -> bool:
         """Whether a network that learns from these labels has a say in the score."""
         if self.profile.schedule.detector is None:
             return True

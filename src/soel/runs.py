@@ -33,7 +33,7 @@ def learn_together(
 ) -> list[Fitted]:
     """What `learner.learn(...)` gives for each run, up to rounding. All with the same number of labels."""
     runs = list(zip(learners, warm, pools, rounds, labels, strict=True))
-    if len(runs) == 1 or not learners[0].hears_network(labels[0]):
+    if len(runs) == 1 or not learners[0].uses_network(labels[0]):
         return [learner.learn(start, pool, rounds, known) for learner, start, pool, rounds, known in runs]
     starts = [each.network for each in warm]
     warm_networks = [start for start in starts if start is not None]

@@ -58,7 +58,7 @@ class FakeLearner(Learner):
     def starts_with_network(self) -> bool:
         return False
 
-    def hears_network(self, labels: Labels) -> bool:
+    def uses_network(self, labels: Labels) -> bool:
         return False
 
     def _fit_detector(self, rows: Floats, labels: Labels, share: float | None) -> Detector:
