@@ -39,8 +39,11 @@ def test_asking_says_both_radii_and_goes_on_without_the_data(
     asked = json.loads(capsys.readouterr().out)
     with closing(create.open_session(folder)) as session:
         rows = np.array([session.ids.index(item) for item in asked["items"]])
-        pool = np.clip(np.asarray(session.folder.pool), -3, 3)
-        whole = np.clip(read_encoder(session.folder).encode(as_frame(np.load(tmp_path / "t.npy"))), -3, 3)
+        assert session.state.round is not None
+        space = find_space(session.load_model(session.state.round.model))
+        assert space is not None
+        pool = space(np.asarray(session.folder.pool))
+        whole = space(read_encoder(session.folder).encode(as_frame(np.load(tmp_path / "t.npy"))))
     cover = asked["cover"]
     assert (cover["n_queries"], cover["n_rows"]) == (5, N_ROWS)
     assert cover["pool"] == pytest.approx(cover_radius(pool, rows), rel=1e-5)
