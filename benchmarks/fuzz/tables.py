@@ -26,6 +26,7 @@ from soel.tables.open import read_table
 from soel.tables.options import ReadOptions
 
 MOST_UNPACKED = 1 << 26
+FAR = [(1_048_576, 16_384), (200_000, 1_000), (1, 16_384), (1_048_576, 1), (3_000, 700)]  # places of stray cells
 
 
 def read(path: Path) -> object:
@@ -54,7 +55,9 @@ def _text(separator: str) -> st.SearchStrategy[bytes]:
 def _lines_of_json() -> st.SearchStrategy[bytes]:
     row = st.dictionaries(st.sampled_from(["a", "b", "c"]), odd_json(), max_size=3)
     lines = st.lists(row | odd_json(), max_size=8)
-    return lines.map(lambda rows: "\n".join(json.dumps(each) for each in rows).encode())
+    deep = st.integers(1, 200_000).map(lambda depth: b'{"a":' * depth + b"1" + b"}" * depth)
+    wide = st.integers(1, 30_000).map(lambda n: b"\n".join(b'{"k%d": 1}' % row for row in range(n)))
+    return lines.map(lambda rows: "\n".join(json.dumps(each) for each in rows).encode()) | deep | wide
 
 
 def _zipped(content: bytes) -> bytes:
@@ -113,6 +116,18 @@ def _arrow_tables() -> st.SearchStrategy[pa.Table]:
     return table()
 
 
+def _repeated_words() -> st.SearchStrategy[pa.Table]:
+    """Few long words that many rows hold: small as a dictionary, and large when it is written out."""
+    made = st.tuples(st.integers(1, 100_000), st.integers(0, 1_000_000), st.booleans())
+
+    def table(given: tuple[int, int, bool]) -> pa.Table:
+        n_rows, length, nested = given
+        words = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), pa.array(["x" * length]))
+        return pa.table({"a": pa.StructArray.from_arrays([words], ["w"]) if nested else words, "b": np.arange(n_rows)})
+
+    return made.map(table)
+
+
 def _as_parquet(table: pa.Table) -> bytes:
     out = io.BytesIO()
     parquet.write_table(table, out)
@@ -132,14 +147,17 @@ def _workbooks() -> st.SearchStrategy[bytes]:
     text = odd_text().map(lambda given: illegal.sub("", given).encode("utf-8", "replace").decode())
     cell = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | text
     cell = cell | st.datetimes() | st.sampled_from(["=1/0", "=A1", "#REF!", "=SUM("])
-    sheets = st.lists(st.lists(st.lists(cell, max_size=4), max_size=6), min_size=1, max_size=2)
+    rows = st.lists(st.lists(cell, max_size=4), max_size=6)
+    sheets = st.lists(st.tuples(rows, st.none() | st.sampled_from(FAR)), min_size=1, max_size=2)
 
-    def write(made: list[list[list[Any]]]) -> bytes:
+    def write(made: list[tuple[list[list[Any]], tuple[int, int] | None]]) -> bytes:
         book = openpyxl.Workbook()
-        for number, rows in enumerate(made):
+        for number, (rows, stray) in enumerate(made):
             sheet = book.active if number == 0 else book.create_sheet()
             for row in rows:
                 sheet.append(row)
+            if stray is not None:
+                sheet.cell(*stray, value=1)
         out = io.BytesIO()
         book.save(out)
         return out.getvalue()
@@ -151,19 +169,22 @@ def _databases(folder: Path) -> st.SearchStrategy[bytes]:
     value = st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | odd_text() | st.binary(max_size=9)
     name = odd_text().filter(lambda given: "\0" not in given and given.isprintable())
     columns = st.lists(name, min_size=1, max_size=4, unique_by=str.casefold)
-    made = st.tuples(name, columns, st.lists(st.lists(value, min_size=4, max_size=4), max_size=6))
+    long = st.none() | st.integers(0, 1 << 31).map(lambda n: f"zeroblob({n})") | st.just("printf('%.*c', 1e9, 'x')")
+    made = st.tuples(name, columns, st.lists(st.lists(value, min_size=4, max_size=4), max_size=6), long)
 
-    def write(given: tuple[str, list[str], list[list[Any]]]) -> bytes:
-        table, columns, rows = given
+    def write(given: tuple[str, list[str], list[list[Any]], str | None]) -> bytes:
+        table, columns, rows, computed = given
         path = folder / "made.sqlite"
         path.unlink(missing_ok=True)
         quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in (table, *columns)]
         connection = sqlite3.connect(path)
         try:
-            connection.execute(f"CREATE TABLE {quoted[0]} ({', '.join(quoted[1:])})")
+            more = [] if computed is None else [f'"long column" AS ({computed})']
+            connection.execute(f"CREATE TABLE {quoted[0]} ({', '.join([*quoted[1:], *more])})")
             marks = ", ".join("?" * len(columns))
             safe = [[_storable(cell) for cell in row[: len(columns)]] for row in rows]
-            connection.executemany(f"INSERT INTO {quoted[0]} VALUES ({marks})", safe)
+            named = ", ".join(quoted[1:])
+            connection.executemany(f"INSERT INTO {quoted[0]} ({named}) VALUES ({marks})", safe)
             connection.commit()
         except sqlite3.Error:
             pass  # a name that SQLite does not take: an empty database is odd enough
@@ -204,9 +225,16 @@ def _as_npz(arrays: Mapping[str, Any]) -> bytes:
     return out.getvalue()
 
 
+def _packed_npz(**arrays: Any) -> bytes:
+    out = io.BytesIO()
+    np.savez_compressed(out, **arrays)
+    return out.getvalue()
+
+
 def _archives() -> st.SearchStrategy[bytes]:
     names = st.sampled_from(["X", "y", "a", "../x", "ids"])
-    return st.dictionaries(names, _arrays(), max_size=3).map(_as_npz)
+    packed = st.integers(1, 1 << 17).map(lambda n: _packed_npz(X=np.zeros((n, 600), np.int8)))
+    return st.dictionaries(names, _arrays(), max_size=3).map(_as_npz) | packed
 
 
 def _text_reader(name: str, pack: Callable[[bytes], bytes] = bytes, separator: str = ",") -> Build:
@@ -251,10 +279,14 @@ READERS: Mapping[str, Build] = {
         lambda _: _lines_of_json().map(lambda lines: b"[" + b",".join(lines.splitlines()) + b"]"),
     ),
     "t.parquet": _reader(
-        "t.parquet", lambda path: _honest().to_parquet(path), lambda _: _arrow_tables().map(_as_parquet)
+        "t.parquet",
+        lambda path: _honest().to_parquet(path),
+        lambda _: (_arrow_tables() | _repeated_words()).map(_as_parquet),
     ),
     "t.feather": _reader(
-        "t.feather", lambda path: _honest().to_feather(path), lambda _: _arrow_tables().map(_as_feather)
+        "t.feather",
+        lambda path: _honest().to_feather(path),
+        lambda _: (_arrow_tables() | _repeated_words()).map(_as_feather),
     ),
     "t.xlsx": _reader("t.xlsx", lambda path: _honest().to_excel(path, index=False), lambda _: _workbooks()),
     "t.sqlite": _reader("t.sqlite", _write_sqlite, _databases),

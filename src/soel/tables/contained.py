@@ -219,7 +219,9 @@ def _main(kind: str, path: str, room: str, sheet: str) -> None:
     except ImportError:  # of Windows, which has no such limit
         pass
     else:
-        resource.setrlimit(resource.RLIMIT_AS, (int(room), int(room)))
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        most = int(room) if hard == resource.RLIM_INFINITY else min(int(room), hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         if kind == "rows":
