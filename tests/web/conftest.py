@@ -142,7 +142,7 @@ def build_page(place: Path, table: Path | None = None, prepared: bool = True, **
     media = chosen.pop("media", None)
     session = create.create_session(place / "session", table, SessionOptions(**chosen), media=media)
     work, auth = PromptWork(session), Auth(session.folder.path)
-    view_model = ViewModel(session, view_of(session), work)
+    view_model = ViewModel(session, view_of, work)
     app = create_app(view_model, auth, SITE)
     if prepared:
         view_model.go_on()

@@ -37,7 +37,7 @@ from soel.session.worker import Background
 
 session = create.open_session(Path(sys.argv[1]))
 auth = Auth(session.folder.path)
-view_model = ViewModel(session, view_of(session), Background(session.folder.path))
+view_model = ViewModel(session, view_of, Background(session.folder.path))
 app = create_app(view_model, auth, Site(frozenset({"testserver"}), "soel"))
 client = TestClient(app)
 client.post("/enter", data={"key": auth.new_key(User("expert", "owner"))})

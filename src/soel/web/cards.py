@@ -7,11 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
-from soel.session import Session
 from soel.session.media import SessionMaps, SessionMedia
 from soel.tables.columns import Column, Values
 from soel.tables.frame import Frame as TableFrame
@@ -21,6 +20,7 @@ from soel.types import ANOMALY, Rows
 from soel.web.columns import Measure, Strip, measure
 
 Kind = Literal["table", "image", "video"]
+N_SHOWN = 30  # values that a card holds when nothing else is asked for
 
 
 @dataclass(frozen=True)
@@ -67,49 +67,57 @@ class Picture:
     media_type: str
 
 
-class ItemView(Protocol):
-    """Shows items by id. An id that the session does not know never reaches it."""
+class ItemView:
+    """Shows items by id. An id that the session does not know never reaches it.
+
+    What follows `card` is of items without columns and without pictures.
+    """
 
     def kind(self, item: str) -> Kind:
         """What the item is."""
+        raise NotImplementedError
 
     def title(self, item: str) -> str:
         """What people call it."""
+        raise NotImplementedError
 
     def card(
-        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
+        self, item: str, labels: Mapping[str, int], search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
     ) -> Card:
         """The item as a card, seen beside what is labelled so far (1 anomaly, 0 normal).
 
         search: only values whose names hold this text. most: no more values than this.
         """
+        raise NotImplementedError
 
     def columns(self) -> Mapping[str, Values]:
         """The values of all items by column, in the order of the items; empty for pictures."""
+        return {}
 
     def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
         """Its picture with no side longer than `size`; None where it has none.
 
         with_map: unusual places are drawn over it; None where they are not known.
         """
+        return None
 
     def has_map(self, item: str) -> bool:
         """Whether unusual places of its picture are known."""
+        return False
 
     def picture_size(self, item: str) -> tuple[int, int] | None:
         """The width and height of its picture in pixels; None where it has none."""
+        return None
 
     def frames(self, item: str) -> tuple[Frame, ...]:
         """The pictures around it in time, in order; empty where there are none."""
+        return ()
 
 
 N_REFERENCE = 4000  # rows that say what is usual; more would only be slower
 STANDS_OUT = 2.5  # in units of the usual spread, at the least
 FALSE_ALARMS = 0.125  # values of a usual row that may stand out by chance, over all its columns together
-N_SHOWN = 30  # values that a card holds when nothing else is asked for
-
-
-MOST_KEPT = 4
+MOST_KEPT = 4  # views of what is usual: users may know of different anomalies
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ class _Usual:
     cut: float
 
 
-class TableView:
+class TableView(ItemView):
     """Cards from a frame that is read when the first card is asked for.
 
     named: whether the ids are names that people gave; else a row is called by its number, as in files of scores.
@@ -165,22 +173,6 @@ class TableView:
     def columns(self) -> Mapping[str, Values]:
         """The table's own columns."""
         return self._frame.columns
-
-    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
-        """A row has no picture."""
-        return None
-
-    def has_map(self, item: str) -> bool:
-        """A row has no picture."""
-        return False
-
-    def picture_size(self, item: str) -> tuple[int, int] | None:
-        """A row has no picture."""
-        return None
-
-    def frames(self, item: str) -> tuple[Frame, ...]:
-        """A row has no neighbours in time."""
-        return ()
 
     @cached_property
     def _names(self) -> list[str] | None:
@@ -247,7 +239,7 @@ SIZES = (256, 512, 1024, 2048)  # few, so that the kept thumbnails stay few
 N_NEIGHBOURS, SECONDS, MOST_FRAMES = 6, 2.0, 7
 
 
-class MediaView:
+class MediaView(ItemView):
     """Cards from a session's pictures. maps: where in them something is unusual, for a session that looks at places."""
 
     def __init__(self, media: SessionMedia, maps: SessionMaps | None = None) -> None:
@@ -268,10 +260,6 @@ class MediaView:
         others = [other for other in labels if other != item]
         near = tuple(self._media.nearest(item, others, N_NEIGHBOURS)) if others else ()
         return Card(item, self._kind, self.title(item), neighbours=near, has_map=self.has_map(item))
-
-    def columns(self) -> Mapping[str, Values]:
-        """Pictures have no columns."""
-        return {}
 
     def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
         """The picture as JPEG, in the next of a few sizes; with its map as PNG, made anew each time."""
@@ -304,52 +292,3 @@ class MediaView:
     @cached_property
     def _names(self) -> dict[str, str]:
         return {item.id: item.name for item in self._media.items}
-
-
-class CurrentView:
-    """The view of the present pool. make: a view of the pool that the session has when it is called."""
-
-    def __init__(self, session: Session, make: Callable[[Session], ItemView]) -> None:
-        self._session, self._make = session, make
-        self._held: tuple[int, ItemView] | None = None
-
-    @property
-    def _now(self) -> ItemView:
-        number = self._session.state.pool.number
-        if self._held is None or self._held[0] != number:
-            self._held = (number, self._make(self._session))
-        return self._held[1]
-
-    def kind(self, item: str) -> Kind:
-        """What the item is."""
-        return self._now.kind(item)
-
-    def title(self, item: str) -> str:
-        """What people call it."""
-        return self._now.title(item)
-
-    def card(
-        self, item: str, labels: Mapping[str, int], search: str = "", most: int = 30, texts: Texts = ENGLISH
-    ) -> Card:
-        """The item as a card."""
-        return self._now.card(item, labels, search, most, texts)
-
-    def columns(self) -> Mapping[str, Values]:
-        """The values of all items by column."""
-        return self._now.columns()
-
-    def image(self, item: str, size: int, with_map: bool = False) -> Picture | None:
-        """Its picture."""
-        return self._now.image(item, size, with_map)
-
-    def has_map(self, item: str) -> bool:
-        """Whether unusual places of its picture are known."""
-        return self._now.has_map(item)
-
-    def picture_size(self, item: str) -> tuple[int, int] | None:
-        """Width and height of its picture in pixels."""
-        return self._now.picture_size(item)
-
-    def frames(self, item: str) -> tuple[Frame, ...]:
-        """The pictures around it in time."""
-        return self._now.frames(item)

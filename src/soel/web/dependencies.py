@@ -100,7 +100,11 @@ def user(request: Request) -> User:
             f"stored. Load the page anew to go on as {asking.name!r}, or sign in as {made_for!r} again."
         )
     held = request.app.state.context
-    if isinstance(held, Context) and PAGE_SESSION in headers and headers[PAGE_SESSION] != held.view_model.session_id:
+    if (
+        isinstance(held, Context)
+        and PAGE_SESSION in headers
+        and headers[PAGE_SESSION] != held.view_model.session.config.session
+    ):
         raise OtherPageError(
             "This page belongs to another session, which was served here before; nothing was stored. Start that "
             "session again, or load the page anew to label the one that is here now."

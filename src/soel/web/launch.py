@@ -22,7 +22,7 @@ from soel.session.request import Creation
 from soel.session.worker import Background, Refining
 from soel.web.app import create_app, create_preparing_app
 from soel.web.auth import FILE, Auth, User
-from soel.web.cards import CurrentView, ItemView, MediaView, TableView
+from soel.web.cards import ItemView, MediaView, TableView
 from soel.web.prepare import OnProgress, Preparation, SwitchingApp, ask_about
 from soel.web.security import Site, TimedProtocol
 from soel.web.view import ViewModel
@@ -210,11 +210,7 @@ def open_auth(creation: Creation) -> Auth:
 
 
 def view_of(session: Session) -> ItemView:
-    """How the items of a session are shown, those that are added later as well."""
-    return CurrentView(session, _view_now)
-
-
-def _view_now(session: Session) -> ItemView:
+    """How the items of a session's present pool are shown."""
     place = session.folder
     media = open_media(place)
     if media is None:
@@ -225,7 +221,7 @@ def _view_now(session: Session) -> ItemView:
 def _open(creation: Creation, auth: Auth, site: Site, store: str | None, leaving: ExitStack) -> ASGIApp:
     session = create.open_session(creation.folder, store)
     leaving.callback(session.close)
-    view_model = ViewModel(session, view_of(session), Background(creation.folder, store))
+    view_model = ViewModel(session, view_of, Background(creation.folder, store))
     app = create_app(view_model, auth, site)
     with suppress(StorageError):  # the page says it, and can be looked at
         view_model.go_on()

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, StorageError, UnknownItemError
 from soel.files import write_whole
@@ -19,13 +19,15 @@ from soel.session.answers import settle
 from soel.session.growth import remove_items
 from soel.session.leases import turn_of
 from soel.session.merge import TakenLabels, take_labels
+from soel.session.people import waiting_for
 from soel.session.rounds import SPOT_CHECK
 from soel.session.uploads import Uploads
 from soel.session.worker import JobStatus
 from soel.text import ENGLISH, Texts
 from soel.types import Verdict
 from soel.web.auth import User
-from soel.web.cards import Card, ItemView, Picture
+from soel.web.cards import N_SHOWN, Card, ItemView, Picture
+from soel.web.schemas import AnsweredOut, ItemOut, MarkOut, NeighbourOut, NoteOut, StatusOut, UndoableOut
 from soel.web.words import why_words
 
 
@@ -93,7 +95,6 @@ class Storage:
         return ""
 
 
-N_FIELDS = 30  # values of a wide row that are shown unless more are asked for
 Stage = Literal["preparing", "label", "waiting", "training", "done"]
 Purpose = Literal["learn", "check", "not-sure"]  # what questions are for
 STEPS: dict[Purpose, str] = {"learn": "ask", "check": "check", "not-sure": "unsure"}
@@ -116,51 +117,23 @@ class Work(Protocol):
         """The step that runs, or the last one if it failed; None when all is well and quiet."""
 
 
-@dataclass(frozen=True)
-class Overview:
-    """Where the session stands for one user.
-
-    seen: as far as they may know what others said. last: the newest answer of theirs, as item and verdict.
-    storage_problem: why nothing can be stored now; empty when all is well. n_waiting, n_in: items they labelled that
-    want more opinions, and that have them all.
-    """
-
-    stage: Stage
-    state: SessionState
-    seen: SessionState
-    open: tuple[str, ...]
-    mine: tuple[str, ...]
-    last: tuple[str, str] | None
-    progress: JobStatus | None
-    storage_problem: str = ""
-    n_waiting: int = 0
-    n_in: int = 0
-
-
-@dataclass(frozen=True)
-class ItemPage:
-    """An item as one user sees it: with their own answer, and notes of others."""
-
-    card: Card
-    verdict: str | None
-    note: str
-    notes: tuple[tuple[str, str], ...]
-    neighbours: tuple[tuple[str, str], ...]
-
-
 class ViewModel:
-    """One session, its items and its background work, shared by all users."""
+    """One session, its items and its background work, shared by all users. show: makes the view of its pool's items."""
 
-    def __init__(self, session: Session, items: ItemView, work: Work) -> None:
-        self.session, self.items, self._work = session, items, work
+    def __init__(self, session: Session, show: Callable[[Session], ItemView], work: Work) -> None:
+        self.session, self._show, self._work = session, show, work
+        self._shown: tuple[int, ItemView] | None = None
         self._starting, self._storage = threading.Lock(), Storage(session.folder.path)
         self._known: tuple[int, frozenset[str]] = (0, frozenset())
         self.uploads = Uploads(session.folder.path)
 
     @property
-    def session_id(self) -> str:
-        """Tells this session from others that are served at the same address."""
-        return self.session.config.session
+    def items(self) -> ItemView:
+        """How the items of the pool that holds now are shown; what was known of an older one is let go."""
+        number = self.session.state.pool.number
+        if self._shown is None or self._shown[0] != number:
+            self._shown = (number, self._show(self.session))
+        return self._shown[1]
 
     def warm_up(self) -> None:
         """Read what the first item needs, while a browser opens. What goes wrong is said when it is asked for."""
@@ -178,18 +151,46 @@ class ViewModel:
             raise UnknownItemError(f"This session has no item {item[:80]!r}. Check the id.")
         return item
 
-    def overview(self, user: User, tab: str = "") -> Overview:
-        """Where the session stands, for one window of a user."""
+    def status(self, user: User, tab: str = "", about: str = "") -> StatusOut:
+        """Where the session stands, for one window of a user. about: the item that was changed."""
         progress, state = self._work.progress(), self.session.state
-        turn = turn_of(state, user.name, tab, datetime.now(UTC)).items
-        votes = {item: state.vote_of(item, user.name) for item in state.answers}
-        own = sorted((vote.number, item, vote.verdict) for item, vote in votes.items() if vote is not None)
-        last = (own[-1][1], own[-1][2]) if own else None
-        stage, mine = _stage(state, turn, progress), tuple(item for _, item, _ in own)
-        waiting = _opinions(state, user.name)
-        return Overview(
-            stage, state, self.view_for(user, state), turn, mine, last, progress, self._storage.problem(), *waiting
+        seen, turn = view_for(state, user.name), turn_of(state, user.name, tab, datetime.now(UTC)).items
+        votes = {item: vote for item in state.answers if (vote := state.vote_of(item, user.name)) is not None}
+        n_waiting, n_in = _opinions(state, user.name)
+        vote = votes.get(about)
+        told = AnsweredOut(item=about, verdict=vote.verdict if vote else None, event=vote.number if vote else None)
+        return StatusOut(
+            version=state.last_event,
+            who=user.name,
+            is_owner=user.is_owner,
+            stage=_stage(state, turn, progress),
+            budget=state.budget,
+            n_left=state.n_left,
+            n_labels=len(seen.labels),
+            n_anomalies=seen.n_anomalies,
+            n_items=self.session.folder_with(state.pools).n_items,
+            open=list(turn),
+            mine=sorted(votes, key=lambda item: votes[item].number),
+            undo=self._undoable(state, user.name),
+            about=told if about else None,
+            has_results=state.fit is not None,
+            results_ready=has_outcome(self.session),
+            n_disputes=len(state.disagreements),
+            answers_per_item=state.answers_per_item,
+            n_waiting=n_waiting,
+            n_in=n_in,
+            n_assigned=sum(user.name in waiting_for(state, item) for item in state.open),
+            fit_is_current=state.fit_is_current,
+            is_check=state.round is not None and state.round.strategy == SPOT_CHECK,
+            storage_problem=self._storage.problem(),
+            work=progress,
         )
+
+    def _undoable(self, state: SessionState, who: str) -> UndoableOut | None:
+        last = state.undoable.get(who)
+        if last is None or last.item in state.gone:
+            return None
+        return UndoableOut(item=last.item, title=self.items.title(last.item), event=last.number)
 
     def view_for(self, user: User, state: SessionState | None = None) -> SessionState:
         """The session as far as this user may know it, at this state or now."""
@@ -206,20 +207,37 @@ class ViewModel:
         self.session.next_items(user.name, 1, tab=tab)
 
     def card(
-        self, item: str, state: SessionState, search: str = "", most: int = N_FIELDS, texts: Texts = ENGLISH
+        self, item: str, state: SessionState, search: str = "", most: int = N_SHOWN, texts: Texts = ENGLISH
     ) -> Card:
         """An item as a card; its own label does not change how it looks."""
         labels = {other: label for other, label in state.labels.items() if other != item}
         return self.items.card(self.check(item), labels, search, most, texts)
 
-    def show(self, user: User, item: str, state: SessionState, texts: Texts = ENGLISH) -> ItemPage:
-        """An item as this user sees it. state: as far as they may know it."""
+    def show(self, user: User, item: str, texts: Texts = ENGLISH) -> ItemOut:
+        """An item as this user sees it: with their own answer, and what others said as far as they may know it."""
+        state, items = self.view_for(user), self.items
         card, vote = self.card(item, state, texts=texts), state.vote_of(item, user.name)
-        card = replace(card, has_map=card.has_map and may_see_map(state, item, user.name))
         written = {note.who: note.text for note in state.notes_of(item)}
-        own = written.pop(user.name, "")
-        near = tuple((other, state.answers[other].verdict) for other in card.neighbours if other in state.answers)
-        return ItemPage(card, None if vote is None else vote.verdict, own, tuple(written.items()), near)
+        known = [other for other in card.neighbours if other in state.answers]
+        return ItemOut(
+            version=state.last_event,
+            item=item,
+            kind=card.kind,
+            title=card.title,
+            fields=list(card.fields),
+            n_standing_out=card.n_standing_out,
+            n_fields=card.n_fields,
+            neighbours=[
+                NeighbourOut(item=other, title=items.title(other), verdict=state.answers[other].verdict)
+                for other in known
+            ],
+            frames=list(items.frames(item)),
+            has_map=card.has_map and may_see_map(state, item, user.name),
+            verdict=None if vote is None else vote.verdict,
+            note=written.pop(user.name, ""),
+            notes=[NoteOut(who=who, text=text) for who, text in written.items()],
+            marks=self.marks(user, item, state),
+        )
 
     def picture(self, user: User, item: str, size: int, with_map: bool) -> Picture | None:
         """The picture of an item, with unusual places drawn over it where this user may see them."""
@@ -227,12 +245,10 @@ class ViewModel:
             raise SessionError("Unusual places are shown after your own answer; the owner has chosen so.")
         return self.items.image(self.check(item), size, with_map)
 
-    def marks(self, user: User, item: str, state: SessionState) -> tuple[dict[str, Any], ...]:
+    def marks(self, user: User, item: str, state: SessionState) -> list[MarkOut]:
         """What was drawn on an item. state: as far as this user may know it."""
         drawn = state.marks.get(item, ())
-        return tuple(
-            {"who": mark.who, "mine": mark.who == user.name, "regions": mark.body()["regions"]} for mark in drawn
-        )
+        return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=mark.body()["regions"]) for mark in drawn]
 
     def answer(self, user: User, item: str, verdict: Verdict, note: str | None, key: str = "") -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training.
@@ -279,8 +295,7 @@ class ViewModel:
     def go_on(self) -> None:
         """Begin what the session waits for, unless it waits for a person or something runs already."""
         with self._starting:
-            progress = self._work.progress()
-            if progress is not None and progress.running:
+            if self._is_at_work():
                 return
             status = self.session.status()
             if status.next == "fit" and not self.session.state.disagreements:
@@ -293,9 +308,7 @@ class ViewModel:
     def look(self) -> None:
         """Make what the results page shows, where the last training was elsewhere and left nothing to look at."""
         with self._starting:
-            progress = self._work.progress()
-            at_work = progress is not None and progress.running
-            if self.session.state.fit is not None and not has_outcome(self.session) and not at_work:
+            if self.session.state.fit is not None and not has_outcome(self.session) and not self._is_at_work():
                 self._work.start("look")
 
     def train(self, despite_disputes: bool = False) -> None:
@@ -347,9 +360,12 @@ class ViewModel:
         self.uploads.remove(upload)
         return taken
 
-    def _check_idle(self) -> None:
+    def _is_at_work(self) -> bool:
         progress = self._work.progress()
-        if progress is not None and progress.running:
+        return progress is not None and progress.running
+
+    def _check_idle(self) -> None:
+        if self._is_at_work():
             raise SessionError("The machine is at work on this session already; wait until it is done.")
 
     def why(self, item: str, texts: Texts = ENGLISH) -> tuple[str, ...]:

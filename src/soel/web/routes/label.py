@@ -12,20 +12,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from soel.errors import LabelError, UnknownItemError
-from soel.report.outcome import has_outcome
 from soel.session import Answered, SessionState
 from soel.session.labelling import version_of
 from soel.session.marks import read_mark
-from soel.session.people import waiting_for
-from soel.session.rounds import SPOT_CHECK
 from soel.web.auth import User
+from soel.web.cards import ItemView
 from soel.web.dependencies import REFUSALS, ContextDep, Documented, OwnerDep, TextsDep, UserDep, ViewModelDep
 from soel.web.insight import insight_words
 from soel.web.messages import AnswerIn, GuidelineIn, ItemId, MapsIn, MarkIn, MoreIn, NoteIn, TrainIn, TurnIn, UndoIn
 from soel.web.prepare import PreparationOut
 from soel.web.routes.pages import render
 from soel.web.schemas import (
-    AnsweredOut,
     DecisionOut,
     DecisionsOut,
     FieldsOut,
@@ -33,13 +30,11 @@ from soel.web.schemas import (
     InsightOut,
     ItemOut,
     MapsOut,
-    MarkOut,
     MarksOut,
     NoteOut,
     StatusOut,
-    UndoableOut,
 )
-from soel.web.view import Overview, ViewModel
+from soel.web.view import ViewModel
 
 router = APIRouter(prefix="/api", tags=["labelling"], responses=REFUSALS)
 Id = Annotated[ItemId, Query(description="The item's id")]
@@ -52,7 +47,7 @@ PICTURES: Documented = {200: {"content": {"image/jpeg": {}, "image/png": {}, "im
 @router.get("/status")
 def read_status(view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Where the session stands for this user."""
-    return _status_out(user, view_model, view_model.overview(user))
+    return view_model.status(user)
 
 
 @router.get("/preparation")
@@ -70,21 +65,7 @@ def take_turn(message: TurnIn, view_model: ViewModelDep, user: UserDep) -> Statu
 @router.get("/item")
 def read_item(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ItemOut:
     """One item, ready to be shown."""
-    seen = view_model.view_for(user)
-    shown = view_model.show(user, id, seen, texts)
-    mine = {
-        "frames": [asdict(frame) for frame in view_model.items.frames(id)],
-        "neighbours": [
-            {"item": near, "title": view_model.items.title(near), "verdict": verdict}
-            for near, verdict in shown.neighbours
-        ],
-        "notes": [{"who": who, "text": text} for who, text in shown.notes],
-        "verdict": shown.verdict,
-        "note": shown.note,
-        "marks": view_model.marks(user, id, seen),
-        "version": seen.last_event,
-    }
-    return ItemOut.model_validate(asdict(shown.card) | mine)
+    return view_model.show(user, id, texts)
 
 
 @router.get("/fields")
@@ -147,7 +128,7 @@ def undo_answer(message: UndoIn, view_model: ViewModelDep, user: UserDep) -> Sta
 def write_note(message: NoteIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Keep a note on an item, in place of the user's earlier one."""
     view_model.session.note(view_model.check(message.item), message.note.strip(), user.name)
-    return _status_out(user, view_model, view_model.overview(user), message.item)
+    return view_model.status(user, about=message.item)
 
 
 @router.get("/decisions")
@@ -155,7 +136,8 @@ def read_decisions(view_model: ViewModelDep, user: UserDep) -> DecisionsOut:
     """All answers that hold, newest first, with the user's own beside them."""
     state = view_model.view_for(user)
     newest = sorted(state.answers.items(), key=lambda pair: -pair[1].number)
-    decisions = [_decision_out(view_model, state, item, answered, user) for item, answered in newest]
+    items = view_model.items
+    decisions = [_decision_out(items, state, item, answered, user) for item, answered in newest]
     return DecisionsOut(version=state.last_event, decisions=decisions)
 
 
@@ -163,28 +145,28 @@ def read_decisions(view_model: ViewModelDep, user: UserDep) -> DecisionsOut:
 def start_training(message: TrainIn, view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Learn from all answers so far, in the background."""
     view_model.train(message.despite_disputes)
-    return _status_out(user, view_model, view_model.overview(user))
+    return view_model.status(user)
 
 
 @router.post("/more")
 def ask_for_more(message: MoreIn, view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Ask about further items, to learn, to check the result or about what is not sure; the budget grows if need be."""
     view_model.more(user, message.n, message.purpose)
-    return _status_out(user, view_model, view_model.overview(user))
+    return view_model.status(user)
 
 
 @router.post("/go-on")
 def go_on(view_model: ViewModelDep, user: OwnerDep) -> StatusOut:
     """Begin again what was interrupted: drawing the first items, or training."""
     view_model.go_on()
-    return _status_out(user, view_model, view_model.overview(user))
+    return view_model.status(user)
 
 
 @router.post("/look")
 def look(view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Make the results of the last training, where it was done elsewhere; they are there for everybody."""
     view_model.look()
-    return _status_out(user, view_model, view_model.overview(user))
+    return view_model.status(user)
 
 
 @router.put("/guideline")
@@ -201,54 +183,20 @@ def _next(view_model: ViewModel, user: User, tab: str, about: str = "") -> Statu
     """
     if tab:
         view_model.take_turn(user, tab)
-    return _status_out(user, view_model, view_model.overview(user, tab), about)
+    return view_model.status(user, tab, about)
 
 
-def _decision_out(view_model: ViewModel, state: SessionState, item: str, answered: Answered, user: User) -> DecisionOut:
+def _decision_out(items: ItemView, state: SessionState, item: str, answered: Answered, user: User) -> DecisionOut:
     vote = answered.vote_of(user.name)
     return DecisionOut(
         item=item,
-        title=view_model.items.title(item),
-        kind=view_model.items.kind(item),
+        title=items.title(item),
+        kind=items.kind(item),
         verdict=answered.verdict,
         mine=None if vote is None else vote.verdict,
         who=sorted({each.who for each in answered.votes} or {answered.who}),
         decided=answered.decision is not None,
         notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
-    )
-
-
-def _status_out(user: User, view_model: ViewModel, overview: Overview, about: str = "") -> StatusOut:
-    state, seen, progress = overview.state, overview.seen, overview.progress
-    last, vote = state.undoable.get(user.name), state.vote_of(about, user.name)
-    last = None if last is None or last.item in state.gone else last
-    title = "" if last is None else view_model.items.title(last.item)
-    verdict, event = (None, None) if vote is None else (vote.verdict, vote.number)
-    return StatusOut(
-        version=state.last_event,
-        who=user.name,
-        is_owner=user.is_owner,
-        stage=overview.stage,
-        budget=state.budget,
-        n_left=state.n_left,
-        n_labels=len(seen.labels),
-        n_anomalies=seen.n_anomalies,
-        n_items=view_model.session.folder.n_items,
-        open=list(overview.open),
-        mine=list(overview.mine),
-        undo=None if last is None else UndoableOut(item=last.item, title=title, event=last.number),
-        about=AnsweredOut(item=about, verdict=verdict, event=event) if about else None,
-        has_results=state.fit is not None,
-        results_ready=has_outcome(view_model.session),
-        n_disputes=len(state.disagreements),
-        answers_per_item=state.answers_per_item,
-        n_waiting=overview.n_waiting,
-        n_in=overview.n_in,
-        n_assigned=sum(user.name in waiting_for(state, item) for item in state.open),
-        fit_is_current=state.fit_is_current,
-        is_check=state.round is not None and state.round.strategy == SPOT_CHECK,
-        storage_problem=overview.storage_problem,
-        work=None if progress is None else progress,
     )
 
 
@@ -275,8 +223,7 @@ def draw_mark(message: MarkIn, view_model: ViewModelDep, user: UserDep) -> Marks
     body = {"regions": [region.model_dump() for region in message.regions], "width": size[0], "height": size[1]}
     view_model.session.mark(item, read_mark(user.name, body))
     seen = view_model.view_for(user)
-    marks = [MarkOut.model_validate(mark) for mark in view_model.marks(user, item, seen)]
-    return MarksOut(version=seen.last_event, marks=marks)
+    return MarksOut(version=seen.last_event, marks=view_model.marks(user, item, seen))
 
 
 def _maps_out(view_model: ViewModel) -> MapsOut:

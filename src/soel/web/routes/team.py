@@ -8,9 +8,11 @@ from fastapi import APIRouter
 
 from soel.checks import check_distinct
 from soel.errors import SessionError
+from soel.session import SessionState
 from soel.session.people import measure_agreement, measure_people
 from soel.text import Texts
 from soel.web.auth import Auth, User
+from soel.web.cards import ItemView
 from soel.web.dependencies import REFUSALS, Context, ContextDep, OwnerDep, TextsDep, UserDep
 from soel.web.messages import AssignIn, DecideIn, InvitationIn, RevocationIn
 from soel.web.schemas import (
@@ -22,7 +24,6 @@ from soel.web.schemas import (
     SignInsOut,
     TeamOut,
 )
-from soel.web.view import ViewModel
 from soel.web.words import agreement_words
 
 OWNERS = ("owner", "admin", "administrator", "boss", "root")  # names that others would take for the owner's
@@ -102,13 +103,14 @@ def _people(context: Context, owner: User) -> list[str]:
 
 def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
     view_model = context.view_model
+    items = view_model.items
     whole = view_model.session.state
     state = view_model.view_for(user, whole)
     differing = [
         DisagreementOut(
             item=item,
-            title=view_model.items.title(item),
-            kind=view_model.items.kind(item),
+            title=items.title(item),
+            kind=items.kind(item),
             votes={vote.who: vote.verdict for vote in state.answers[item].votes},
             notes=[NoteOut(who=note.who, text=note.text) for note in state.notes_of(item)],
             fields=list(view_model.card(item, state, most=N_FIELDS, texts=texts).fields),
@@ -119,7 +121,7 @@ def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
         version=whole.last_event,
         annotators=list(measure_people(whole, state)),
         n_open=len(whole.open),
-        open=[_open_out(view_model, item) for item in whole.open[:N_OPEN]] if user.is_owner else [],
+        open=[_open_out(items, whole, item) for item in whole.open[:N_OPEN]] if user.is_owner else [],
         people=_people(context, user) if user.is_owner else [],
         answers_per_item=whole.answers_per_item,
         agreement=agreement_words(measure_agreement(state), texts),
@@ -127,6 +129,6 @@ def _team_out(context: Context, user: User, texts: Texts) -> TeamOut:
     )
 
 
-def _open_out(view_model: ViewModel, item: str) -> OpenOut:
-    to = list(view_model.session.state.assigned.get(item, ()))
-    return OpenOut(item=item, title=view_model.items.title(item), kind=view_model.items.kind(item), to=to)
+def _open_out(items: ItemView, state: SessionState, item: str) -> OpenOut:
+    to = list(state.assigned.get(item, ()))
+    return OpenOut(item=item, title=items.title(item), kind=items.kind(item), to=to)
