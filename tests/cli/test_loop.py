@@ -174,3 +174,12 @@ def test_the_terminal_names_things_as_the_file_does(run: Run, folder: Path) -> N
     header, _, first = run("score", folder).out.splitlines()[1:4]
     assert header.split() == [*COLUMNS, "name"]
     assert first.split()[0] == "1"
+
+
+def test_a_strategy_is_chosen_by_its_name(run: Run, table: Path, tmp_path: Path) -> None:
+    asked = {}
+    for strategy in ("random", "positive"):
+        place = tmp_path / strategy
+        assert run("init", place, "--data", table, "--id-column", "name", "--strategy", strategy).code == 0
+        asked[strategy] = run("ask", place, "-n", 5, "--json").document["items"]
+    assert asked["random"] != asked["positive"]

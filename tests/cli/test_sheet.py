@@ -1,4 +1,4 @@
-"""The sheet of questions: what an expert sees of it, and sheets of earlier releases."""
+"""The sheet of questions: what an expert sees of it, and what comes back."""
 
 from __future__ import annotations
 
@@ -14,37 +14,11 @@ def ask(run: Run, folder: Path, n: int = 3) -> Path:
     return Path(run("ask", folder, "-n", n, "--json").document["out"])
 
 
-def make_old(sheet: Path) -> None:
-    """As releases wrote it that called the first column otherwise, with what is ours in front."""
-    rows = read_rows(sheet)
-    first = ["item", "label", "note", "session"]
-    names = [*first, *(name for name in rows[0] if name not in first)]
-    write_rows(sheet, ["item_id", *names[1:]], [[row[name] for name in names] for row in rows])
-
-
-@pytest.mark.parametrize("is_old", [False, True])
-def test_a_sheet_of_either_release_is_told(run: Run, folder: Path, is_old: bool) -> None:
+@pytest.mark.parametrize("verb", ["tell", "import"])
+def test_a_filled_sheet_is_stored(run: Run, folder: Path, verb: str) -> None:
     sheet = ask(run, folder)
-    if is_old:
-        make_old(sheet)
     fill(sheet, ["normal", "anomaly"])
-    assert run("tell", folder, sheet, "--json").document["n_stored"] == 2
-
-
-def test_an_old_sheet_without_answers_is_written_anew(run: Run, folder: Path) -> None:
-    sheet = ask(run, folder)
-    make_old(sheet)
-    assert run("ask", folder).code == 0
-    assert next(iter(read_rows(sheet)[0])) == "item"
-
-
-@pytest.mark.parametrize("is_old", [False, True])
-def test_a_filled_sheet_can_be_imported(run: Run, folder: Path, is_old: bool) -> None:
-    sheet = ask(run, folder)
-    if is_old:
-        make_old(sheet)
-    fill(sheet, ["normal", "anomaly"])
-    assert run("import", folder, sheet).code == 0
+    assert run(verb, folder, sheet, "--json").document["n_stored"] == 2
     assert "Labels: 2 of 20" in run("status", folder).out
 
 
@@ -62,7 +36,7 @@ def test_columns_of_the_data_are_told_apart_from_those_of_the_sheet(run: Run, tm
     run("init", tmp_path / "work", "--data", tmp_path / "data.csv")
     sheet = ask(run, tmp_path / "work", 2)
     assert list(read_rows(sheet)[0]) == [
-        "item", "label", "note", "data item", "data item_id", "data session", "x", "session",
+        "item", "label", "note", "data item", "item_id", "data session", "x", "session",
     ]  # fmt: skip
     fill(sheet, ["normal", "normal"])
     assert run("tell", tmp_path / "work", sheet, "--json").document["n_stored"] == 2

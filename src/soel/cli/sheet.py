@@ -11,8 +11,7 @@ from soel.session.items import readable_rows
 from soel.session.labels import import_labels, is_scored
 from soel.tables.csv_cells import read_rows, write_rows
 
-ITEM, OLD_ITEM = "item", "item_id"  # and as releases before called it, whose sheets may still be out
-COLUMNS = (ITEM, "label", "note", "session")
+COLUMNS = ("item", "label", "note", "session")
 N_SHOWN = 5
 
 
@@ -36,8 +35,7 @@ def tell_sheet(session: Session, path: Path, who: str) -> TellResult:
 def read_sheet(session: Session, path: Path) -> list[Answer]:
     """The answers of a filled sheet, all of them or an error; an empty label is no answer yet."""
     rows = read_rows(path)
-    id_column = OLD_ITEM if rows and OLD_ITEM in rows[0] else ITEM
-    missing = [name for name in (id_column, "label", "session") if rows and name not in rows[0]]
+    missing = [name for name in ("item", "label", "session") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; fill in the sheet that `soel ask` wrote.")
     filled = [(number, row) for number, row in enumerate(rows, start=2) if row["label"].strip()]
@@ -45,17 +43,17 @@ def read_sheet(session: Session, path: Path) -> list[Answer]:
     answers, faults = [], []
     for number, row in filled:
         try:
-            answers.append(_answer(row, id_column))
+            answers.append(_answer(row))
         except LabelError as error:
-            faults.append(f"row {number} ({row[id_column]!r}): {error}")
+            faults.append(f"row {number} ({row['item']!r}): {error}")
     if faults:
         more = f" And {len(faults) - N_SHOWN} more." if len(faults) > N_SHOWN else ""
         raise LabelError(f"{path.name} was refused, nothing was stored: {' '.join(faults[:N_SHOWN])}{more}")
     return answers
 
 
-def _answer(row: Mapping[str, str], id_column: str) -> Answer:
-    return Answer(row[id_column].strip(), read_verdict(row["label"]), row.get("note", "").strip() or None)
+def _answer(row: Mapping[str, str]) -> Answer:
+    return Answer(row["item"].strip(), read_verdict(row["label"]), row.get("note", "").strip() or None)
 
 
 def _check_session(session: Session, path: Path, given: Sequence[str]) -> None:
@@ -86,7 +84,7 @@ def _tell_apart(header: Sequence[str]) -> list[str]:
     """The data's column names, told apart from the sheet's own."""
     names: list[str] = []
     for name in header:
-        while name in (*COLUMNS, OLD_ITEM) or name in names:
+        while name in COLUMNS or name in names:
             name = f"data {name}"
         names.append(name)
     return names
