@@ -1,8 +1,9 @@
-"""The training loop against one written out by hand: which rows, which weights, which steps, in which order."""
+"""The training loop: steps, batches, pseudo-labels and recorded steps, against plain loops written by hand."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -13,7 +14,8 @@ import torch
 from torch import Tensor
 
 from soel.networks import Model, fit, loop, losses, warm_up
-from soel.networks.loop import ranked_weights
+from soel.networks.loop import Recorded, Recording, ranked_weights
+from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Task
 from soel.networks.others import Autoencoder, Classifier, DeepSVDD
 from soel.settings import Schedule
@@ -265,3 +267,120 @@ def test_rows_weigh_as_they_are_told() -> None:
     fit(model, X, [Task(np.arange(0), None, np.arange(N), only)], replace(SUMMED, batch_size=N, epochs=30))
     assert model.history[0][0] == pytest.approx(first / N, rel=1e-5)
     assert losses(model, X)[0][0, 3] < 0.5 * first
+
+
+@pytest.mark.parametrize(("n_rows", "n_steps"), [(3, 3), (50, 5), (100, 5), (101, 5), (5000, 5)])
+def test_a_large_pool_takes_as_many_steps_as_a_small_one(n_rows: int, n_steps: int) -> None:
+    x = np.random.default_rng(0).normal(size=(n_rows, 4)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    model = Model(TableNTL(4, [rng]), [rng], learning_rate=1e-3)
+    with patch.object(model.optimizer, "step", wraps=model.optimizer.step) as step:
+        warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=2, rows_per_epoch=100))
+    assert step.call_count == 2 * n_steps
+
+
+def test_each_epoch_draws_other_rows() -> None:
+    x = np.arange(4000, dtype=np.float32).reshape(1000, 4)
+    rng = np.random.default_rng(0)
+    model = Model(TableNTL(4, [rng]), [rng], learning_rate=1e-3)
+    with patch.object(model.backbone, "losses", wraps=model.backbone.losses) as losses:
+        warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=3, rows_per_epoch=100))
+    rows = np.concatenate([call.args[0][0, :, 0].numpy() for call in losses.call_args_list])
+    assert len(rows) == 300
+    assert len(np.unique(rows)) > 220  # three independent draws of 100 among 1,000 share few
+
+
+class Tape(Recording):
+    """A recording without a GPU: it computes again, from the places of its inputs into that of its output."""
+
+    def __init__(self, compute: Callable[..., Tensor], inputs: tuple[Tensor, ...]) -> None:
+        self._inputs, self._compute = [tensor.clone() for tensor in inputs], compute
+        self._output = torch.full_like(inputs[0], torch.nan)
+        self._graph = self
+
+    def replay(self, inputs: tuple[Tensor, ...] | None = None) -> Tensor:
+        if inputs is not None:
+            return super().replay(inputs)
+        return self._output.copy_(self._compute(*self._inputs))
+
+
+def test_every_call_gives_what_the_computation_gives() -> None:
+    recorded = Recorded(lambda x, y: 2 * x + y, Tape)
+    results = []
+    for value in range(5):
+        x = torch.full((3,), float(value))
+        results.append(recorded(x, torch.ones(3)))
+        x.zero_()
+    assert [result.tolist() for result in results] == [[2.0 * value + 1] * 3 for value in range(5)]
+
+
+def test_each_shape_is_computed_once_and_then_recorded() -> None:
+    made: list[torch.Size] = []
+
+    class Counted(Tape):
+        def __init__(self, compute: Callable[..., Tensor], inputs: tuple[Tensor, ...]) -> None:
+            made.append(inputs[0].shape)
+            super().__init__(compute, inputs)
+
+    recorded = Recorded(lambda x: x + 1, Counted)
+    for size in (2, 2, 3, 2, 3, 2, 4):
+        assert recorded(torch.zeros(size)).tolist() == [1.0] * size
+    assert made == [torch.Size([2]), torch.Size([3])]
+
+
+L0 = torch.tensor([[5.0, 1.0, 3.0, 2.0]])
+L1 = torch.zeros(1, 4)
+
+
+def test_the_top_share_weighs_half_on_each() -> None:
+    normal, anomaly = ranked_weights(RankedWeights(0.5), L0, L1, torch.tensor([0.5]))
+    assert anomaly.tolist() == [[0.5, 0, 0.5, 0]]
+    assert normal.tolist() == [[0.5, 1, 0.5, 1]]
+
+
+def test_each_member_has_its_own_rate() -> None:
+    pair = torch.cat([L0, L0])
+    _, anomaly = ranked_weights(RankedWeights(1.0), pair, torch.zeros(2, 4), torch.tensor([0.0, 0.25]))
+    assert anomaly.tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
+
+
+def test_what_lies_between_can_be_left_out() -> None:
+    rule = RankedWeights(1.0, anomaly_share=0.25, normal_share=0.5)
+    normal, anomaly = ranked_weights(rule, L0, L1, torch.tensor([0.9]))
+    assert anomaly.tolist() == [[1, 0, 0, 0]]
+    assert normal.tolist() == [[0, 1, 0, 1]]
+
+
+def test_ranking_is_by_the_difference_of_the_losses() -> None:
+    _, anomaly = ranked_weights(RankedWeights(1.0), L0, torch.tensor([[9.0, 0, 0, 0]]), torch.tensor([0.25]))
+    assert anomaly.tolist() == [[0, 0, 1, 0]]
+
+
+def test_the_scale_multiplies_all_weights() -> None:
+    plain = ranked_weights(RankedWeights(0.5), L0, L1, torch.tensor([0.5]))
+    scaled = ranked_weights(RankedWeights(0.5, scale=3.0), L0, L1, torch.tensor([0.5]))
+    for one, other in zip(plain, scaled, strict=True):
+        torch.testing.assert_close(other, 3 * one)
+
+
+def test_the_number_of_suspects_is_rounded() -> None:
+    for rate, n_suspects in ((0.1, 0), (0.2, 1), (0.37, 1), (0.38, 2), (1.0, 4)):
+        _, anomaly = ranked_weights(RankedWeights(1.0), L0, L1, torch.tensor([rate]))
+        assert int(anomaly.sum()) == n_suspects, rate
+
+
+def test_a_share_of_its_own_goes_before_the_rate() -> None:
+    _, anomaly = ranked_weights(RankedWeights(1.0, anomaly_share=0.5), L0, L1, torch.tensor([0.0]))
+    assert anomaly.tolist() == [[1, 0, 1, 0]]
+
+
+def test_equal_losses_still_make_the_right_number_of_suspects() -> None:
+    _, anomaly = ranked_weights(RankedWeights(1.0), torch.ones(1, 6), torch.ones(1, 6), torch.tensor([0.5]))
+    assert int(anomaly.sum()) == 3
+
+
+def test_no_gradient_flows_through_the_ranking() -> None:
+    l0 = L0.clone().requires_grad_()
+    normal, anomaly = ranked_weights(RankedWeights(0.5), l0, L1, torch.tensor([0.5]))
+    assert not normal.requires_grad
+    assert not anomaly.requires_grad

@@ -1,4 +1,4 @@
-"""Every objective in the registry keeps the kit's laws, and every backbone learns with it."""
+"""Every objective: the kit's laws, laws of any pool, weights by hand, and every backbone learns with it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from soel.errors import ConfigError
 from soel.networks import BACKBONES, losses
-from soel.networks.objectives import OBJECTIVES
+from soel.networks.objectives import OBJECTIVES, all_on_normal, answered, classified
 from soel.settings import PICTURE_BACKBONES, Profile, Schedule
 from soel.testing import OBJECTIVE_LAWS
 from soel.testing.laws import Law
+from soel.types import Floats, ItemWeights, PoolView, RankedWeights
 from tests.conftest import Sample, make_learner
 
 ROW_BACKBONES = [name for name in BACKBONES if name not in PICTURE_BACKBONES]
@@ -61,3 +65,251 @@ def test_labels_of_one_kind_are_heeded(objective: str, toy: Sample) -> None:
         assert told[1] > least * told[0], "rows look as normal when they were called anomalies"
     else:
         assert told[1] == told[0]
+
+
+FIXED = [name for name in OBJECTIVES if name not in ("soel", "supervised", "loe-soft", "loe-hard")]
+
+
+@st.composite
+def views(draw: st.DrawFn) -> PoolView:
+    n_rows = draw(st.integers(4, 20))
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    labels = np.full(n_rows, -1, np.int8)
+    known = draw(st.lists(st.sampled_from([0, 1]), min_size=1, max_size=n_rows - 1))
+    labels[rng.choice(n_rows, len(known), replace=False)] = known
+    return PoolView(rng.normal(size=n_rows), rng.normal(size=(n_rows, 2)).astype(np.float32), labels, 0.1)
+
+
+def of(name: str, part: str, view: PoolView) -> ItemWeights:
+    found = getattr(OBJECTIVES.create(name), part)(view)
+    assert isinstance(found, ItemWeights)
+    return found
+
+
+@pytest.mark.parametrize("name", FIXED)
+@given(view=views())
+@settings(max_examples=25, deadline=None)
+def test_weights_are_never_negative_and_one_for_each_row(name: str, view: PoolView) -> None:
+    found = of(name, "unlabelled", view)
+    assert len(found.normal) == len(found.anomaly) == (len(view) if name == "all-normal" else len(view.unlabelled))
+    for weights in (found.normal, found.anomaly):
+        assert weights.dtype == np.float32
+        assert (weights >= 0).all()
+    if name != "refinement":
+        np.testing.assert_array_equal(found.normal + found.anomaly, 1)  # each row counts once
+
+
+@pytest.mark.parametrize("name", ["refinement", "neighbour-labels"])
+@given(view=views(), seed=st.integers(0, 100))
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_rows_plays_no_part(name: str, view: PoolView, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(len(view))
+    moved = PoolView(view.scores[order], view.embeddings[order], view.labels[order], view.contamination)
+    plain = dict(zip(view.unlabelled.tolist(), of(name, "unlabelled", view).normal.tolist(), strict=True))
+    again = dict(zip(order[moved.unlabelled].tolist(), of(name, "unlabelled", moved).normal.tolist(), strict=True))
+    assert plain.keys() == again.keys()
+    np.testing.assert_allclose([again[row] for row in plain], list(plain.values()), atol=1e-5)
+
+
+@given(view=views())
+@settings(max_examples=25, deadline=None)
+def test_refinement_never_teaches_an_anomaly(view: PoolView) -> None:
+    known = of("refinement", "labelled", view)
+    assert not known.anomaly.any()
+    assert not known.normal[view.labels[view.labelled] == 1].any()
+    assert (known.normal <= 2 * len(view.labelled) / len(view) + 1e-6).all()
+    assert (of("refinement", "unlabelled", view).normal <= 2 * len(view.unlabelled) / len(view) + 1e-6).all()
+
+
+def view_of(x: Floats, labels: list[int]) -> PoolView:
+    return PoolView(np.zeros(len(x)), np.asarray(x, np.float32), np.array(labels, np.int8))
+
+
+def test_answers_in_the_order_of_the_rows() -> None:
+    view = view_of(np.zeros((5, 1)), [-1, 1, 0, -1, 1])
+    found = answered(view)
+    assert found.anomaly.tolist() == [1, 0, 1]
+    assert found.normal.tolist() == [0, 1, 0]
+    assert found.normal.dtype == found.anomaly.dtype == np.float32
+
+
+def test_all_on_normal_is_as_long_as_asked() -> None:
+    assert all_on_normal(0).normal.shape == (0,)
+    assert all_on_normal(3).normal.tolist() == [1, 1, 1]
+    assert all_on_normal(3).anomaly.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["one-class", "supervised", "all-normal", "loe-soft"])
+def test_options_that_an_objective_does_not_have_are_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="does not take these options"):
+        OBJECTIVES.create(name, pseudo_label=0.3)
+
+
+def test_which_objectives_look_at_embeddings() -> None:
+    looking = [name for name in OBJECTIVES if OBJECTIVES.get(name).needs_embeddings]
+    assert looking == ["refinement", "neighbour-labels", "gaussian-process-labels"]
+
+
+class Recording:
+    """A classifier that remembers what it was taught, and calls every second row an anomaly."""
+
+    def fit(self, x: Floats, y: np.ndarray) -> None:
+        self.x, self.y = x, y
+
+    def predict(self, x: Floats) -> np.ndarray:
+        self.asked = x
+        return np.arange(len(x)) % 2
+
+
+def test_a_classifier_is_taught_the_labelled_rows_and_asked_about_the_others() -> None:
+    x = np.arange(5.0)[:, None]
+    classifier = Recording()
+    found = classified(view_of(x, [-1, 1, 0, -1, -1]), classifier)
+    assert (classifier.x[:, 0].tolist(), classifier.y.tolist()) == ([1, 2], [1, 0])
+    assert classifier.asked[:, 0].tolist() == [0, 3, 4]
+    assert found.anomaly.tolist() == [0, 1, 0]
+    assert found.normal.tolist() == [1, 0, 1]
+
+
+def test_a_gaussian_process_is_the_same_at_any_scale() -> None:
+    x = np.random.default_rng(0).normal(size=(12, 2))
+    labels = [0, 0, 0, 1, 1] + [-1] * 7
+    small, large = (OBJECTIVES.create("gaussian-process-labels").unlabelled(view_of(s * x, labels)) for s in (1, 1000))
+    assert small.anomaly.tolist() == large.anomaly.tolist()
+
+
+def test_labelled_rows_that_are_one_point_are_no_trouble() -> None:
+    x = np.array([[1.0], [1.0], [1.0], [5.0]])
+    found = OBJECTIVES.create("gaussian-process-labels").unlabelled(view_of(x, [0, 0, 1, -1]))
+    assert set(found.anomaly.tolist()) <= {0.0, 1.0}
+    assert found.normal.tolist() == [1 - found.anomaly[0]]
+
+
+def test_refinement_leans_by_the_spread_over_all_rows() -> None:
+    # Centres 0 and 10; differences of distances at 0, 10, 5, 20 are -10, 10, 0, 10: a spread of 20, times 10.
+    view = view_of(np.array([[0.0], [10.0], [5.0], [20.0]]), [0, 1, -1, -1])
+    found = OBJECTIVES.create("refinement").unlabelled(view).normal
+    leaning = np.array([0.0, 5.0])
+    np.testing.assert_allclose(found, (2 - 2 / (1 + np.exp(-leaning))) * 2 / 4, rtol=1e-5)
+
+
+# Two groups on a line: rows 0, 1, 4 near 0 and rows 2, 3, 5 near 10. Row 0 is labelled normal, row 2 anomaly.
+X = np.array([[0.0], [1.0], [10.0], [9.0], [2.0], [12.0]], np.float32)
+LABELS = np.array([0, -1, 1, -1, -1, -1], np.int8)
+VIEW = PoolView(np.zeros(6), X, LABELS)
+
+
+def weights(name: str, part: str, view: PoolView = VIEW, **options: float) -> ItemWeights:
+    found = getattr(OBJECTIVES.create(name, **options), part)(view)
+    assert isinstance(found, ItemWeights)
+    return found
+
+
+@pytest.mark.parametrize("name", ["soel", "one-class", "supervised", "neighbour-labels", "gaussian-process-labels"])
+def test_answers_weigh_one_on_their_own_loss(name: str) -> None:
+    found = weights(name, "labelled")
+    assert (found.normal.tolist(), found.anomaly.tolist()) == ([1, 0], [0, 1])
+
+
+@pytest.mark.parametrize("name", ["all-normal", "loe-soft", "loe-hard"])
+def test_without_an_expert_no_answer_counts(name: str) -> None:
+    objective = OBJECTIVES.create(name)
+    assert objective.labelled(VIEW) is None
+    assert not objective.uses_labels
+
+
+def test_what_the_rest_weighs() -> None:
+    assert OBJECTIVES.create("supervised").unlabelled(VIEW) is None
+    one_class, all_normal = weights("one-class", "unlabelled"), weights("all-normal", "unlabelled")
+    assert (one_class.normal.tolist(), one_class.anomaly.tolist()) == ([1] * 4, [0] * 4)
+    assert (all_normal.normal.tolist(), all_normal.anomaly.tolist()) == ([1] * 6, [0] * 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "rule"),
+    [
+        ("soel", {}, RankedWeights(0.5, None, None, 1.0)),
+        ("soel", {"pseudo_label": 0.7, "unlabelled_weight": 2.0}, RankedWeights(0.7, None, None, 2.0)),
+        ("loe-soft", {}, RankedWeights(0.5, None, None, 1.0)),
+        ("loe-hard", {}, RankedWeights(1.0, None, None, 1.0)),
+    ],
+)
+def test_ranked_rules(name: str, options: dict[str, float], rule: RankedWeights) -> None:
+    assert OBJECTIVES.create(name, **options).unlabelled(VIEW) == rule
+
+
+def test_which_objectives_take_one_step_for_both_means() -> None:
+    assert [name for name in OBJECTIVES if OBJECTIVES.get(name).always_summed] == ["one-class"]
+
+
+def test_neighbours_pass_on_their_labels() -> None:
+    found = weights("neighbour-labels", "unlabelled")  # rows 1, 3, 4, 5
+    assert found.anomaly.tolist() == [0, 1, 0, 1]
+    assert found.normal.tolist() == [1, 0, 1, 0]
+
+
+def test_of_three_neighbours_two_decide() -> None:
+    labels = np.array([0, 0, 1, -1, 0, -1], np.int8)  # of row 3's three nearest (2, 4, 1) two are normal
+    view = PoolView(np.zeros(6), X, labels)
+    assert weights("neighbour-labels", "unlabelled", view).anomaly.tolist() == [1, 1]
+    assert weights("neighbour-labels", "unlabelled", view, n_neighbours=3).anomaly.tolist() == [0, 0]
+    assert weights("neighbour-labels", "unlabelled", view, n_neighbours=99).anomaly.tolist() == [0, 0]
+
+
+def test_a_gaussian_process_calls_rows_after_the_nearer_label() -> None:
+    found = weights("gaussian-process-labels", "unlabelled")
+    assert found.anomaly.tolist() == [0, 1, 0, 1]
+    assert found.normal.tolist() == [1, 0, 1, 0]
+
+
+def test_the_process_reaches_as_far_as_labels_lie_apart() -> None:
+    # Three normals and two anomalies: distances between labels are 1 and 100 (the median), so one far label is heard.
+    x = np.array([[0.0], [1.0], [100.0], [101.0], [2.0], [80.0], [30.0]], np.float32)
+    view = PoolView(np.zeros(7), x, np.array([0, 0, 1, 1, 0, -1, -1], np.int8))
+    assert weights("gaussian-process-labels", "unlabelled", view).anomaly.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["neighbour-labels", "gaussian-process-labels"])
+@pytest.mark.parametrize("kind", [0, 1])
+def test_one_kind_of_label_is_everyone_s(name: str, kind: int) -> None:
+    labels = np.where(LABELS == -1, LABELS, kind).astype(np.int8)
+    found = weights(name, "unlabelled", PoolView(np.zeros(6), X, labels))
+    assert found.anomaly.tolist() == [kind] * 4
+    assert found.normal.tolist() == [1 - kind] * 4
+
+
+@pytest.mark.parametrize("name", ["neighbour-labels", "gaussian-process-labels"])
+def test_a_single_label_is_everyone_s(name: str) -> None:
+    found = weights(name, "unlabelled", PoolView(np.zeros(6), X, np.array([-1, -1, 1, -1, -1, -1], np.int8)))
+    assert (found.anomaly.tolist(), found.normal.tolist()) == ([1] * 5, [0] * 5)
+
+
+def test_refinement_worked_by_hand() -> None:
+    # One normal at 0, one anomaly at 10, unlabelled at 0 and 10: leanings are -10, 10 over a spread of 20, times 10.
+    view = PoolView(np.zeros(4), np.array([[0.0], [10.0], [0.0], [10.0]]), np.array([0, 1, -1, -1], np.int8))
+    sigmoid = 1 / (1 + np.exp(5))
+    known, rest = weights("refinement", "labelled", view), weights("refinement", "unlabelled", view)
+    np.testing.assert_allclose(known.normal, [2 * sigmoid * 2 / 4, 0], rtol=1e-6)
+    np.testing.assert_allclose(rest.normal, [(2 - 2 * sigmoid) / 2, 2 * sigmoid / 2], rtol=1e-5)
+    assert not known.anomaly.any()
+    assert not rest.anomaly.any()
+
+
+def test_refinement_looks_from_the_centres_of_both_kinds() -> None:
+    # Normals at 0 and 4 (centre 2), anomalies at 10 and 14 (centre 12), unlabelled at 7: as far from both.
+    x = np.array([[0.0], [4.0], [10.0], [14.0], [7.0]])
+    view = PoolView(np.zeros(5), x, np.array([0, 0, 1, 1, -1], np.int8))
+    np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [1 * 1 / 5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+def test_refinement_without_a_second_kind_weighs_all_alike(kind: int) -> None:
+    labels = np.where(LABELS == -1, LABELS, kind).astype(np.int8)
+    view = PoolView(np.zeros(6), X, labels)
+    np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [4 / 6] * 4)
+    np.testing.assert_allclose(weights("refinement", "labelled", view).normal, [(1 - kind) * 2 / 6] * 2)
+
+
+def test_refinement_of_a_pool_of_copies() -> None:
+    view = PoolView(np.zeros(6), np.ones((6, 1)), LABELS)
+    np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [4 / 6] * 4)

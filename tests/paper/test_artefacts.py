@@ -1,6 +1,10 @@
+"""Artefacts from cells to figures and verdicts, the page of results, and comparisons on a user's table."""
+
 from __future__ import annotations
 
+import csv
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +12,16 @@ from typing import Any
 
 import pytest
 
-from soel.errors import ConfigError, DataError
+from soel.errors import ConfigError, DataError, LabelError
 from soel_paper.artefact import Artefact
 from soel_paper.artefacts import ARTEFACTS, find_artefact
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.methods import VARIANTS, Variant
+from soel_paper.experiment import run_cells
+from soel_paper.methods import NINE, VARIANTS, Variant
 from soel_paper.page import SECTIONS, Section, write_page
-from soel_paper.reproduce import Plan, apply_plan, reproduce
+from soel_paper.reproduce import Plan, apply_plan, compare, reproduce
 from soel_paper.sources import Source
+from tests.conftest import make_toy
 
 IN_THE_PAPER = {
     "tab:img_results", "tab:tab_results", "fig:img_data", "fig:video_data", "fig:thm1-delta", "fig:ranking-unquery",
@@ -139,3 +145,65 @@ def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Variant
 def test_the_page_s_sections_can_be_planned() -> None:
     for section in SECTIONS:
         assert apply_plan(find_artefact(section.artefact), section.plan).methods
+
+
+PAGE = Path(__file__).parents[2] / "benchmarks" / "results.md"
+DATASET, METHOD = "ionosphere", "Pos2"
+
+
+def test_one_cell_of_the_page_is_computed_again() -> None:
+    source = Source()
+    if not source.present(DATASET):
+        pytest.skip(f"{DATASET} is not in the data folder")
+    mean, deviation = _printed()
+    artefact = apply_plan(ARTEFACTS["table3"], Plan(VARIANTS["authors"], (METHOD,), (DATASET,)))
+    cells = artefact.cells(VARIANTS["authors"], range(40, 45), source, ())
+    values = [100 * (found["f1"] or 0) for found in run_cells(cells, source.protocol(DATASET), source.load(DATASET))]
+    assert sum(values) / 5 == pytest.approx(mean, abs=max(1.0, deviation))
+
+
+def _printed() -> tuple[float, float]:
+    sections = PAGE.read_text(encoding="utf-8").split("\n## ")
+    lines = next(
+        part for part in sections if part.startswith("Detection on tables") and "`authors`" in part
+    ).splitlines()
+    row = next(line for line in lines if line.lower().startswith(f"| {DATASET}"))
+    cell = row.split("|")[2 + [method.name for method in NINE].index(METHOD)]
+    found = re.match(r"\s*([\d.]+) ± ([\d.]+)", cell)
+    assert found is not None
+    return float(found[1]), float(found[2])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    toy = make_toy(n_rows=80, n_anomalies=20)
+    with (tmp_path / "own.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["a", "b", "c", "colour", "y"])
+        for row, (x, anomaly) in enumerate(zip(toy.x.tolist(), toy.is_anomaly.tolist(), strict=True)):
+            writer.writerow([x[0], x[3], x[4], "red" if row % 2 else "blue", "anomaly" if anomaly else "normal"])
+    return tmp_path / "own.csv"
+
+
+def test_profiles_and_peers_over_the_budget(table: Path, tmp_path: Path, quick: Variant) -> None:
+    found = compare(table, "y", tmp_path / "out", (4, 8), (quick,), n_seeds=2, n_jobs=1)
+    shown = found.results.where(measure="auroc")
+    assert {"SOEL, authors", "no labels, authors", "isolation forest", "all labels known"} <= set(
+        shown.values("method")
+    )
+    assert shown.values("budget") == [4, 8]
+    assert shown.mean(method="LOF", budget=4) == shown.mean(method="LOF", budget=8)
+    assert json.loads(Path(found.files["json"]).read_text())["points"]
+    assert "| SOEL, authors |" in Path(found.files["markdown"]).read_text()
+    assert "isolation forest" in Path(found.files["picture"]).read_text()
+
+
+def test_the_truth_of_every_row_is_needed(table: Path, tmp_path: Path) -> None:
+    table.write_text(table.read_text().replace(",anomaly", ",", 1))
+    with pytest.raises(LabelError, match="empty in 1 rows"):
+        compare(table, "y", tmp_path / "out", (4,), n_jobs=1)
+
+
+def test_a_budget_is_a_number_of_labels(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="from 1 on"):
+        compare(table, "y", tmp_path / "out", (0,))
