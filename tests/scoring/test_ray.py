@@ -17,10 +17,11 @@ from pyarrow import parquet
 from soel.cli.main import main
 from soel.errors import ConfigError, DataError
 from soel.scoring import stream
-from soel.scoring.ray import Cluster, import_ray
+from soel.scoring.ray import Cluster, import_ray, reachable
 from soel.session import Session, SessionOptions, as_answers, pictures, sampling, scores
 from soel.session import create as sessions
 from soel.session.pictures import MediaOptions
+from soel.tables.streams import open_stream
 from tests.images.makers import make_folder, residual_network
 from tests.scoring.ray_nodes import (
     Gate,
@@ -143,7 +144,18 @@ def test_data_that_only_this_machine_has_are_copied_for_others(
     session.close()
     assert (tmp_path / "scores.csv").read_bytes() == alone.scores
     assert seen[0].startswith(str(shared))
-    assert list(shared.iterdir()) == []
+    assert not shared.exists()
+
+
+@pytest.mark.parametrize("shared", ["{}/shared", "file://{}/shared", "memory://shared"])
+def test_a_file_is_copied_for_as_long_as_it_is_read(shared: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "\n".join(f"{row},{row % 7}" for row in range(50)))
+    stream, cluster = open_stream(tmp_path / "t.csv"), Cluster("head:1", shared=shared.format(tmp_path))
+    with reachable(cluster, stream) as copy:
+        assert copy.address != stream.address
+        assert copy.fingerprint == stream.fingerprint
+        assert [len(block.ids) for block in copy.blocks(copy.parts[0])] == [50]
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
 def test_a_fault_of_the_data_is_named(alone: Story, nodes: Nodes, data: Path, tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ class Cluster:
                 folder = tempfile.mkdtemp(prefix="soel-ray-", dir=place)
                 _start(ray, self.n_workers or n_cores(), folder)
             else:
-                _knock(self.address)
+                if self.address != "auto":
+                    _knock(self.address)
                 ray.init(address=self.address, **UNLOGGED)
             yield str(ray.get_runtime_context().gcs_address)
         except (OSError, ValueError, RuntimeError) as error:
@@ -173,6 +174,8 @@ def reachable(cluster: Cluster | None, stream: Stream) -> Iterator[Stream]:
     here, name = Path(stream.address), f"soel-{stream.fingerprint[:16]}"
     address = f"{cluster.shared.rstrip('/')}/{name}" if "://" in cluster.shared else str(Path(cluster.shared, name))
     system, folder = import_module("fsspec.core").url_to_fs(address)
+    place = folder.rpartition("/")[0]
+    is_new = not system.exists(place)
     if system.exists(folder):  # of a command that was killed
         system.rm(folder, recursive=True)
     try:
@@ -191,8 +194,10 @@ def reachable(cluster: Cluster | None, stream: Stream) -> Iterator[Stream]:
         copy = open_stream(data, stream.id_column, stream.exclude, stream.options, stream.schema)
         yield replace(stream, address=data, place=copy.place, format=copy.format, given=stream.schema)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             system.rm(folder, recursive=True)
+            if is_new:
+                system.rmdir(place)
 
 
 def import_ray() -> Any:
