@@ -112,7 +112,7 @@ class SessionExplainer:
                 {
                     "groups": [found.groups[group] for group in pattern.groups],
                     "items": [self.session.ids[ours[row]] for row in pattern.rows],
-                    "rule": None if rule is None else _rule_json(asdict(rule)),
+                    "rule": None if rule is None or 2 * rule.n_hits < rule.n_wanted + 1 else _rule_json(asdict(rule)),
                 }
             )
         return {
