@@ -136,14 +136,6 @@ def test_damaged_files_of_a_session_without_digests_say_so(tmp_path: Path) -> No
         _ = SessionFolder(tmp_path).pool
 
 
-def test_a_config_of_an_older_release_takes_defaults_for_what_it_lacks(path: Path) -> None:
-    content = json.loads(path.read_text())
-    for name in ("answers_per_item", "lease_minutes", "store", "seal"):
-        del content[name]
-    path.write_text(json.dumps({**content, "seal": _seal(content)}))
-    assert read_config(path) == make_config()
-
-
 def test_a_goal_is_learn_or_find() -> None:
     assert SessionOptions().goal == "learn"
     with pytest.raises(ConfigError, match="no goal called 'win'"):

@@ -57,8 +57,6 @@ def check_session(folder: Path, store: str | None = None) -> tuple[Finding, ...]
     except DamagedError as error:
         return (Finding(CONFIG, False, f"Nothing else can be compared. {error}", RESTORE),)
     found = [Finding(CONFIG, True), *_files(place, config.digests)]
-    if not config.digests:
-        found.append(Finding("files", None, "The session is of a release that kept no digests of its files."))
     try:
         with closing(open_store(place, store)) as kept:
             kept.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ class SessionConfig(SessionOptions):
     session: its id. source: the name of the copied table. fingerprint: of that table's content. profile: its name.
     settings: every setting of the profile, so that a later release cannot change a running session.
     store: the address of a shared database without its password, None for the folder.
-    digests: of the files that the session rests on, by name; none in a session of an older release.
+    digests: of the files that the session rests on, by name.
     """
 
     session: str
@@ -168,14 +168,12 @@ def _seal(content: Mapping[str, Any]) -> str:
 
 
 def _check(path: Path, content: Mapping[str, Any]) -> None:
-    known = {each.name for each in fields(SessionConfig)}
-    required = {each.name for each in fields(SessionConfig) if each.default is each.default_factory is MISSING}
     right = (
-        required <= set(content) <= known  # a setting that an older release did not have takes its default
-        and all(isinstance(content.get(name, ""), str) for name in _TEXT)
-        and all(isinstance(content.get(name, 1), int) for name in _COUNTS)
+        set(content) == {each.name for each in fields(SessionConfig)}
+        and all(isinstance(content[name], str) for name in _TEXT)
+        and all(isinstance(content[name], int) for name in _COUNTS)
         and isinstance(content["settings"], dict)
-        and isinstance(content.get("digests", {}), dict)
+        and isinstance(content["digests"], dict)
     )
     if not right:
         raise DamagedError(f"{path} lacks settings, or has some of another kind; restore it from a copy.")

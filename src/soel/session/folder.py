@@ -196,14 +196,11 @@ class SessionFolder:
 
     @cached_property
     def moments(self) -> Floats | None:
-        """The number of its clip and the second (N, 2) of each frame; None where items are no frames.
-
-        Sessions of older releases do not say.
-        """
+        """The number of its clip and the second (N, 2) of each frame; None where items are no frames."""
         if not self.has_pictures:
             return None
         parts = {int(number): self.part(int(number)) for number in np.unique(self.rows[:, 0])}
-        known: dict[int, Any] = {number: part.media_note.get("moments") for number, part in parts.items()}
+        known: dict[int, Any] = {number: part.media_note["moments"] for number, part in parts.items()}
         if any(moments is None for moments in known.values()):
             return None
         clips: dict[str, int] = {}
@@ -217,7 +214,7 @@ class SessionFolder:
     def grid(self) -> Grid:
         """Where the patches of a picture lie in it."""
         assert self.patches is not None  # or nobody would ask
-        n_places, tiles = int(self.patches.shape[1]), self.media_note.get("tiles")
+        n_places, tiles = int(self.patches.shape[1]), self.media_note["tiles"]
         if tiles is None:
             return Grid.square(n_places)
         return Grid.of_tiles(n_places, *tiles)

@@ -21,10 +21,10 @@ from soel.images.grids import Grid
 from soel.images.items import MediaItem, Source
 from soel.images.maps import MappedPicture, draw_overlay, write_heat_maps
 from soel.images.patches import map_grid
-from soel.images.source import open_source
+from soel.images.source import Reading, open_source
 from soel.session import Session, SessionFolder
 from soel.session.items import read_encoder
-from soel.session.pictures import read_new_pictures, reading_of
+from soel.session.pictures import read_new_pictures
 from soel.session.rounds import ModelRef
 from soel.tables.csv_cells import read_rows
 from soel.tables.frame import as_frame
@@ -55,7 +55,7 @@ class MediaPart:
         if not place.exists():
             raise SessionError(f"The pictures are no longer at {place}. Bring them back, or say where they are now.")
         if note["paths"] is None:
-            return open_source(place, reading_of(note))
+            return open_source(place, Reading(**note["reading"]))
         base = place if place.is_dir() else place.parent
         return ImageFiles(place.name, self.items, (), tuple(base / path for path in note["paths"]))
 

@@ -45,7 +45,7 @@ def match_items(own: SessionFolder, other: SessionFolder) -> tuple[Mapping[str, 
 def _ids_from(place: SessionFolder) -> str:
     """Where ids come from: a column that names items, their content, or the numbers of rows in certain files."""
     if place.has_pictures:
-        return "pictures" if SessionFolder(place.path).media_note.get("id_column") is None else "names of pictures"
+        return "pictures" if SessionFolder(place.path).media_note["id_column"] is None else "names of pictures"
     if place.wholes and place.wholes[0].id_column is None:
         return f"row numbers in {place.wholes[0].fingerprint}"
     return "names" if place.config.id_column is not None else "content"

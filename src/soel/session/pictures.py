@@ -32,7 +32,6 @@ PATCH_CHOICES = ("auto", "yes", "no")
 OBLONG = 1.15  # sides in this proportion: the square in the middle loses an eighth of the picture
 N_JUDGED = 16  # pictures whose size says whether places are looked at
 PART_PICTURES = 512  # that one process of a cluster takes at once: whole batches
-FORMER_LIMIT = 32 << 30  # bytes of packed pictures
 
 
 @dataclass(frozen=True)
@@ -133,13 +132,13 @@ def read_new_pictures(
 ) -> NewPictures:
     """Other pictures with their features and patches, by the extractor of the session in `folder`."""
     note = SessionFolder(folder).media_note
-    media = MediaOptions(note["extractor"], reading_of(note), note["path_column"])
+    media = MediaOptions(note["extractor"], Reading(**note["reading"]), note["path_column"])
     source, _ = _open_source(data, None, None, replace(media, normal=None))
     extractor = open_for(note)
     if extractor.fingerprint != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     elsewhere = None if cluster is None else _on(cluster, source, note)
-    features = extract(source, extractor, cache_folder(), progress, note.get("patches", False), elsewhere)
+    features = extract(source, extractor, cache_folder(), progress, note["patches"], elsewhere)
     items = [source.items[row] for row in features.rows]
     skipped = (*source.skipped, *features.faulty)
     return NewPictures(items, features.matrix, features.patches, source, features.rows, skipped)
@@ -197,15 +196,10 @@ def _open_once(how: str) -> Extractor:
     return open_for(json.loads(how))
 
 
-def reading_of(note: Mapping[str, Any]) -> Reading:
-    """How a session's pictures were read; where it was made before their size was an option, with the limit of then."""
-    return Reading(**{"max_unpacked": FORMER_LIMIT} | note["reading"])
-
-
 def open_for(note: Mapping[str, Any]) -> Extractor:
     """The extractor of a session's pictures, with its tiles; it looks at places as it did when the session began."""
-    extractor = look_as_before(open_extractor(note["extractor"]), note.get("patch_depth", DEPTH))
-    return open_tiles(extractor, note["tiles"]) if note.get("tiles") else extractor
+    extractor = look_as_before(open_extractor(note["extractor"]), note["patch_depth"])
+    return open_tiles(extractor, note["tiles"]) if note["tiles"] else extractor
 
 
 def _choose_tiles(source: Source, size: int, resolution: int | None, looks: bool) -> Tiles | None:
@@ -250,16 +244,16 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
     note = SessionFolder(place.path).media_note
     media = MediaOptions(
         note["extractor"],
-        reading_of(note),
+        Reading(**note["reading"]),
         note["path_column"],
         progress=progress,
-        patches="yes" if note.get("patches") else "no",
-        tiles=tuple(note["tiles"]) if note.get("tiles") else None,
-        patch_depth=note.get("patch_depth", DEPTH),
+        patches="yes" if note["patches"] else "no",
+        tiles=tuple(note["tiles"]) if note["tiles"] else None,
+        patch_depth=note["patch_depth"],
     )
     if media.path_column is None and not is_media(data):
         raise DataError(f"{data} holds no pictures, and the session's items are pictures. Give a folder or clips.")
-    found = read_picture_pool(data, note.get("id_column"), None, media, folder)
+    found = read_picture_pool(data, note["id_column"], None, media, folder)
     if json.loads(found.note)["fingerprint"] != note["fingerprint"]:
         raise DataError(f"The extractor {media.extractor} is another one than the session began with. Bring that back.")
     return found
@@ -357,9 +351,9 @@ def find_session_images(folder: Path) -> ImageRows | None:
     if not place.has_pictures:
         return None
     note = place.media_note
-    tiles = tuple(note["tiles"]) if note.get("tiles") else None
-    depth = note.get("patch_depth", DEPTH)
-    return ImageRows((), note["extractor"], True, tiles, depth) if note.get("patches") else None
+    tiles = tuple(note["tiles"]) if note["tiles"] else None
+    depth = note["patch_depth"]
+    return ImageRows((), note["extractor"], True, tiles, depth) if note["patches"] else None
 
 
 def media_summary(folder: Path) -> dict[str, str]:
@@ -372,13 +366,13 @@ def media_summary(folder: Path) -> dict[str, str]:
     chosen = f"Features by {Path(note['extractor']).name}, backbone {backbone}."
     if backbone == "ntl-narrow":
         chosen += " There is no GPU here, so the narrow form was taken; <<profile=paper>> takes the full one."
-    if note.get("tiles"):
+    if note["tiles"]:
         chosen += f" Each picture is looked at in {note['tiles'][0]} x {note['tiles'][1]} tiles."
-    elif (note.get("seen") or 1) < 1 / OBLONG:
+    elif (note["seen"] or 1) < 1 / OBLONG:
         chosen += f" Only the middle {percent(note['seen'])} of a picture is looked at; <<resolution>> shows it whole."
-    if note.get("patches"):
+    if note["patches"]:
         chosen += " Places in the pictures are looked at, too; <<patches=no>> leaves them out."
-    elif note.get("moments"):
+    elif note["moments"]:
         chosen += " Places in the frames are not looked at, so no map shows where; <<patches=yes>> looks at them."
     summary = {"chosen": chosen}
     if note["skipped"]:

@@ -55,7 +55,7 @@ class Status:
     n_rows: how many rows the data have that the items were drawn from; None where every row is an item.
     pool: the number of its state, 1 until data are added or removed. name, description: what the owner calls it.
     quality: what the newest spot check proves, None without one. people: what each annotator did and
-    is to do. figures: what the last fit says, roughly; None in sessions of releases that did not keep it.
+    is to do. figures: what the last fit says, roughly; None before one.
     """
 
     session: str

@@ -255,9 +255,3 @@ def test_a_network_is_fetched_once_and_only_with_its_checksum(
     pictures = np.stack([noise(seed, kept.size, kept.size) for seed in range(2)])
     assert (kept.name, kept.fingerprint) == ("resnet152", fetched.fingerprint)
     np.testing.assert_array_equal(kept.features(pictures), fetched.features(pictures))
-
-
-def test_a_session_from_before_there_was_a_limit_keeps_the_former_one() -> None:
-    note = {"reading": {"every": 2, "frame_rate": None, "strict": False}}
-    assert pictures.reading_of(note) == Reading(every=2, max_unpacked=32 << 30)
-    assert pictures.reading_of({"reading": {"max_unpacked": 5}}) == Reading(max_unpacked=5)

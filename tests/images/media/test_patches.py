@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from soel.detect.scales import Scales
 from soel.errors import ConfigError, DamagedError, DataError, SchemaError
 from soel.images import image_rows
 from soel.images.grids import Grid
-from soel.images.patches import DEPTH
 from soel.report import gather
 from soel.session import Session, SessionOptions, create, pictures, scores
 from soel.session.check import check_session
@@ -25,7 +22,7 @@ from soel.session.marks import Mark, Region
 from soel.session.media import SessionMaps, find_patches, write_maps
 from soel.session.pictures import MediaOptions, media_summary
 from tests.images.makers import ColourExtractor
-from tests.images.test_patches import DeepExtractor, PlaceExtractor
+from tests.images.test_patches import PlaceExtractor
 from tests.session.again import differing
 
 
@@ -183,38 +180,6 @@ def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path)
         assert scores.score_file(session, None, tmp_path / "changed.csv")["n_items"] == 42
         assert write_maps(session, None, tmp_path / "maps", "alarms=42")["n_maps"] == 42
         gather.write_report(session, tmp_path / "report.html")
-
-
-def test_a_session_of_an_earlier_release_looks_at_new_pictures_as_it_did(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its patches have fewer values; what is added or scored later has as many, whatever the extractor can do."""
-    make_note = pictures._note
-
-    def make_older_note(*given: Any) -> bytes:
-        note = json.loads(make_note(*given))
-        assert note.pop("patch_depth") == DEPTH
-        return json.dumps(note).encode()
-
-    with monkeypatch.context() as earlier:
-        earlier.setattr(pictures, "_note", make_older_note)
-        with closing(make_session(tmp_path)) as session:
-            session.tell(dict.fromkeys(session.ask(2).items, "normal"))
-            session.fit()
-    monkeypatch.setattr(pictures, "open_extractor", lambda which: DeepExtractor())
-    monkeypatch.setattr(image_rows, "open_extractor", lambda which: DeepExtractor())
-    with closing(create.open_session(tmp_path / "s")) as again:
-        new = make_pictures(tmp_path / "new", 5, first=900)
-        assert scores.score_file(again, new, tmp_path / "new.csv")["n_items"] == 5
-        add_data(again, new)
-        assert again.folder.patches is not None
-        assert again.folder.patches.shape == (45, 4, DEPTH)
-    detector = SOEL.load(tmp_path / "s")
-    assert detector.anomaly_score(np.zeros((2, 80, 80, 3), np.uint8)).shape == (2,)
-    with closing(create.create_session(tmp_path / "t", new, SessionOptions(budget=2))) as fresh:
-        assert fresh.folder.patches is not None
-        assert fresh.folder.patches.shape == (5, 4, DeepExtractor.patch_depth)
-        assert fresh.folder.media_note["patch_depth"] == DeepExtractor.patch_depth
 
 
 def test_a_mark_reaches_the_patches_and_a_fit_made_again_knows_it(tmp_path: Path) -> None:
