@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from soel.errors import DamagedError
@@ -131,11 +130,3 @@ def test_the_note_is_private_and_not_needed(folder: Path, monkeypatch: pytest.Mo
     (folder / CHECKED).unlink()
     monkeypatch.setattr("soel.files.rename", fail)
     compare(path, digest)
-
-
-def test_a_session_without_digests_opens(folder: Path) -> None:
-    from tests.session.test_config import edit
-
-    edit(folder / "config.json", seal=True, digests={})
-    np.save(folder / "features.npy", np.zeros((len(IDS), 2), np.float32))
-    assert SessionFolder(folder).pool.shape == (len(IDS), 2)

@@ -114,14 +114,16 @@ def read_image(
 @router.post("/answers")
 def give_answer(message: AnswerIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Store one answer. It is on disk before this replies."""
-    view_model.answer(user, message.item, message.verdict, message.note, message.key)
-    return _next(view_model, user, message.tab, message.item)
+    with view_model.session.one_state():
+        view_model.answer(user, message.item, message.verdict, message.note, message.key)
+        return _next(view_model, user, message.tab, message.item)
 
 
 @router.post("/undo")
 def undo_answer(message: UndoIn, view_model: ViewModelDep, user: UserDep) -> StatusOut:
     """Take an answer of this user back: the newest one, and only if it is the one that is named."""
-    return _next(view_model, user, message.tab, view_model.undo(user, message.event))
+    with view_model.session.one_state():
+        return _next(view_model, user, message.tab, view_model.undo(user, message.event))
 
 
 @router.post("/notes")
