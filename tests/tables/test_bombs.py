@@ -20,6 +20,7 @@ import pyarrow.parquet
 import pytest
 
 from soel.errors import DataError
+from soel.session.labels import read_labels
 from soel.tables import formats
 from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.options import ReadOptions
@@ -171,6 +172,13 @@ BOMBS: dict[str, tuple[str, Callable[[Path], None], str]] = {
     "a packed array": ("t.npz", packed_array, "array 'X' of 5,033,164,800 bytes"),
     "an array of nothing": ("t.npy", array_of_nothing, r"claims the shape \(1000000000, 1000\)"),
 }
+
+
+def test_a_file_of_labels_has_a_lower_limit(tmp_path: Path) -> None:
+    table = pa.table({"item_id": np.zeros(1 << 23, np.int64), "label": np.zeros(1 << 23, np.int64)})
+    pyarrow.parquet.write_table(table, tmp_path / "labels.parquet", compression="zstd")
+    with pytest.raises(DataError, match=r"labels\.parquet has more than 67,108,864 bytes"):
+        read_labels(tmp_path / "labels.parquet")
 
 
 @pytest.mark.parametrize("bomb", BOMBS)

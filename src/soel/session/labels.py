@@ -32,7 +32,7 @@ from soel.session.marks import Mark, read_mark
 from soel.tables.columns import cell_text
 from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.open import open_arrow
-from soel.tables.options import DEFAULT
+from soel.tables.options import UPLOADED
 from soel.tables.write import write_table
 from soel.types import UNLABELLED, Label, Verdict
 
@@ -160,7 +160,7 @@ def read_labels(path: Path) -> list[Entry]:
 def _read_rows(path: Path) -> list[dict[str, str]] | None:
     """The rows of a table as text; None of a file that is none."""
     if path.suffix.lower() in (".xlsx", ".parquet"):
-        rows: Sequence[Any] = open_arrow(path, DEFAULT)[0].to_pylist()
+        rows: Sequence[Any] = open_arrow(path, UPLOADED)[0].to_pylist()
     elif path.suffix.lower() == ".json":
         content = _read_json(path)
         rows = content if isinstance(content, list) else []

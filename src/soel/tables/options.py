@@ -90,6 +90,7 @@ class ReadOptions:
 
 KIND_OPTIONS = ("numeric", "categorical", "text", "time")
 DEFAULT = ReadOptions()
+UPLOADED = ReadOptions(max_unpacked=1 << 26)  # of files of labels, which people send to the page
 
 
 def read_settings(path: str | Path) -> dict[str, Any]:
