@@ -47,7 +47,7 @@ class Whole:
 def as_note(wholes: Sequence[Whole]) -> bytes:
     """As they are kept beside a pool that was drawn from them."""
     notes = [asdict(whole) for whole in wholes]
-    return json.dumps(notes[0] if len(notes) == 1 else notes, ensure_ascii=False, indent=1).encode()
+    return json.dumps(notes[0] if len(notes) == 1 else notes, indent=1).encode()
 
 
 @dataclass(frozen=True)

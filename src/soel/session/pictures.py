@@ -336,7 +336,7 @@ def _note(
         "moments": _moments([source.items[row] for row in features.rows]),
         "skipped": [asdict(file) for file in skipped],
     }
-    return json.dumps(note, ensure_ascii=False).encode()
+    return json.dumps(note).encode()  # ASCII: names of folders need not be text
 
 
 def _moments(items: Sequence[MediaItem]) -> list[tuple[str, float]] | None:

@@ -11,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError, ReadOnlyError
-from soel.session import Session, SessionFolder, create
+from soel.session import Session, SessionFolder, SessionOptions, create
+from soel.session.check import check_session
 from soel.session.items import read_encoder, read_items, readable_rows
 from soel.session.labels import export_labels
+from soel.session.scores import score_file
+from tests.cli.conftest import write_table
 from tests.disks import SmallDisk
+from tests.session.fake_learner import use_fake_learner
 from tests.table_session import Make
 
 
@@ -83,3 +87,19 @@ def test_a_full_disk_can_be_looked_at_and_exported(labelled: Path, disk: SmallDi
     disk.fill()
     look(labelled, tmp_path / "labels.csv")
     assert (tmp_path / "labels.csv").read_text().count("normal") == 3
+
+
+def test_a_session_below_a_folder_whose_name_is_no_text_asks_and_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_fake_learner(monkeypatch)
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    place.mkdir()
+    table = write_table(place / "table.csv")
+    with closing(create.create_session(place / "s", table, SessionOptions(id_column="name", budget=4))) as session:
+        session.tell(dict.fromkeys(session.ask(2).items, "normal"))
+        session.fit()
+    with closing(create.open_session(place / "s")) as again:
+        assert len(again.ask(2).items) == 2
+        assert score_file(again, table, place / "scores.csv")["n_items"] == again.status().n_items
+    assert all(finding.is_whole for finding in check_session(place / "s"))
