@@ -28,6 +28,7 @@ NAMES = (
     "startup",
     "default_speed",
     "large",
+    "kinds_of_fraud",
     "gpu_epoch",
     "messy",
     "drift",
