@@ -105,14 +105,6 @@ def test_columns_by_hand() -> None:
     np.testing.assert_allclose(said[:, 7], [1 / (2 + TINY), 2], atol=1e-6)  # at most 2
 
 
-def test_many_values_are_no_category() -> None:
-    z = torch.arange(25.0)[None, :, None]
-    said = _columns(z.transpose(1, 2), z, z, torch.ones(1, 1, 1))[0, 0]
-    assert said[0] == 1
-    assert said[[1, 2]].tolist() == [0, 0]
-    assert said[3] == pytest.approx(1 / 25)
-
-
 def test_precisions_invert_the_covariance_with_a_ridge() -> None:
     z = torch.tensor([[-1.0, -2.0], [-1.0, 2.0], [1.0, -2.0], [1.0, 2.0]])[None] + 7  # variances 1 and 4, no covariance
     for precision, ridge in zip(_precisions(z), RIDGES, strict=True):
@@ -205,12 +197,6 @@ def test_who_is_dropped_and_the_typical_distance() -> None:
     assert float(reference.scale[0]) == pytest.approx(middle / (np.sqrt((apart**2).mean()) + TINY), rel=1e-3)
 
 
-def test_few_rows_drop_nobody() -> None:
-    reference, own = fit(pool(n_rows=9))
-    assert not reference.dropped.any()
-    assert torch.isfinite(own.scores).all()
-
-
 def test_pools_side_by_side_say_what_each_says_alone() -> None:
     first, second = pool(1), pool(2)
     rows = pool(3, 5)
@@ -283,12 +269,3 @@ def test_what_a_row_was_made_of_is_no_neighbour() -> None:
     elsewhere = reference.describe(column(5), origin_of(5, known=False))
     torch.testing.assert_close(elsewhere.scores, whole.scores)
     assert alone.scores[0, 0, 0] > whole.scores[0, 0, 0], "its nearest neighbours are now farther off"
-
-
-def test_of_more_than_three_columns_the_three_highest_tails_count() -> None:
-    x = torch.from_numpy(np.random.default_rng(2).normal(size=(1, N, 5)).astype(np.float32))
-    reference, own = fit(x)
-    tails = own.cells[0, ..., 6].sort(-1).values
-    for at, wanted in ((9, tails.mean(-1)), (10, tails[:, -3:].mean(-1))):
-        found = own.scores[0, :, at] * reference.spread[0, 0, at] + reference.middle[0, 0, at]
-        torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4)

@@ -20,29 +20,6 @@ def depths_of(*leaves: int) -> torch.Tensor:
     return depths
 
 
-def test_two_rows_that_part_at_the_root_stand_alone_at_depth_1() -> None:
-    depths = depths_of(FIRST_LEAF, LAST_LEAF)
-    assert depths[0] == 1  # two rows: one more cut parts them
-    assert depths[1] == depths[2] == 1
-    assert (depths[N_INNER:] == 1).all()  # wherever a row goes on from there, it stood alone above
-
-
-def test_rows_that_part_later_stand_alone_later() -> None:
-    depths = depths_of(FIRST_LEAF, FIRST_LEAF + 1)  # together down to the last cut
-    assert depths[FIRST_LEAF] == depths[FIRST_LEAF + 1] == DEPTH
-    assert depths[LAST_LEAF] == 1  # nobody was there: a row that comes would be alone at once
-    assert depths[FIRST_LEAF + 2] == DEPTH - 1
-
-
-def test_rows_that_are_never_parted_get_what_further_cuts_would_take() -> None:
-    depths = depths_of(*[FIRST_LEAF] * 4)
-    wanted = DEPTH + 2 * (math.log(3) + EULER) - 2 * 3 / 4
-    assert float(depths[FIRST_LEAF]) == pytest.approx(wanted, abs=1e-5)
-    assert depths[FIRST_LEAF + 1] == DEPTH
-    pair = depths_of(FIRST_LEAF, FIRST_LEAF)
-    assert pair[FIRST_LEAF] == DEPTH + 1
-
-
 def test_nodes_follow_the_borders() -> None:
     columns, borders = torch.zeros(1, 1, N_INNER, dtype=torch.long), torch.zeros(1, 1, N_INNER)
     columns[0, 0, 2] = 1  # on the right of the root the second column decides

@@ -146,17 +146,6 @@ def test_places_along_the_direction_of_the_anomalies() -> None:
     assert _along(own, rows, torch.zeros(1, 4), is_normal, None).tolist() == [[0, 0]]
 
 
-def test_a_precision_turns_the_direction() -> None:
-    own = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]])
-    is_anomaly = torch.tensor([[1.0, 0, 0, 0]])
-    swap = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
-    rows = torch.tensor([[[9.0, 0.0], [0.0, 9.0]]])
-    plain = _along(own, rows, is_anomaly, torch.zeros(1, 4), None)[0]
-    turned = _along(own, rows, is_anomaly, torch.zeros(1, 4), swap)[0]
-    assert plain[0] > plain[1]
-    torch.testing.assert_close(turned, plain.flip(0))
-
-
 def test_near_labels_count_more_than_far_ones() -> None:
     pool = line(0, 1, 2, 4)
     is_anomaly, is_normal = torch.tensor([[1.0, 0, 0, 0]]), torch.tensor([[0.0, 0, 0, 1]])
@@ -247,47 +236,3 @@ def test_tasks_side_by_side_are_apart(table: tuple[PoolStats, RowFeatures, RowFe
     before, after = (say(reference, pool, pool, each) for each in (labels, other))
     torch.testing.assert_close(before[0], after[0])
     assert not torch.allclose(before[1], after[1])
-
-
-def test_a_lone_label_in_a_tenth_by_hand() -> None:
-    """Ten rows in ten bins of one column; the last is an anomaly. Half of a label counts in the bin beside."""
-    cells = torch.zeros(1, 10, 1, 10)
-    cells[0, :, 0, 2] = (torch.arange(10) + 0.5) / 5 - 1
-    none = torch.zeros(1)
-    pool = RowFeatures(none, none, cells, none, none, none)
-    is_anomaly, is_normal = torch.zeros(1, 10), torch.zeros(1, 10)
-    is_anomaly[0, 9] = 1
-    mean, ends = share_bins(pool, pool, is_anomaly, is_normal)
-    share = np.r_[1.5, [2.0] * 8, 1.5] / 19 + 1e-3
-    told = np.r_[[0.0] * 8, 0.5, 1.0]
-    ratio = np.log((told + 4 * share) / (1.5 + 4) / ((8 * share) / 8))
-    np.testing.assert_allclose(mean[0], 2 * ratio, atol=1e-5)
-    np.testing.assert_allclose(ends[0], 2 * ratio, atol=1e-5)  # the highest and the lowest of one column are the same
-
-
-def test_every_depth_and_the_ends_of_the_columns_have_their_place(
-    table: tuple[PoolStats, RowFeatures, RowFeatures],
-) -> None:
-    reference, pool, rows = table
-    labels = answers([0, 1], [2, 3, 4])
-    is_anomaly, is_normal = (labels == 1).float(), (labels == 0).float()
-    said = say(reference, pool, rows, labels)[0]
-    together = share_nodes(pool.nodes, rows.nodes, is_anomaly, is_normal)
-    for at, wanted in zip((6, 7, 8, 10), [*together, share_bins(pool, rows, is_anomaly, is_normal)[1]], strict=True):
-        torch.testing.assert_close(said[:, at], wanted[0].clamp(-6, 6))
-
-
-def test_labels_that_trade_places_turn_distances_round(table: tuple[PoolStats, RowFeatures, RowFeatures]) -> None:
-    """Of those about distances; the others have a prior or weights, and treat the two kinds differently."""
-    reference, pool, rows = table
-    here, there = (say(reference, pool, rows, answers(*each))[0] for each in (([0, 1], [2, 3]), ([2, 3], [0, 1])))
-    torch.testing.assert_close(here[:, [0, 2]], there[:, [1, 3]])
-    torch.testing.assert_close(here[:, [4, 5]], -there[:, [4, 5]])
-
-
-def test_normal_rows_turn_the_direction_as_one_of_six() -> None:
-    own = torch.tensor([[[3.0, 0.0], [0.0, 6.0], [0.0, 0.0], [0.0, 0.0]]])
-    is_anomaly, is_normal = torch.tensor([[1.0, 0, 0, 0]]), torch.tensor([[0.0, 1, 0, 0]])
-    places = np.array([3 * 3, -6, 0, 0])  # along (3, 0) less (0, 6 / 6): the normal row counts among five at 0
-    wanted = (np.array([3, -1]) - places.mean()) / (places.std(ddof=1) + 1e-3)
-    np.testing.assert_allclose(_along(own, torch.eye(2)[None], is_anomaly, is_normal, None)[0], wanted, atol=1e-5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -14,8 +12,6 @@ from soel.detect.incontext import predictor
 from soel.detect.incontext.detector import Pretrained
 from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.network import (
-    HIGHEST_SHARE,
-    LOWEST_SHARE,
     N_SHARE_BINS,
     CellEmbeddings,
     Network,
@@ -28,8 +24,7 @@ from soel.detect.incontext.network import (
     key_coordinates,
     keys_and_values,
 )
-from soel.detect.incontext.sampling import MOST_COLUMNS, _axes, choose_rows, column_order, keys
-from soel.detect.incontext.share import share_bins
+from soel.detect.incontext.sampling import column_order, keys
 from soel.types import Floats
 
 SMALL = Shape(width=16, n_heads=4, n_layers=2, cell_width=8, n_cell_layers=1, n_gates=2)
@@ -66,13 +61,6 @@ def test_two_rows_of_the_pool_are_one_apart_on_average() -> None:
         assert float(squares.sum() / (N * (N - 1))) == pytest.approx(1, abs=1e-3)
 
 
-def test_no_column_is_weighed_more_than_bounds_allow() -> None:
-    z = rows(1)
-    wild = column_scales(torch.tensor([[[100.0, 0.0, -100.0]] * 2]), z, z)
-    bounded = column_scales(torch.tensor([[[6.0, 0.0, -6.0]] * 2]), z, z)
-    torch.testing.assert_close(wild, bounded)
-
-
 def test_what_is_remembered_of_a_place_gives_the_squared_distance() -> None:
     own = torch.randn(1, 2, 5, D, generator=torch.Generator().manual_seed(0)) * 10
     labels = torch.tensor([[1, 0, -1, -1, 1]])
@@ -85,12 +73,6 @@ def test_what_is_remembered_of_a_place_gives_the_squared_distance() -> None:
     torch.testing.assert_close(less_own, wanted, atol=1e-3, rtol=1e-4)
     assert seen[0, 0, :, -2].tolist() == [1, 1, 0, 0, 1]
     assert seen[0, 1, :, -1].tolist() == [1, 0, 0, 0, 1]
-
-
-def test_the_rough_part_of_a_square_is_exact_in_half_precision() -> None:
-    own = torch.tensor([[[[1.2345678, 2.3456789, 0.1]]]])
-    rough = key_coordinates(own, torch.tensor([[-1]]))[..., 3]
-    assert rough.to(torch.bfloat16).float() == rough
 
 
 def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: Network) -> None:
@@ -178,16 +160,6 @@ def test_columns_hear_labels_as_differences_from_the_pool(network: Network) -> N
     torch.testing.assert_close(turned, weights.flip(2), atol=1e-5, rtol=1e-4)
 
 
-def test_heads_go_by_value_and_by_rank(network: Network) -> None:
-    z, g = rows(1, 2), rows(2, 2)
-    weights = torch.arange(1.0, 5.0)[None, :, None].expand(-1, -1, D)
-    places = network.coordinates(z, g, weights)
-    torch.testing.assert_close(places[0, 0], z[0])
-    torch.testing.assert_close(places[0, 1], 2 * z[0])
-    torch.testing.assert_close(places[0, 2], 3 * g[0])
-    torch.testing.assert_close(places[0, 3], 4 * g[0])
-
-
 # The detector around the network
 
 
@@ -217,20 +189,6 @@ def test_keys_know_the_seed_and_every_value() -> None:
         other[0, column] = np.nextafter(other[0, column], np.float32(9))
         assert keys(other) != keys(x[:1])
     assert (keys(x, 5) == keys(x, 5 + 2**63)).all()
-
-
-def test_a_small_pool_is_its_own_context() -> None:
-    x, labels = table(), free()
-    assert sorted(choose_rows(keys(x), labels, 60)) == list(range(60))
-    chosen = choose_rows(keys(x), labels, 59)
-    assert len(chosen) == len(set(chosen)) == 59
-
-
-def test_few_unlabelled_rows_leave_room_for_labels() -> None:
-    labels = np.where(np.arange(60) < 50, 0, -1).astype(np.int8)
-    chosen = choose_rows(keys(table()), labels, 40)
-    assert (labels[chosen] == -1).sum() == 10
-    assert (labels[chosen] == 0).sum() == 30
 
 
 def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
@@ -285,43 +243,12 @@ def test_rows_are_read_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(fitted.chance(new)[3:4], fitted.chance(new[3:4]), atol=1e-5)
 
 
-def test_chances_are_the_networks_log_odds() -> None:
-    x = table()
-    fitted = Pretrained.fit(x, free(), 0)
-    odds = fitted._with_labels.log_odds(fitted._ordered(x))
-    np.testing.assert_allclose(fitted.chance(x), 1 / (1 + np.exp(-odds)), rtol=1e-5)
-
-
-def test_bins_of_the_share_are_equally_wide_in_log_odds() -> None:
-    shares = share_bins()
-    odds = np.log(shares / (1 - shares))
-    low, high = (math.log(share / (1 - share)) for share in (LOWEST_SHARE, HIGHEST_SHARE))
-    width = (high - low) / N_SHARE_BINS
-    np.testing.assert_allclose(np.diff(odds), width)
-    assert odds[0] == pytest.approx(low)
-    assert odds[-1] == pytest.approx(high)
-
-
 def test_points_are_standardised_in_the_order_of_the_columns() -> None:
     x = table() * np.array([1, 10, 100, 0.1], np.float32) + 5
     points = Pretrained.fit(x, free(), 0).space(x)
     order = column_order(x)
     wanted = ((x - x.mean(axis=0)) / x.std(axis=0, ddof=1))[:, order]
     np.testing.assert_allclose(points, wanted, atol=1e-3)
-
-
-def test_axes_of_a_wide_table_are_orthonormal_and_look_one_way() -> None:
-    x = table(200, 2 * MOST_COLUMNS) * np.linspace(0.1, 9, 2 * MOST_COLUMNS).astype(np.float32)
-    axes = _axes(x)
-    unscaled = axes * x.std(axis=0)[:, None]
-    np.testing.assert_allclose(unscaled.T @ unscaled, np.eye(MOST_COLUMNS), atol=1e-3)
-    heads = unscaled[np.abs(unscaled).argmax(axis=0), np.arange(MOST_COLUMNS)]
-    assert (heads > 0).all()
-    spreads = ((x - x.mean(axis=0)) @ axes).std(axis=0)
-    assert (np.diff(spreads) < 1e-4).all()  # the first one shows most
-    constant = x.copy()
-    constant[:, 3] = 7
-    assert np.isfinite(_axes(constant)).all()
 
 
 def test_one_row_is_read_twice_rather_than_not_at_all() -> None:

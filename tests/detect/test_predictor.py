@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from soel.detect.incontext import ops, predictor
-from soel.detect.incontext.features import CLIP, FAR, add_extra_distances
+from soel.detect.incontext.features import FAR, add_extra_distances
 from soel.detect.incontext.ops import softmax
 from soel.detect.incontext.predictor import Context, Predictor
 from soel.detect.incontext.sampling import MOST_COLUMNS, wide_views
@@ -101,23 +101,9 @@ def test_the_share_is_a_distribution_over_its_bins(narrow: Predictor, wide: Pred
     np.testing.assert_allclose(wide.shares(), wide.weights @ np.stack(spread), atol=1e-6)
 
 
-def test_points_are_standardised_and_clipped(narrow: Predictor) -> None:
-    x = table()
-    np.testing.assert_allclose(narrow.points(x), (x - x.mean(axis=0)) / x.std(axis=0, ddof=1), atol=1e-3)
-    wild = x[:1] + 1e4
-    assert narrow.points(wild).tolist() == [[CLIP] * 3]
-
-
 def test_a_changed_row_of_another_origin_scores_as_any_row(narrow: Predictor) -> None:
     new = table(4, seed=1)
     np.testing.assert_allclose(narrow.changed_logits(new, new[:, None] + 1), narrow.logits(new), atol=1e-4)
-
-
-def test_changed_rows_are_read_block_by_block(narrow: Predictor, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, origin = table(7, seed=3), table()[:7, None]
-    whole = narrow.changed_logits(x, origin)
-    monkeypatch.setattr(predictor, "BLOCK_ROWS", 3)
-    np.testing.assert_allclose(narrow.changed_logits(x, origin), whole, atol=1e-4)
 
 
 def test_where_rows_are_the_whole_context_they_are_not_taken_away() -> None:
@@ -129,19 +115,6 @@ def test_where_rows_are_the_whole_context_they_are_not_taken_away() -> None:
 def test_of_equal_rows_one_is_taken_away() -> None:
     alone = read(np.ones((12, 2), np.float32))
     assert alone._find(np.ones((3, 2, 2), np.float32)).sum(axis=(1, 2)).tolist() == [1, 1, 1]
-
-
-def test_few_unlabelled_rows_do_not_set_the_unit() -> None:
-    x, labels = table(), free()
-    labels[: 40 - predictor.FEWEST_FREE] = 0
-    labels[0] = 1
-    free_rows = read(x, labels).logits(x)[labels < 0]
-    assert free_rows.mean() == pytest.approx(0, abs=1e-4)
-    assert free_rows.std() == pytest.approx(1, abs=1e-3)
-    labels[40 - predictor.FEWEST_FREE] = 0  # one fewer: now all rows do
-    scores = read(x, labels).logits(x)
-    assert scores.mean() == pytest.approx(0, abs=1e-4)
-    assert scores.std() == pytest.approx(1, abs=1e-3)
 
 
 def test_rows_beyond_the_sample_change_nothing_of_what_is_said_of_it() -> None:

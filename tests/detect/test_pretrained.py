@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from sklearn.datasets import load_breast_cancer, load_wine
 from threadpoolctl import threadpool_limits
 
@@ -16,19 +15,14 @@ from soel.assess.metrics import auroc
 from soel.detect.incontext import detector as pretrained
 from soel.detect.incontext import predictor, weights
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.forest import Forest
 from soel.detect.incontext.sampling import (
     MOST_COLUMNS,
-    MOST_GROUPS,
     choose_context,
     choose_rows,
     column_order,
     keys,
-    wide_views,
 )
-from soel.detect.incontext.surrogate import Surrogate
 from soel.errors import ModelFileError
-from tests.conftest import Sample
 
 LARGEST_FILE = 20_000_000
 
@@ -114,12 +108,6 @@ def test_an_answer_about_a_row_of_the_context_leaves_the_context_as_it_was() -> 
     np.testing.assert_array_equal(choose_rows(keys(x, 0), labels, 100), before)
 
 
-def test_more_labels_than_the_context_holds_leave_room_for_others() -> None:
-    x = np.random.default_rng(0).normal(size=(300, 2)).astype(np.float32)
-    labels = np.where(np.arange(300) < 200, 0, -1).astype(np.int8)
-    assert (labels[choose_rows(keys(x, 0), labels, 100)] >= 0).sum() == 50
-
-
 def test_no_answer_changes_the_sample_and_labelled_rows_beyond_it_come_after_it() -> None:
     rng = np.random.default_rng(0)
     key, labels = keys(rng.normal(size=(500, 3)).astype(np.float32)), np.full(500, -1, np.int8)
@@ -192,16 +180,6 @@ def test_a_wide_table_is_seen_along_its_axes_and_in_groups_of_columns() -> None:
     assert auroc(np.arange(120) < 6, fitted.score(x)) > 0.95
     assert fitted.chance(x).shape == (120,)
     assert fitted._with_labels.shares().sum() == pytest.approx(1, abs=1e-5)
-
-
-def test_very_wide_tables_have_few_views_and_columns_without_a_value_none() -> None:
-    x = np.random.default_rng(0).normal(size=(30, 20 * MOST_COLUMNS)).astype(np.float32)
-    assert len(wide_views(x, 0)) == 1 + MOST_GROUPS
-    x[:, MOST_COLUMNS:] = 0
-    views = wide_views(x, 0)
-    assert len(views) == 2
-    assert not views[:, MOST_COLUMNS:].any()
-    assert not wide_views(x[:, :MOST_COLUMNS], 0).size
 
 
 def labelled_class(n_asked: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -340,39 +318,6 @@ def test_a_student_is_kept_and_rows_do_not_meet(with_surrogate: tuple[np.ndarray
     again = Pretrained.from_arrays({name: array.copy() for name, array in fitted.arrays().items()})
     np.testing.assert_array_equal(again.score(x), fitted.score(x))
     np.testing.assert_allclose(fitted.score(x[:7]), fitted.score(x)[:7], atol=1e-4)
-
-
-def test_a_student_learns_a_curve_and_a_constant() -> None:
-    x = np.linspace(-2, 2, 500, dtype=np.float32)[:, None]
-    surrogate = Surrogate.fit(x, np.zeros(500), np.sin(2 * x[:, 0]), 0)
-    new = np.linspace(-1.9, 1.9, 77, dtype=np.float32)[:, None]
-    assert np.abs(surrogate.score(new, np.zeros(77)) - np.sin(2 * new[:, 0])).max() < 0.15
-    flat = Surrogate.fit(np.ones((20, 2), np.float32), np.zeros(20), np.full(20, 3.0), 0)
-    assert flat.score(np.ones((1, 2), np.float32), np.zeros(1))[0] == pytest.approx(3, abs=0.05)
-
-
-def test_chances_and_shares_are_probabilities(toy: Sample) -> None:
-    fitted = Pretrained.fit(toy.x, toy.labels(), 0)
-    chances = fitted.chance(toy.x)
-    assert ((chances >= 0) & (chances <= 1)).all()
-    assert chances[toy.is_anomaly].mean() > 0.5 > chances[~toy.is_anomaly].mean()
-    assert fitted._with_labels.shares().sum() == pytest.approx(1, abs=1e-5)
-    assert fitted.embed(toy.x).shape == (len(toy.x), weights.trained_network().shape.width)
-
-
-def test_equal_columns_and_zeros_of_either_sign_make_no_difference() -> None:
-    x = np.array([[0.0, 1.0, 1.0], [2.0, -1.0, -1.0], [-3.0, 0.5, 0.5]], np.float32)
-    assert column_order(x).tolist() == [0, 1, 2] or column_order(x).tolist() == [0, 2, 1]
-    assert keys(np.array([[0.0, 1.0]], np.float32)) == keys(np.array([[-0.0, 1.0]], np.float32))
-    assert keys(np.array([[1.0, 0.0]], np.float32)) != keys(np.array([[0.0, 1.0]], np.float32))
-
-
-def test_a_lone_row_stands_alone_sooner() -> None:
-    x = torch.cat([torch.randn(1, 200, 4, generator=torch.Generator().manual_seed(0)), torch.full((1, 1, 4), 9.0)], 1)
-    forest = Forest.grow(x, torch.Generator().manual_seed(0))
-    depth = forest.isolation(forest.nodes(x))[0]
-    assert depth[-1] == depth.min()
-    assert depth[-1] < 0.6 * depth.mean()
 
 
 def test_the_file_is_small_and_its_card_says_what_it_is() -> None:
