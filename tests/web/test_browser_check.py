@@ -65,5 +65,5 @@ def test_what_alarms_promise_stands_below_the_line(
         live.page.label_all()
         page = live.open(browser)
         page.goto(f"{live.address}/results")
-        expect(page.locator("#promise")).to_contain_text("at most 2 % of new normal items raise an alarm")
+        expect(page.locator("#promise")).to_contain_text("At most 2 % of new normal items raise an alarm")
         assert violations(page) == []

@@ -95,7 +95,7 @@ def test_a_category_that_was_never_seen_is_the_rarest(cells: list[str | None], o
     assert strip.mark is not None
     if other not in cells:
         assert usual.distance(other) >= max(usual.distance(cell) for cell in cells)
-        assert usual.words(other, True).startswith("in none of the rows")
+        assert usual.words(other, True).startswith("in 0 % of the rows")
 
 
 def test_what_is_said_of_a_value_fits_the_group_it_stands_in() -> None:
@@ -104,7 +104,7 @@ def test_what_is_said_of_a_value_fits_the_group_it_stands_in() -> None:
     assert usual.words(100.0, False) == "at the upper end, typical 50"
     assert usual.words(0.0, False) == "at the lower end, typical 50"
     assert usual.words(90.0, True) == "higher than 89 % of the rows, typical 50"
-    assert usual.words(-3.0, True) == "lower than all of the rows, typical 50"
+    assert usual.words(-3.0, True) == "lower than 100 % of the rows, typical 50"
 
 
 @pytest.mark.parametrize(("value", "text"), [(1234567.0, "1,234,567"), (0.123456789, "0.123457"), (-2.0, "-2")])
