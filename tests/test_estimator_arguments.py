@@ -238,3 +238,10 @@ def test_every_argument_of_the_estimator_has_an_effect(monkeypatch: pytest.Monke
 def test_an_argument_without_an_effect_is_refused(toy: Sample, parameters: dict[str, Any]) -> None:
     with pytest.raises((ConfigError, DataError)):
         SOEL(**parameters).query(toy.x, 5)
+
+
+def test_a_doubt_about_a_column_names_arguments_and_no_flags() -> None:
+    frame = pd.DataFrame({"code": [f"{row:03}" for row in range(40)], "x": np.arange(40) ** 2 % 17})
+    with pytest.warns(UserWarning, match="taken for codes; numeric= takes them as numbers") as said:
+        SOEL(random_state=0).query(frame, 2)
+    assert not [each for each in said if "--" in str(each.message) or "<<" in str(each.message)]

@@ -22,6 +22,7 @@ from soel.model import Fitted
 from soel.model_folder import SavedModel
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
+from soel.text import name_options
 from soel.types import UNLABELLED, Booleans, Floats, Kind, Labels, Rows
 
 
@@ -278,7 +279,7 @@ def warn_caller(words: str) -> None:
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "soel":
         level, frame = level + 1, frame.f_back
-    warnings.warn(words, DataWarning, stacklevel=level)
+    warnings.warn(name_options(words), DataWarning, stacklevel=level)
 
 
 def warn_of_positions(detector: str, encoder: Encoder, *frames: Frame) -> None:
