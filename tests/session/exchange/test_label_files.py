@@ -21,7 +21,7 @@ WHOLE = [form for form in FORMATS if form != "coco"]  # which holds what was dra
 
 def fill(session: Session) -> None:
     session.tell([Answer("=n1", Verdict.ANOMALY, "=SUM(A1) looks odd"), Answer("=n2", Verdict.NORMAL)], "ann")
-    session.tell({"=n1": "normal", "=n3": "skip", "=n4": "unsure"}, "@bob")
+    session.tell({"=n1": "normal", "=n3": "skip", "=n4": "unsure"}, "bob")
     session.decide("=n1", "anomaly")
     session.note("=n5", '-1+1, "quoted"\nand a second line', "ann")
 
