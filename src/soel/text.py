@@ -59,12 +59,6 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else many}"
 
 
-def ordinal(n: int) -> str:
-    """A rank: '1st', '2nd', '1,003rd'."""
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    return f"{n:,}" + ("th" if n % 100 in (11, 12, 13) else ends.get(n % 10, "th"))
-
-
 # Messages
 
 
