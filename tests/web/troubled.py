@@ -94,9 +94,7 @@ class Story:
             self._wait_for_item(page)
             item = page.locator("#item-title").inner_text()
             if rng.random() < 0.4:
-                self.noted[item] = f"note {rng.random():.3f}"
-                page.locator("#note").fill(self.noted[item])
-                self.log.append(f"note on {item}")
+                self._note(page, f"note {rng.random():.3f}")
                 page.keyboard.press("Escape")
             if rng.random() < 0.2:
                 page.keyboard.press(rng.choice(("ArrowLeft", "ArrowRight")))
@@ -124,10 +122,20 @@ class Story:
             self.said[item] = KEYS[key]
             self.log.append(f"{key} on {item}")
         if rng.random() < 0.3 and page.locator("#item-title").inner_text() == item and item in self.said:
-            self.noted[item] = f"late {rng.random():.3f}"
-            page.locator("#note").fill(self.noted[item])  # while the answer is on its way
-            self.log.append(f"late note on {item}")
+            self._note(page, f"late {rng.random():.3f}")  # while the answer is on its way
             page.keyboard.press("Escape")
+
+    def _note(self, page: Page, text: str) -> None:
+        """Write a note on the item that is shown at this moment: the page may be on its way to another one."""
+        page.locator("#note").focus()
+        item = page.evaluate(
+            "(text) => { const note = document.getElementById('note'); note.value = text;"
+            " note.dispatchEvent(new Event('input')); note.dispatchEvent(new Event('change'));"
+            " return document.getElementById('item-title').innerText; }",
+            text,
+        )
+        self.noted[item] = text
+        self.log.append(f"{text} on {item}")
 
     def _undo(self, page: Page) -> None:
         before = self.live.page.view_model.session.state.undoable.get("expert")

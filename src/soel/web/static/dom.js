@@ -45,11 +45,17 @@ export function tell(error) {
   say(error.message);
 }
 
-export const retrying = (error) => status(t("server.again", { error: error.message }), "trouble");
+let before = ["", "quiet"]; // what was said before the server was away
 
-// The server is there again: what said that it was away goes, a later word stays.
+export function retrying(error) {
+  const { textContent, dataset } = find("saved") ?? { dataset: {} };
+  if (dataset.state !== "trouble") before = [textContent, dataset.state];
+  status(t("server.again", { error: error.message }), "trouble");
+}
+
+// The server is there again: what was said before holds again, such as that an answer is being stored.
 export function recovered() {
-  if (find("saved")?.dataset.state === "trouble") status("", "quiet");
+  if (find("saved")?.dataset.state === "trouble") status(...(before[1] === "saving" ? before : ["", "quiet"]));
 }
 
 export const SIGNS = { anomaly: "▲", normal: "■", unsure: "?", skip: "–", disagreement: "≠" };
