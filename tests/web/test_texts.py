@@ -60,7 +60,7 @@ def test_every_text_that_is_asked_for_is_there() -> None:
 def test_no_text_lies_idle() -> None:
     everything = "\n".join(sources().values())
     named = {key for key in ENGLISH.entries if re.search(rf"""["'`]{re.escape(key)}["'`]""", everything)}
-    idle = [key for key in ENGLISH.entries if key not in named and not key.startswith(MADE_UP)]
+    idle = [key for key in ENGLISH.entries if key.removesuffix(".brief") not in named and not key.startswith(MADE_UP)]
     assert idle == []
 
 
