@@ -180,11 +180,6 @@ def count_explained(n_alarms: int, n_rows: int) -> int:
     return min(max(n_alarms, FEWEST_EXPLAINED), MOST_EXPLAINED, n_rows)
 
 
-def choose_explained(ranks: Rows, n_alarms: int) -> Rows:
-    """The rows of a list that are explained."""
-    return np.argsort(ranks, kind="stable")[: count_explained(n_alarms, len(ranks))]
-
-
 def tabulate_reasons(found: Explanation, rows: Rows, n_rows: int) -> dict[str, list[Any]]:
     """REASON_COLUMNS for a file of scores; empty where not explained."""
     columns: dict[str, list[Any]] = {name: [None] * n_rows for name in REASON_COLUMNS}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.errors import DamagedError, ModelFileError, SchemaError, SoelError
+from soel.errors import DamagedError, ModelFileError, SchemaError
 from soel.files import explain, move
 from soel.session import SessionConfig, SessionFolder
 from soel.session.folder import ITEM_FILES, digest_of, write_items
@@ -133,25 +133,6 @@ def _gather(place: SessionFolder, found: Mapping[int, Values | None]) -> Values:
         if values is not None:
             column[here] = values[place.rows[here, 1]]
     return column
-
-
-def compare_items(place: SessionFolder) -> str:
-    """What the tables of a pool give other than what was stored of them, in words; empty where nothing differs."""
-    try:
-        table = read_items(place)
-        if table.ids.tolist() != list(place.ids):
-            return "the table gives other item ids"
-        return "" if place.has_pictures else _compare_features(place, table)
-    except SoelError as error:
-        return str(error)
-
-
-def _compare_features(place: SessionFolder, table: Table) -> str:
-    again, pool = read_encoder(place).encode(table.frame), place.pool
-    if again.shape != pool.shape:
-        return f"the features had shape {pool.shape} and have {again.shape}"
-    gap = float(np.abs(np.asarray(again, np.float32) - pool).max(initial=0))
-    return f"features differ by up to {gap:.3g}" if gap else ""
 
 
 def remake_items(place: SessionFolder, names: Collection[str]) -> list[str]:
