@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 from soel_paper.catalogue import CATALOGUE
@@ -12,7 +13,7 @@ from soel_paper.claims import Claim
 from soel_paper.figures import Axis
 from soel_paper.methods import Method, Variant
 from soel_paper.paper_figures import Figures
-from soel_paper.results import Point, Results
+from soel_paper.results import Results
 from soel_paper.sources import Source
 
 FIRST_SEED = 40
@@ -53,43 +54,29 @@ class Artefact:
     def cells(self, variant: Variant, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
         """Everything to compute, in the order of the table."""
         return [
-            Cell(dataset, method, variant, self._setting(dataset, variant, place), seed, normal, form)
+            Cell(dataset, method, variant, self._setting(dataset, variant, *place), seed, normal, form)
             for dataset in self.datasets
             for normal in source.classes(dataset, classes)
             for method in self.methods
             if source.suits(dataset, method.augmented, method.on_pixels(variant.profile))
             for form in (source.form(dataset, method.on_pixels(variant.profile)),)
-            for place in self._places()
+            for place in product(self.budgets, self.shares, self.experts)
             for seed in seeds
         ]
 
     def with_paper(self, results: Results) -> Results:
         """The points with the paper's figures beside them."""
-        return Results([replace(point, paper=self._paper_value(point)) for point in results.points], results.missing)
+        keys = [tuple(getattr(point.at, axis) for axis in self.paper_axes) for point in results.points]
+        points = [replace(point, paper=self.paper.get(key)) for point, key in zip(results.points, keys, strict=True)]
+        return Results(points, results.missing)
 
     def to_json(self) -> dict[str, Any]:
         """What the list says about it."""
-        return {
-            "name": self.name,
-            "label": self.label,
-            "title": self.title,
-            "datasets": list(self.datasets),
-            "methods": [method.name for method in self.methods],
-            "budgets": list(self.budgets),
-            "needs": self.needs,
-            "minutes": self.minutes,
-            "minutes_on_gpu": self.gpu_minutes,
-        }
+        shown = ("name", "label", "title", "datasets", "budgets", "needs", "minutes")
+        methods = [method.name for method in self.methods]
+        return {name: getattr(self, name) for name in shown} | {"methods": methods, "minutes_on_gpu": self.gpu_minutes}
 
-    def _places(self) -> list[tuple[int, float | None, Expert]]:
-        """Everything besides data set, method and seed."""
-        return [(budget, share, expert) for budget in self.budgets for share in self.shares for expert in self.experts]
-
-    def _setting(self, dataset: str, variant: Variant, place: tuple[int, float | None, Expert]) -> Setting:
-        budget, share, expert = place
+    def _setting(self, dataset: str, variant: Variant, budget: int, share: float | None, expert: Expert) -> Setting:
         is_table = dataset in CATALOGUE and CATALOGUE[dataset].kind == "table"
         first = variant.first_anomalies and share is None and is_table
         return Setting(budget, share, "first" if first else "random", expert, self.stage)
-
-    def _paper_value(self, point: Point) -> tuple[float, float] | None:
-        return self.paper.get(tuple(getattr(point.at, axis) for axis in self.paper_axes))

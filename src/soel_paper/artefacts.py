@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from soel import ConfigError
@@ -49,20 +50,16 @@ def _tables(name: str, label: str, title: str, methods: tuple[m.Method, ...], *c
 
 def _images(
     name: str, label: str, title: str, datasets: tuple[str, ...], methods: tuple[m.Method, ...], *claims: Claim,
-    **more: Any,
+    curves: bool = False, **more: Any,
 ) -> Artefact:  # fmt: skip
-    """Detection on images with 20 labels."""
-    usual = {"measures": AUROC, "budgets": (20,), "needs": GPU, "claims": claims}
+    """Detection on images with 20 labels. curves: as the budget grows."""
+    usual: dict[str, Any] = {"measures": AUROC, "budgets": (20,), "needs": GPU, "claims": claims}
+    if curves:
+        usual |= {"budgets": BUDGETS, "rows": ("dataset", "method"), "columns": "budget", "plot": "budget"}
     return Artefact(name, label, title, datasets, methods, **{**usual, **more})
 
 
-def _budgets(
-    name: str, label: str, title: str, datasets: tuple[str, ...], methods: tuple[m.Method, ...], *claims: Claim,
-    **more: Any,
-) -> Artefact:  # fmt: skip
-    """Detection on images as the budget grows, as curves."""
-    usual = {"budgets": BUDGETS, "rows": ("dataset", "method"), "columns": "budget", "plot": "budget"}
-    return _images(name, label, title, datasets, methods, *claims, **{**usual, **more})
+_budgets = partial(_images, curves=True)
 
 
 MAIN = (
@@ -228,9 +225,7 @@ OURS = (
     _tables(
         "noisy-expert", "", "An expert who errs, passes, or overlooks anomalies", (m.SOEL,),
         budgets=(20,), columns="expert", minutes=2.2,
-        experts=(
-            Expert(), Expert(wrong=0.05), Expert(wrong=0.1), Expert(wrong=0.2), Expert(skip=0.3), Expert(bias=0.3),
-        ),
+        experts=(*(Expert(wrong=share) for share in (0, 0.05, 0.1, 0.2)), Expert(skip=0.3), Expert(bias=0.3)),
     ),
 )  # fmt: skip
 

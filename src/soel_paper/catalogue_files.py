@@ -62,14 +62,12 @@ def read_rows(path: Path) -> LabelledRows:
 
 def read_classes(path: Path) -> ClassSets:
     """A .npz file with x_train, y_train, x_test, y_test: pixels, or feature vectors made from them."""
-    arrays = _arrays(path, "x_train", "y_train", "x_test", "y_test")
-    return _class_sets(arrays["x_train"], arrays["y_train"], arrays["x_test"], arrays["y_test"])
+    return _class_sets(*_arrays(path, "x_train", "y_train", "x_test", "y_test").values())
 
 
 def read_medmnist(path: Path) -> ClassSets:
     """A MedMNIST file: train and test images; the validation part is left alone, as in the paper."""
-    arrays = _arrays(path, "train_images", "train_labels", "test_images", "test_labels")
-    return _class_sets(arrays["train_images"], arrays["train_labels"], arrays["test_images"], arrays["test_labels"])
+    return _class_sets(*_arrays(path, "train_images", "train_labels", "test_images", "test_labels").values())
 
 
 def read_cifar(folder: Path) -> ClassSets:
@@ -82,12 +80,8 @@ def read_cifar(folder: Path) -> ClassSets:
 def read_idx_classes(place: Path) -> ClassSets:
     """Fashion-MNIST's four idx files: their folder, or one of them."""
     folder = place if place.is_dir() else place.parent
-    parts = [
-        read_idx(folder / f"{part}-{what}-ubyte.gz")
-        for part in ("train", "t10k")
-        for what in ("images-idx3", "labels-idx1")
-    ]
-    return _class_sets(*parts)
+    names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+    return _class_sets(*(read_idx(folder / f"{name}-ubyte.gz") for name in names))
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:

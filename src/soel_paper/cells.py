@@ -113,26 +113,13 @@ class Cell:
 
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the result."""
-        return {
-            "format": FORMAT,
-            "dataset": self.dataset,
-            "normal": self.normal,
-            "form": self.form,
-            "method": as_values(self.method),
-            "profile": self._profile(),
-            "setting": as_values(self._setting),
-            "seed": self.seed,
-        }
-
-    def _profile(self) -> dict[str, Any]:
-        """The settings that matter: schedules for other kinds of data do not."""
-        settings, others = as_values(self.settled), OTHER_SCHEDULES.get(self.kind, ())
-        return {name: value for name, value in settings.items() if name not in others}
-
-    @property
-    def _setting(self) -> Setting:
-        """A method that asks nobody does not depend on how many could be asked, nor on the expert."""
-        return self.setting if self.method.asks else replace(self.setting, budget=0, expert=Expert())
+        others = OTHER_SCHEDULES.get(self.kind, ())  # schedules for other kinds of data do not matter
+        profile = {name: value for name, value in as_values(self.settled).items() if name not in others}
+        setting = self.setting  # a method that asks nobody depends neither on the budget nor on the expert
+        setting = setting if self.method.asks else replace(setting, budget=0, expert=Expert())
+        given = {name: getattr(self, name) for name in ("dataset", "normal", "form", "seed")}
+        parts = {"method": as_values(self.method), "profile": profile, "setting": as_values(setting)}
+        return {"format": FORMAT, **given, **parts}
 
     @property
     def key(self) -> str:

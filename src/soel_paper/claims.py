@@ -65,10 +65,8 @@ def best(method: str, measure: str, lowest: bool = False) -> Check:
     def check(results: Results) -> Verdict:
         shown = relative(_about(results, measure)) if lowest else _about(results, measure)
         others = [name for name in shown.values("method") if name != method]
-        if method not in shown.values("method") or not others:
-            return NOT_RUN
         pick = min if lowest else max
-        rival = pick(others, key=lambda name: shown.mean(method=name))
+        rival = pick(others, key=lambda name: shown.mean(method=name), default="")
         return _compare(shown, method, rival, lowest)
 
     return check
@@ -76,29 +74,26 @@ def best(method: str, measure: str, lowest: bool = False) -> Check:
 
 def beats(method: str, rival: str, measure: str) -> Check:
     """One method against another."""
-
-    def check(results: Results) -> Verdict:
-        shown = _about(results, measure)
-        if not {method, rival} <= set(shown.values("method")):
-            return NOT_RUN
-        return _compare(shown, method, rival)
-
-    return check
+    return lambda results: _compare(_about(results, measure), method, rival)
 
 
 def _compare(shown: Results, method: str, rival: str, lowest: bool = False) -> Verdict:
-    ours, theirs = shown.mean(method=method), shown.mean(method=rival)
-    error = math.hypot(shown.error(method=method), shown.error(method=rival))
-    gain = theirs - ours if lowest else ours - theirs
-    why = _both(method, ours, rival, theirs, error) + (", in % of the mean of all methods" if lowest else "")
+    if not {method, rival} <= set(shown.values("method")):
+        return NOT_RUN
+    gain, error, why = _gain(shown, method, rival)
+    if lowest:
+        gain, why = -gain, f"{why}, in % of the mean of all methods"
     if not abs(gain) > TWO_ERRORS * error:  # an error that is not known decides nothing
         return Verdict("undecided", why)
     return Verdict("holds" if gain > 0 else "fails", why)
 
 
-def _both(method: str, ours: float, rival: str, theirs: float, error: float) -> str:
+def _gain(shown: Results, method: str, rival: str) -> tuple[float, float, str]:
+    """The difference of two methods, its standard error (NaN with one seed), and both in words."""
+    ours, theirs = shown.mean(method=method), shown.mean(method=rival)
+    error = math.hypot(shown.error(method=method), shown.error(method=rival))
     known = "one seed, so no error is known" if math.isnan(error) else f"standard error of the difference {error:.1f}"
-    return f"{method} {ours:.1f}, {rival} {theirs:.1f} ({known})"
+    return ours - theirs, error, f"{method} {ours:.1f}, {rival} {theirs:.1f} ({known})"
 
 
 def alike(method: str, rival: str, measure: str, tolerance: float = 1.0) -> Check:
@@ -108,10 +103,8 @@ def alike(method: str, rival: str, measure: str, tolerance: float = 1.0) -> Chec
         shown = _about(results, measure)
         if not {method, rival} <= set(shown.values("method")):
             return NOT_RUN
-        ours, theirs = shown.mean(method=method), shown.mean(method=rival)
-        error = math.hypot(shown.error(method=method), shown.error(method=rival))
-        why = _both(method, ours, rival, theirs, error)
-        if abs(ours - theirs) <= tolerance or abs(ours - theirs) <= TWO_ERRORS * error:
+        gain, error, why = _gain(shown, method, rival)
+        if abs(gain) <= tolerance or abs(gain) <= TWO_ERRORS * error:
             return Verdict("holds", why)
         return Verdict("undecided" if math.isnan(error) else "fails", why)
 
@@ -144,12 +137,11 @@ def unbiased(measure: str, tolerance: float = 5.0) -> Check:
         shown = results.where(measure=measure)
         if not shown.points:
             return NOT_RUN
-        worst, where = 0.0, ""
+        errors = {}
         for dataset in shown.values("dataset"):
             points = shown.where(dataset=dataset).points
-            off = sum(abs(p.mean - 100 * (p.at.share or 0.0)) for p in points) / len(points)
-            if off >= worst:
-                worst, where = off, dataset
+            errors[dataset] = sum(abs(p.mean - 100 * (p.at.share or 0.0)) for p in points) / len(points)
+        where, worst = max(errors.items(), key=lambda error: error[1])
         why = f"the largest mean error is {worst:.1f} points, on {where}"
         return Verdict("holds" if worst <= tolerance else "fails", why)
 

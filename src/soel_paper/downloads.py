@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tarfile
-import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -19,10 +19,9 @@ from soel_paper.catalogue import Dataset, reader_for
 from soel_paper.catalogue_files import Content, LabelledRows
 
 VARIABLE = "SOEL_DATA"
-ARCHIVES = (".tar.gz", ".zip")
+ARCHIVE = ".tar.gz"
 FEATURES = "-features.npz"  # how files of vectors that were made from pictures end
 MAX_BYTES = 20 << 30  # more than any data set of the catalogue: a larger one is a bomb or a mistake
-_UNIX_LINK = 0o120000
 
 
 @dataclass(frozen=True)
@@ -59,28 +58,24 @@ def fetch(dataset: Dataset, folder: DataFolder, progress: Progress | None = None
         )
     for file in dataset.files:
         path = download(file, folder.path, progress)
-        if path.name.endswith(ARCHIVES):
-            _unpack_beside(path, folder.path)
+        if path.name.endswith(ARCHIVE):
+            inside = unpack(path, folder.path / (path.name.removesuffix(ARCHIVE) + "-unpacked"))
+            for entry in inside.iterdir():  # the single folder of an archive moves next to it
+                if not (folder.path / entry.name).exists():
+                    entry.replace(folder.path / entry.name)
     found = folder.find(dataset)
     if found is None:
         raise DataError(
             f"{dataset.name} was fetched into {folder.path}, and needs one more step: make feature vectors of its "
             f"items and save them as {dataset.local[0]}."
         )
-    if dataset.content:
-        _check_fetched(dataset, found)
+    if dataset.content:  # a table whose source publishes no checksum is known by its values; another one is not kept
+        try:
+            check_content(dataset, reader_for(dataset, found)(found))
+        except DataError:
+            found.unlink()
+            raise
     return found
-
-
-def _check_fetched(dataset: Dataset, path: Path) -> None:
-    """A table whose source publishes no checksum is known by its values; another one is not kept."""
-    try:
-        content = reader_for(dataset, path)(path)
-        assert isinstance(content, LabelledRows)
-        check_content(dataset, content)
-    except DataError:
-        path.unlink()
-        raise
 
 
 def load(dataset: Dataset, folder: DataFolder, pixels: bool = False) -> Content:
@@ -96,14 +91,14 @@ def load(dataset: Dataset, folder: DataFolder, pixels: bool = False) -> Content:
     if dataset.kind == "video" and path.is_dir():
         raise DataError(f"{dataset.name} is there as clips, which have no rows of their own: take features of them.")
     content = reader_for(dataset, path)(path)
-    if isinstance(content, LabelledRows) and not folder.given:
+    if not folder.given:
         check_content(dataset, content)
     return content
 
 
-def check_content(dataset: Dataset, rows: LabelledRows) -> None:
+def check_content(dataset: Dataset, content: Content) -> None:
     """A fetched table must hold the values that the results of this package were measured on."""
-    found = content_digest(rows)
+    found = content_digest(content) if isinstance(content, LabelledRows) else ""
     if dataset.content and found != dataset.content:
         raise DataError(
             f"The values of {dataset.name} have the checksum {found}, not {dataset.content}: its source has changed. "
@@ -117,16 +112,8 @@ def content_digest(rows: LabelledRows) -> str:
     return hashlib.sha256(values + rows.is_anomaly.astype("u1").tobytes()).hexdigest()[:32]
 
 
-def _unpack_beside(archive: Path, folder: Path) -> None:
-    """Move the single folder of an archive next to it."""
-    inside = unpack(archive, folder / (archive.name.partition(".")[0] + "-unpacked"))
-    for entry in inside.iterdir():
-        if not (folder / entry.name).exists():
-            entry.replace(folder / entry.name)
-
-
 def unpack(archive: Path, folder: Path) -> Path:
-    """Unpack a .tar, .tar.gz or .zip into a new folder, whole or not at all.
+    """Unpack a .tar.gz into a new folder, whole or not at all.
 
     An archive that holds links, devices, absolute names or `..` is refused before anything is written.
     """
@@ -134,46 +121,25 @@ def unpack(archive: Path, folder: Path) -> Path:
         return folder
     remove_leftovers(folder)
     try:
-        with building(folder) as part:
-            (_unzip if zipfile.is_zipfile(archive) else _untar)(archive, part)
+        with building(folder) as part, tarfile.open(archive) as content:
+            members = content.getmembers()
+            for fault in _faults(members):
+                raise DataError(f"{archive.name} holds {fault}. It was not unpacked; get it from its own source.")
+            content.extractall(part, members, filter="data")
     except StorageError:
         raise
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
+    except (tarfile.TarError, EOFError, OSError) as error:
         raise DataError(f"{archive.name} cannot be unpacked: {error}. Fetch it again.") from error
     return folder
 
 
-def _untar(archive: Path, part: Path) -> None:
-    with tarfile.open(archive) as content:
-        members = content.getmembers()
-        for member in members:
-            _check_name(archive, member.name)
-            if not (member.isfile() or member.isdir()):
-                raise _refusal(archive, f"{member.name!r}, which is a link or a device")
-        _check_size(archive, sum(member.size for member in members))
-        content.extractall(part, filter="data")
-
-
-def _unzip(archive: Path, part: Path) -> None:
-    with zipfile.ZipFile(archive) as content:
-        for entry in content.infolist():
-            _check_name(archive, entry.filename)
-            if (entry.external_attr >> 16) & 0o170000 == _UNIX_LINK:
-                raise _refusal(archive, f"{entry.filename!r}, which is a link")
-        _check_size(archive, sum(entry.file_size for entry in content.infolist()))
-        content.extractall(part)
-
-
-def _check_name(archive: Path, name: str) -> None:
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
-        raise _refusal(archive, f"{name!r}, which points outside of the folder")
-
-
-def _check_size(archive: Path, n_bytes: int) -> None:
+def _faults(members: list[tarfile.TarInfo]) -> Iterator[str]:
+    for member in members:
+        path = PurePosixPath(member.name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or ":" in member.name or "\0" in member.name:
+            yield f"{member.name!r}, which points outside of the folder"
+        if not (member.isfile() or member.isdir()):
+            yield f"{member.name!r}, which is a link or a device"
+    n_bytes = sum(member.size for member in members)
     if n_bytes > MAX_BYTES:
-        raise _refusal(archive, f"{n_bytes} bytes, more than {MAX_BYTES}")
-
-
-def _refusal(archive: Path, what: str) -> DataError:
-    return DataError(f"{archive.name} holds {what}. It was not unpacked; get the archive from its own source.")
+        yield f"{n_bytes} bytes, more than {MAX_BYTES}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 
 import numpy as np
 
@@ -61,9 +60,11 @@ def run_cells(cells: Sequence[Cell], protocol: str, content: Content) -> list[Me
         return [{} for _ in cells]  # a budget above half of the pool is no experiment
     if cells[0].method.peer is not None and not cells[0].method.asks:
         return [_peer(run) for run in runs]
+    same_shape: dict[tuple[int, ...], list[Run]] = {}
+    for run in runs:
+        same_shape.setdefault(run.pool.rows.shape, []).append(run)
     results: dict[int, Measures] = {}
-    for _, same_shape in groupby(sorted(runs, key=_shape), key=_shape):
-        group = list(same_shape)
+    for group in same_shape.values():
         results |= {run.cell.seed: found for run, found in zip(group, _run_together(group), strict=True)}
     return [results[cell.seed] for cell in cells]
 
@@ -76,7 +77,7 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
     split = split.clean() if cell.method.clean else split
     profile = cell.settled
     kind = profile.kind_for(KINDS.get(str(cell.kind)) or find_kind(as_frame(split.pool)))
-    encode = _encoder(split.pool, profile.scaling_for(kind)) if kind is Kind.TABLE else _as_it_is
+    encode = _encoder(split.pool, profile.scaling_for(kind), kind)
     pool, test = Pool.of(encode(split.pool), kind), encode(split.test)
     learner = Learner(profile.settle(kind, pool.n_features, has_gpu=True), cell.seed, contamination=given)
     faults, rng = setting.expert, np.random.default_rng([cell.seed, 1])
@@ -85,18 +86,11 @@ def _start(cell: Cell, protocol: str, content: Content) -> Run:
     return Run(cell, split, learner, encode, pool, test, expert, np.full(len(pool), UNLABELLED, np.int8))
 
 
-def _encoder(pool: Floats, scaling: str) -> Encode:
+def _encoder(pool: Floats, scaling: str, kind: Kind) -> Encode:
+    if kind is not Kind.TABLE:  # features of a network, and pixels: their scale carries meaning
+        return lambda x: x
     encoder = Encoder.fit(as_frame(pool), scaling)
     return lambda x: encoder.encode(as_frame(x))
-
-
-def _as_it_is(x: Floats) -> Floats:
-    """Features of a network, and pixels: their scale carries meaning."""
-    return x
-
-
-def _shape(run: Run) -> tuple[int, ...]:
-    return tuple(run.pool.rows.shape)
 
 
 def _run_together(runs: list[Run]) -> list[Measures]:
@@ -104,13 +98,14 @@ def _run_together(runs: list[Run]) -> list[Measures]:
     warm = prepare_together([run.learner for run in runs], pools)
     if cell.setting.stage == "assumptions":
         return [_assumptions(run, model) for run, model in zip(runs, warm, strict=True)]
+    is_trained = cell.setting.stage == "fit" and cell.method.peer is None
     trained: Sequence[Blend] = warm
     for n_queries in _round_sizes(cell):
         for run, model in zip(runs, trained, strict=True):
             _ask(run, model, n_queries)
-        if cell.setting.stage == "fit" and cell.method.peer is None:
+        if is_trained:
             trained = _learn(runs, warm)
-    if cell.setting.stage == "fit" and cell.method.peer is None and not cell.method.asks:
+    if is_trained and not cell.method.asks:
         trained = _learn(runs, warm)
     if cell.method.peer is not None:
         return [_peer(run) for run in runs]
@@ -253,15 +248,11 @@ def assumption_measures(
 def off_diagonal(scores: Floats) -> dict[str, float]:
     """Mean, largest and smallest correlation of two places of the query set; places without spread are left out."""
     moving = scores[:, np.ptp(scores, axis=0) > 0]
-    if moving.shape[1] < 2:
-        return {"correlation_mean": 0.0, "correlation_max": 0.0, "correlation_min": 0.0}
-    matrix = np.asarray(np.corrcoef(moving.T))
-    values = matrix[np.eye(len(matrix)) == 0]
-    return {
-        "correlation_mean": float(values.mean()),
-        "correlation_max": float(values.max()),
-        "correlation_min": float(values.min()),
-    }
+    values = np.zeros(1)
+    if moving.shape[1] > 1:
+        matrix = np.asarray(np.corrcoef(moving.T))
+        values = matrix[np.eye(len(matrix)) == 0]
+    return {f"correlation_{name}": float(getattr(values, name)()) for name in ("mean", "max", "min")}
 
 
 def equal_scores(scores: Floats, is_anomaly: np.ndarray) -> tuple[int, int]:

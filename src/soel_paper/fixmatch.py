@@ -17,10 +17,9 @@ from soel.types import UNLABELLED, Evidence, Floats, ItemWeights, Labels, Pool, 
 ANOMALOUS, NORMAL = 0.05, 0.3  # shares of the unlabelled that are surely the one or the other
 FINE_TUNING = 5  # epochs on the answers alone, before pictures are augmented
 N_DRAWS = 2  # sets of augmented pictures, used in turn: each costs a pass through the frozen network
-ToRows = Callable[[NDArray[np.uint8]], Floats]
 Draw = tuple[Floats, Floats]
-Pictures = NDArray[np.uint8]
-Picture = NDArray[np.uint8]
+Picture = NDArray[np.uint8]  # (h, w[, 3])
+Pictures = NDArray[np.uint8]  # (n, h, w[, 3])
 SHIFT = 0.125  # of the side, at most
 HOLE = 0.5  # the side of the square that is cut out, of the picture's
 N_CHANGES = 2
@@ -60,7 +59,7 @@ def confident(scores: Floats) -> ItemWeights:
     return ItemWeights(normal=normal.astype(np.float32), anomaly=anomaly.astype(np.float32))
 
 
-def augment(pictures: NDArray[np.uint8], to_rows: ToRows, seed: int) -> list[Draw]:
+def augment(pictures: Pictures, to_rows: Callable[[Pictures], Floats], seed: int) -> list[Draw]:
     """Several draws of weakly and strongly augmented pictures, as rows."""
     draws = []
     for number in range(N_DRAWS):
@@ -145,11 +144,4 @@ def _bytes(values: Floats) -> Picture:
     return values.round().clip(0, 255).astype(np.uint8)
 
 
-CHANGES: tuple[Callable[[Picture, float], Picture], ...] = (
-    _brighter,
-    _contrast,
-    _posterise,
-    _solarise,
-    _stretch,
-    _turn,
-)
+CHANGES = (_brighter, _contrast, _posterise, _solarise, _stretch, _turn)

@@ -45,12 +45,8 @@ class Method:
 
     def apply_to(self, profile: Profile) -> Profile:
         """The profile with this method's parts."""
-        changed = profile.with_parts(
-            strategy=self.strategy,
-            objective=self.objective,
-            backbone=self.backbone,
-            contamination=self.contamination,
-        )
+        parts = ("strategy", "objective", "backbone", "contamination")
+        changed = profile.with_parts(**{part: getattr(self, part) for part in parts})
         return replace(
             changed,
             strategy_options={**changed.strategy_options, **self.strategy_options},
@@ -146,16 +142,6 @@ class Variant:
     def title(self) -> str:
         """What tables and headings call it."""
         return f"{self.name}, {self.form}" if self.form else self.name
-
-    @property
-    def file_name(self) -> str:
-        """The same as a part of a file's name."""
-        return f"{self.name}-{self.form}" if self.form else self.name
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether it is the small form for machines without a GPU."""
-        return self.form == NARROW
 
 
 NARROW, FLOAT32 = "narrow", "float32"

@@ -29,7 +29,6 @@ MOST_NAMED = 2  # data sets in a heading
 AUTHORS, PAPER, DEFAULT = VARIANTS["authors"], VARIANTS["paper"], VARIANTS["default"]
 NARROW, NARROW_PAPER, OURS_NARROW = narrow(AUTHORS), narrow(PAPER), narrow(DEFAULT)
 FLOAT32 = in_float32(AUTHORS)
-FRAMES_SET = "ucsd-peds1"
 
 
 @dataclass(frozen=True)
@@ -89,20 +88,9 @@ TOO_SHORT = (
 FILES = "From the files on; [images and video](../docs/images-and-video.md) has the commands and other detectors."
 
 
-def _on_gpu(
-    artefact: str,
-    methods: tuple[str, ...],
-    datasets: tuple[str, ...],
-    variant: Variant = AUTHORS,
-    classes: tuple[int, ...] = (),
-    budgets: tuple[int, ...] = (),
-    n_seeds: int = 1,
-    note: str = "",
-    per_class: int | None = None,
-) -> Section:
-    """An artefact on pictures, with the full network unless the variant says otherwise."""
-    plan = Plan(variant, methods, datasets, budgets, classes, n_seeds=n_seeds)
-    return Section(artefact, plan, note, on_gpu=True, per_class=per_class)
+def _on_gpu(artefact: str, plan: Plan, note: str = "", per_class: int | None = None) -> Section:
+    """An artefact on pictures, by one seed unless the plan says otherwise."""
+    return Section(artefact, replace(plan, n_seeds=plan.n_seeds or 1), note, True, per_class)
 
 
 def _tables(artefact: str, variant: Variant = AUTHORS, n_seeds: int = 5, note: str = "") -> Section:
@@ -146,27 +134,23 @@ SECTIONS = (
     Section("budgets", Plan(NARROW, ("Rand1", "SOEL"), OBJECTS[:2], BUDGETS[:5], n_seeds=3)),
     _tables("components"),
     _objects("components"),
-    _tables("true-share"),
-    _tables("classifier"),
-    _tables("queries"),
-    _tables("label-spreading"),
-    _tables("gradients"),
+    *map(_tables, ("true-share", "classifier", "queries", "label-spreading", "gradients")),
     Section("sequential", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(40,), measures=("f1",))),
     Section("robust-ratio", Plan(AUTHORS, datasets=SMALL_TABLES, budgets=(10,), measures=("f1",))),
     _objects("deep-svdd"),
     Section("assumptions", Plan(AUTHORS, datasets=SMALL_TABLES)),
-    _on_gpu("table2", (), PHOTOS),
-    _on_gpu("table2", ("SOEL",), PHOTOS, DEFAULT, n_seeds=3, note=OURS),
-    _on_gpu("table2", ("SOEL",), PHOTOS, n_seeds=3),
-    _on_gpu("table2", ("SOEL",), PHOTOS, OURS_NARROW, n_seeds=3, note=LAPTOP),
-    _on_gpu("table2", RIVALS, (*MEDICAL[:2], X_RAYS)),
-    _on_gpu("budgets", BEST, PHOTOS, budgets=(20, 40, 80, 160)),
-    _on_gpu("video", ("Hybr2", "Mar", "Rand2", "SOEL"), (FRAMES_SET,), budgets=(20, 40, 80, 160), note=FRAMES),
-    _on_gpu("deep-svdd", (), PHOTOS, note=TOO_SHORT),
-    _on_gpu("mhrot", MHROT, PHOTOS, classes=(0, 1, 2), per_class=500, note=FEW_PICTURES),
-    _on_gpu("robust-ratio", (), PHOTOS, budgets=(20,)),
-    _on_gpu("alpha", (), PHOTOS),
-    _on_gpu("table2", ("SOEL",), PHOTOS[:1], FLOAT32, (2, 3, 5), note=PRECISION),
+    _on_gpu("table2", Plan(datasets=PHOTOS)),
+    _on_gpu("table2", Plan(DEFAULT, ("SOEL",), PHOTOS, n_seeds=3), OURS),
+    _on_gpu("table2", Plan(AUTHORS, ("SOEL",), PHOTOS, n_seeds=3)),
+    _on_gpu("table2", Plan(OURS_NARROW, ("SOEL",), PHOTOS, n_seeds=3), LAPTOP),
+    _on_gpu("table2", Plan(AUTHORS, RIVALS, (*MEDICAL[:2], X_RAYS))),
+    _on_gpu("budgets", Plan(AUTHORS, BEST, PHOTOS, (20, 40, 80, 160))),
+    _on_gpu("video", Plan(AUTHORS, ("Hybr2", "Mar", "Rand2", "SOEL"), ("ucsd-peds1",), (20, 40, 80, 160)), FRAMES),
+    _on_gpu("deep-svdd", Plan(datasets=PHOTOS), TOO_SHORT),
+    _on_gpu("mhrot", Plan(AUTHORS, MHROT, PHOTOS, (), (0, 1, 2)), FEW_PICTURES, per_class=500),
+    _on_gpu("robust-ratio", Plan(AUTHORS, (), PHOTOS, (20,))),
+    _on_gpu("alpha", Plan(datasets=PHOTOS)),
+    _on_gpu("table2", Plan(FLOAT32, ("SOEL",), PHOTOS[:1], (), (2, 3, 5)), PRECISION),
     Section("clean-tables", Plan(AUTHORS)),
     Section("misjudged-share", Plan(AUTHORS, datasets=SMALL_TABLES)),
     Section("noisy-expert", Plan(AUTHORS, datasets=SMALL_TABLES)),
@@ -246,7 +230,7 @@ def _means(section: Section) -> str:
     number = "" if section.per_class is None else f"{section.per_class} pictures of each class, "
     if section.artefact == "mhrot":
         return f"{number.capitalize()}pixels, one H200."
-    network = "" if section.plan.variant.is_narrow else " the full network,"
+    network = "" if section.plan.variant.form == "narrow" else " the full network,"
     return f"{number}ResNet-50 features,{network} one H200."
 
 
@@ -261,10 +245,9 @@ def _heading(artefact: Artefact, profile: str) -> str:
 def _count_made(outcomes: Sequence[Outcome]) -> str:
     """How much of the page the present versions computed, and which sections others did."""
     n_cells, n_old = (sum(counts) for counts in zip(*((o.made.n_cells, o.made.n_old) for o in outcomes), strict=True))
+    old = [outcome for outcome in outcomes if outcome.made.n_old]
     summary = f"{n_cells - n_old} of {n_cells} cells were computed by the present versions of their parts."
-    others = [
-        f"- {_heading(o.artefact, o.title)}: {o.made.n_old} of {o.made.n_cells}" for o in outcomes if o.made.n_old
-    ]
+    others = [f"- {_heading(o.artefact, o.title)}: {o.made.n_old} of {o.made.n_cells}" for o in old]
     return "\n".join([summary, *(["", "By other versions:", "", *others] if others else [])])
 
 
@@ -291,9 +274,4 @@ which a small machine can train. A dash was not computed, or is a budget above h
 
 Read the verdicts with care: they are one comparison each, against the best rival found afterwards, with seeds as the
 only source of error; sections with one to three seeds can hardly decide anything. 'Our figures are the paper's' is
-lenient where a method varies much from seed to seed.
-
-Most cells were computed before the loop became one room, `soel.learner`. Proof that it left them as they were: 75
-cells of 39 sections, computed on one machine by the code before and after, are equal to the last digit. Not among them
-are the sections computed on a GPU and those on X-rays and frames. The rule that seeds a round changed what is asked
-after the first one: the section on rounds of 20, the only one with several rounds, was computed anew."""
+lenient where a method varies much from seed to seed."""

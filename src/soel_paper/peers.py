@@ -25,13 +25,14 @@ class Fitted:
     pool: Floats
 
 
-Fit = Callable[..., Fitted]
+Score = Callable[[Floats], Floats]
+Fit = Callable[..., Score | Fitted]
 
 
-def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Score:
     """scikit-learn's isolation forest."""
     model = IsolationForest(random_state=seed).fit(pool)
-    return _fit_scores(lambda x: -model.score_samples(x), pool)
+    return lambda x: -model.score_samples(x)
 
 
 def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
@@ -40,10 +41,10 @@ def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
     return Fitted(lambda x: -model.score_samples(x), -model.negative_outlier_factor_)
 
 
-def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Score:
     """scikit-learn's one-class SVM with its own kernel width."""
     model = OneClassSVM(gamma="scale").fit(pool)
-    return _fit_scores(lambda x: -model.score_samples(x), pool)
+    return lambda x: -model.score_samples(x)
 
 
 def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> Fitted:
@@ -53,59 +54,51 @@ def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> 
     return Fitted(lambda x: np.asarray(model.kneighbors(x)[0][:, -1]), np.asarray(own))
 
 
-def supervised(pool: Floats, labels: Labels, seed: int) -> Fitted:
-    """The upper bound: a random forest that knows every label of the pool."""
-    model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool, labels == ANOMALY)
-    return _fit_scores(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
-
-
-def labelled_forest(pool: Floats, labels: Labels, seed: int) -> Fitted:
-    """A random forest on the labels asked alone; with answers of one kind it knows nothing, and all scores are 0."""
+def labelled_forest(pool: Floats, labels: Labels, seed: int) -> Score:
+    """A random forest on the labelled rows; with labels of one kind it knows nothing, and all scores are 0."""
     known = labels != UNLABELLED
     if len(set(labels[known].tolist())) < 2:
-        return _fit_scores(lambda x: np.zeros(len(x)), pool)
-    model = RandomForestClassifier(300, random_state=seed, class_weight="balanced").fit(pool[known], labels[known])
-    return _fit_scores(lambda x: np.asarray(model.predict_proba(x)[:, -1]), pool)
+        return _constant
+    forest = RandomForestClassifier(300, random_state=seed, class_weight="balanced")
+    forest.fit(pool[known], labels[known])
+    return lambda x: np.asarray(forest.predict_proba(x)[:, -1])
 
 
-def ecod(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def ecod(pool: Floats, labels: Labels, seed: int) -> Score:
     """PyOD's ECOD: how far out a row lies in each column, without parameters."""
     from pyod.models.ecod import ECOD
 
-    model = ECOD().fit(pool)
-    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _decision(ECOD().fit(pool))
 
 
-def xgbod(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def xgbod(pool: Floats, labels: Labels, seed: int) -> Score:
     """PyOD's XGBOD: trees on the columns and on other detectors' scores; rows without a label count as normal."""
     from pyod.models.xgbod import XGBOD
 
     if not (labels == ANOMALY).any():
-        return _fit_scores(lambda x: np.zeros(len(x)), pool)
+        return _constant
     model = XGBOD(random_state=seed, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyOD warns of labels, and xgboost of how PyOD calls it
         model.fit(pool, (labels == ANOMALY).astype(int))
-    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _decision(model)
 
 
-def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def pyod_deep_svdd(pool: Floats, labels: Labels, seed: int) -> Score:
     """PyOD's Deep SVDD."""
     from pyod.models.deep_svdd import DeepSVDD
 
-    model = DeepSVDD(n_features=pool.shape[1], random_state=seed, verbose=0).fit(pool)
-    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _decision(DeepSVDD(n_features=pool.shape[1], random_state=seed, verbose=0).fit(pool))
 
 
-def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def deepod_neutral(pool: Floats, labels: Labels, seed: int) -> Score:
     """DeepOD's NeuTraL."""
     from deepod.models import NeuTraL
 
-    model = NeuTraL(random_state=seed, verbose=0, device="cpu").fit(pool)
-    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _decision(NeuTraL(random_state=seed, verbose=0, device="cpu").fit(pool))
 
 
-def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Score:
     """DeepOD's Deep SAD with the queried labels; it knows anomalies and takes all else as unlabelled.
 
     It cannot be fitted without an anomaly; what is left of it then is Deep SVDD.
@@ -114,12 +107,15 @@ def deepod_deep_sad(pool: Floats, labels: Labels, seed: int) -> Fitted:
 
     known = (labels == ANOMALY).astype(int)
     model = (DeepSAD if known.any() else DeepSVDD)(random_state=seed, verbose=0, device="cpu")
-    model.fit(pool, known if known.any() else None)
-    return _fit_scores(lambda x: np.asarray(model.decision_function(x)), pool)
+    return _decision(model.fit(pool, known if known.any() else None))
 
 
-def _fit_scores(score: Callable[[Floats], Floats], pool: Floats) -> Fitted:
-    return Fitted(score, score(pool))
+def _decision(model: Any) -> Score:
+    return lambda x: np.asarray(model.decision_function(x))
+
+
+def _constant(x: Floats) -> Floats:
+    return np.zeros(len(x))
 
 
 DETECTORS: Mapping[str, tuple[Fit, str | None]] = {
@@ -127,7 +123,7 @@ DETECTORS: Mapping[str, tuple[Fit, str | None]] = {
     "lof": (local_outlier_factor, None),
     "one-class-svm": (one_class_svm, None),
     "knn": (nearest_neighbours, None),
-    "supervised": (supervised, None),
+    "supervised": (labelled_forest, None),
     "labelled-forest": (labelled_forest, None),
     "ecod": (ecod, "pyod"),
     "xgbod": (xgbod, "xgboost"),
@@ -147,4 +143,5 @@ def fit_peer(name: str, pool: Floats, labels: Labels, seed: int, **options: Any)
     """A peer fitted on the pool (N, d). labels: (N,) of 1, 0, -1."""
     if name not in DETECTORS:
         raise ConfigError(f"There is no peer called {name!r}. Choose one of: {', '.join(DETECTORS)}.")
-    return DETECTORS[name][0](pool, labels, seed, **options)
+    found = DETECTORS[name][0](pool, labels, seed, **options)
+    return found if isinstance(found, Fitted) else Fitted(found, found(pool))

@@ -64,7 +64,8 @@ class Outcome:
     @property
     def text(self) -> str:
         """Table and verdicts as Markdown."""
-        parts = [table(self.artefact, self.results), list_verdicts(self.verdicts)]
+        lines = [f"- {text} **{verdict.outcome}**: {verdict.why}." for text, verdict in self.verdicts]
+        parts = [table(self.artefact, self.results), "\n".join(lines)]
         return "\n\n".join([part for part in parts if part] + [f"Left out: {what}." for what in self.results.missing])
 
     def to_json(self) -> dict[str, Any]:
@@ -122,10 +123,10 @@ def reproduce(
     titles = {name: source.title(name) for name in wanted.datasets}
     found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
     results = Results(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
-    asked = [claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper]
+    asked = (claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper)
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
     outcome = Outcome(wanted, variant.title, results, count_made(cells, store), verdicts)
-    return write(outcome, out, f"{artefact.name}-{variant.file_name}")
+    return write(outcome, out, f"{artefact.name}-{variant.title.replace(', ', '-')}")
 
 
 def write(outcome: Outcome, out: Path, name: str) -> Outcome:
@@ -229,11 +230,6 @@ def table(artefact: Artefact, results: Results) -> str:
             title = ", ".join(word(axis, value) for axis, value in zip(beyond, place, strict=True))
             parts.append((f"{title}:\n\n" if title else "") + _one(artefact, part))
     return "\n\n".join(parts) or "No figures yet."
-
-
-def list_verdicts(found: Sequence[tuple[str, Verdict]]) -> str:
-    """One line per claim."""
-    return "\n".join(f"- {text} **{verdict.outcome}**: {verdict.why}." for text, verdict in found)
 
 
 def _one(artefact: Artefact, results: Results) -> str:

@@ -42,8 +42,10 @@ def run(
 
     Cells that were finished by other versions are computed again, unless they are to be kept.
     """
-    if not keep_old:
-        _warn(sum(store.is_old(cell) for cell in cells), len(cells))
+    n_old = 0 if keep_old else sum(store.is_old(cell) for cell in cells)
+    if n_old:
+        text = "%d of %d cells were finished by other versions and are computed again; --keep-old keeps them."
+        logging.getLogger(__name__).warning(text, n_old, len(cells))
     # The largest data sets first, so that no core is left alone with one at the end.
     groups = sorted(pending(cells, store, keep_old), key=lambda group: -source.n_rows(group[0].dataset))
     total = len(cells)
@@ -90,15 +92,6 @@ def compute(cells: list[Cell], source: Source, folder: Path) -> int:
     for cell, measures in zip(cells, results, strict=True):
         store.write(cell, measures, seconds)
     return len(cells)
-
-
-def _warn(n_old: int, n_cells: int) -> None:
-    if n_old:
-        logging.getLogger(__name__).warning(
-            "%d of %d cells were finished by other versions and are computed again; --keep-old keeps them.",
-            n_old,
-            n_cells,
-        )
 
 
 def _impossible(cell: Cell) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,6 @@ class Source:
         """What a result depends on besides the data set's name: nothing for a table."""
         if not pixels and not self.has_pictures(name):
             return ""
-
         own = PIXELS if pixels else str(network(self.extractor).fingerprint)
         return own if self._part(name) is None else f"{own}, {self.per_class} a class"
 
@@ -129,14 +129,12 @@ def _load(source: Source, name: str, pixels: bool) -> Content:
 
 
 def _part_of(source: Source, content: Content) -> Content:
-
     if source.per_class is None or not isinstance(content, ClassSets):
         return content
     return thin(content, source.per_class)
 
 
 def _features(source: Source, name: str, progress: Progress | None = None) -> Content:
-
     if find_dataset(name).kind == "video":
         folder = data_folder(source.data_dir).find(find_dataset(name))
         assert folder is not None
@@ -226,17 +224,10 @@ def network(extractor: str) -> Extractor:
 
 def thin(sets: ClassSets, per_class: int) -> ClassSets:
     """At most so many training and so many test items of every class: always the same ones."""
-    train, test = (_some(codes, per_class) for codes in (sets.y_train, sets.y_test))
-    return replace(
-        sets,
-        x_train=sets.x_train[train],
-        y_train=sets.y_train[train],
-        x_test=sets.x_test[test],
-        y_test=sets.y_test[test],
-    )
-
-
-def _some(codes: NDArray[np.int64], per_class: int) -> NDArray[np.int64]:
-    rng = np.random.default_rng(0)
-    kept = [rng.permutation(np.flatnonzero(codes == code))[:per_class] for code in np.unique(codes)]
-    return np.sort(np.concatenate(kept))
+    parts: dict[str, Any] = {}
+    for part in ("train", "test"):
+        x, codes, rng = getattr(sets, f"x_{part}"), getattr(sets, f"y_{part}"), np.random.default_rng(0)
+        kept = [rng.permutation(np.flatnonzero(codes == code))[:per_class] for code in np.unique(codes)]
+        rows = np.sort(np.concatenate(kept))
+        parts |= {f"x_{part}": x[rows], f"y_{part}": codes[rows]}
+    return replace(sets, **parts)

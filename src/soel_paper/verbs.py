@@ -10,10 +10,8 @@ from soel.cli.reply import Reply
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.report.progress import Bar
     from soel_paper.catalogue import Dataset
-    from soel_paper.reproduce import Plan
-    from soel_paper.sources import Source
+    from soel_paper.reproduce import Outcome, Plan
 
 NETWORK = "the frozen network (default: the best of ResNet-152, ResNet-50 and the default one that is there)"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
@@ -42,13 +40,8 @@ def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="an artefact, as in --list")
     reproduce.add_argument("--list", action="store_true", help="name all artefacts")
     reproduce.add_argument("--profile", choices=("default", "paper", "authors"), default="authors")
-    for option, what in (
-        ("methods", "methods"),
-        ("datasets", "data sets"),
-        ("budgets", "budgets"),
-        ("classes", "classes"),
-    ):
-        reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {what}")
+    for option in ("methods", "datasets", "budgets", "classes"):
+        reproduce.add_argument(f"--{option}", metavar="A,B", default="", help=f"only these {option}")
     reproduce.add_argument("--seeds", type=int, metavar="N", help="how many seeds (default: the artefact's own)")
     reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
     reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
@@ -63,15 +56,11 @@ def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
         "--page", metavar="FILE.md", type=Path, default=Path("benchmarks/results.md"), help=argparse.SUPPRESS
     )
-    _add_picture_options(reproduce)
-    reproduce.set_defaults(handler=run_reproduce)
-
-
-def _add_picture_options(reproduce: argparse.ArgumentParser) -> None:
     group = reproduce.add_argument_group("pictures and video")
     group.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
     group.add_argument("--narrow", action="store_true", help="a small network for features, without a GPU")
+    reproduce.set_defaults(handler=run_reproduce)
 
 
 def add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
@@ -103,8 +92,10 @@ def run_datasets(args: argparse.Namespace) -> Reply:
         with progress_bar(name) as progress:
             fetch(find_dataset(name), folder, progress)
     for name in args.extract:
+        if not source.has_pictures(name):
+            raise ConfigError(f"{name} is not there as pictures or clips. `datasets` says what is present.")
         with progress_bar(name) as progress:
-            _extract(name, source, progress)
+            source.prepare(name, progress)
     entries = [_entry(dataset, folder.find(dataset)) for dataset in CATALOGUE.values()]
     rows = [[e["name"], e["kind"], e["protocol"], e["present"] is not None, e["licence"]] for e in entries]
     text = format_table(["name", "kind", "protocol", "present", "licence"], rows)
@@ -112,23 +103,11 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     return Reply({"folder": str(folder.path), "datasets": entries}, f"{text}\n\nIn {folder.path}.{made}")
 
 
-def _extract(name: str, source: Source, progress: Bar) -> None:
-    from soel_paper.catalogue import find_dataset
-
-    find_dataset(name)
-    if not source.has_pictures(name):
-        raise ConfigError(f"{name} is not there as pictures or clips. `datasets` says what is present.")
-    source.prepare(name, progress)
-
-
 def _entry(dataset: Dataset, found: Path | None) -> dict[str, Any]:
     file = dataset.files[0] if dataset.files else None
+    shown = ("name", "title", "kind", "protocol", "licence")
     return {
-        "name": dataset.name,
-        "title": dataset.title,
-        "kind": dataset.kind,
-        "protocol": dataset.protocol,
-        "licence": dataset.licence,
+        **{name: getattr(dataset, name) for name in shown},
         "source": None if file is None else file.address,
         "checksum": (file.checksum if file else "") or dataset.content or None,
         "present": None if found is None else str(found),
@@ -154,11 +133,10 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     source = Source(args.data_dir, extractor=extractor, per_class=args.per_class)
     with progress_bar(artefact.name) as progress:
         outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
-    written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
     pictured = any(source.has_pictures(name) for name in outcome.artefact.datasets if source.present(name))
     features = f", features by {Path(extractor).name}" if pictured else ""
     title = f"{artefact.title}, profile {outcome.title}{features}"
-    return Reply(outcome.to_json(), f"{title}\n\n{outcome.text}\n\n{written}")
+    return _reply(outcome, f"{title}\n\n{outcome.text}")
 
 
 def run_compare(args: argparse.Namespace) -> Reply:
@@ -172,8 +150,12 @@ def run_compare(args: argparse.Namespace) -> Reply:
         found = compare(
             args.data, args.label_column, args.out, budgets, variants, args.seeds, n_jobs=args.jobs, progress=progress
         )
-    written = "\n".join(f"{kind}: {path}" for kind, path in found.files.items())
-    return Reply(found.to_json(), f"{found.text}\n\n{written}")
+    return _reply(found, found.text)
+
+
+def _reply(outcome: Outcome, text: str) -> Reply:
+    written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
+    return Reply(outcome.to_json(), f"{text}\n\n{written}")
 
 
 def _special(args: argparse.Namespace) -> Reply:
@@ -232,15 +214,12 @@ def _plan(args: argparse.Namespace) -> Plan:
     if args.per_class is not None and args.per_class < 2:
         raise ConfigError(f"At least two pictures of each class are needed, got {args.per_class}.")
     variant = find_variant(args.profile)
-    return Plan(
+    variant, methods, datasets = (
         narrow(variant) if args.narrow else variant,
         _words(args.methods),
         _words(args.datasets),
-        _numbers(args.budgets),
-        _numbers(args.classes),
-        args.seeds,
-        args.peers,
     )
+    return Plan(variant, methods, datasets, _numbers(args.budgets), _numbers(args.classes), args.seeds, args.peers)
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -75,11 +75,3 @@ def test_odds_over_several_blocks_are_those_of_all_distances() -> None:
         chances[taken] = 0
         assert odds == pytest.approx(chances[row] / chances.sum(), rel=1e-4)
         taken.append(int(row))
-
-
-def test_a_pool_near_the_origin_is_not_copied() -> None:
-    near = np.random.default_rng(0).normal(1, 1, size=(60, 4)).astype(np.float32)
-    assert Space(near).points is near
-    far = near + 1000
-    assert Space(far).points is not far
-    np.testing.assert_allclose(Space(near).distances(3), Space(far).distances(3), atol=1e-2)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
-import pytest
 
-from soel.ask.by_group import EVEN, Medoids, _directions, _find_axes, _group, _middles
+from soel.ask.by_group import Medoids, _middles
 from soel.types import Floats, PoolView
 
 CENTRES = 10 * np.eye(5)[:4]
@@ -85,37 +84,6 @@ def test_many_labels_cost_little_memory() -> None:
     tracemalloc.stop()
     assert (rows >= 6000).all()
     assert peak < 200e6  # all distances at once are 336 MB
-
-
-def test_a_row_in_the_middle_has_no_direction_and_little_weight() -> None:
-    x = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 2.0], [0.0, -2.0]], np.float32)
-    points, weights = _directions(x, np.random.default_rng(0))
-    np.testing.assert_array_equal(points[0], 0)
-    assert weights.argmin() == 0
-
-
-def test_axes_are_made_about_equally_wide() -> None:
-    rng = np.random.default_rng(0)
-    arms = (rng.normal(size=(4000, 3)) * [10.0, 1.0, 0.1]).astype(np.float32)
-    arms -= arms.mean(axis=0)
-    widened = arms @ _find_axes(arms, rng)
-    variances = arms.astype(np.float64).var(axis=0)
-    added = (EVEN + 3 / 4000) * variances.mean()
-    np.testing.assert_allclose(np.sort(widened.var(axis=0)), np.sort(variances / (variances + added)), rtol=1e-2)
-
-
-def test_a_group_s_middle_is_its_weighted_mean() -> None:
-    points, weights = np.array([[0.0], [1.0], [10.0]]), np.array([3.0, 1.0, 1.0])
-    centres, _ = _group(points, weights, np.full(3, np.inf), 1, np.random.default_rng(0))
-    assert centres[0, 0] == pytest.approx((0 * 3 + 1 + 10) / 5)
-
-
-def test_rows_nearer_to_a_label_pull_no_group() -> None:
-    points = np.array([[0.0], [0.2], [10.0], [10.2]])
-    taken = np.array([0.01, 0.01, 100.0, 104.0])  # squared distances to a label near 0
-    centres, cost = _group(points, np.ones(4), taken, 1, np.random.default_rng(0))
-    assert centres[0, 0] == pytest.approx(10.1)
-    assert cost == pytest.approx(0.01 + 0.01 + 0.01 + 0.01)
 
 
 def test_the_heaviest_group_is_asked_first_and_then_the_next_nearest_of_each() -> None:

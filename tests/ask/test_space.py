@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from soel.ask import space as module
-from soel.ask.space import EXACT_ROWS, FAR, Space, find_origin, sample_step
+from soel.ask.space import FAR, Space, find_origin
 from soel.types import Floats
 
 
@@ -39,12 +39,6 @@ def test_a_row_is_at_0_from_itself_and_everything_infinitely_far_from_nothing() 
     assert len(space) == 20
 
 
-def test_squares_are_of_the_distances_to_the_mean() -> None:
-    x = points(50, far=2)
-    away = ((x.astype(np.float64) - x.mean(axis=0, dtype=np.float64)) ** 2).sum(axis=1)
-    np.testing.assert_allclose(Space(x).squares, away, rtol=1e-4)
-
-
 def test_rows_are_moved_only_where_the_mean_lies_far_from_0() -> None:
     spread = 3.0  # the variance of three standard normal columns
     for factor, is_far in ((0.8, False), (1.2, True)):
@@ -54,15 +48,6 @@ def test_rows_are_moved_only_where_the_mean_lies_far_from_0() -> None:
     moved = Space(points(4000, far=100))
     np.testing.assert_array_equal(moved.mean, 0)
     np.testing.assert_allclose(moved.points.mean(axis=0), 0, atol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "step"),
-    [(1, 1), (EXACT_ROWS, 1), (EXACT_ROWS + 1, 2), (2 * EXACT_ROWS, 2), (2 * EXACT_ROWS + 1, 3)],
-)
-def test_a_sample_has_at_most_so_many_rows(n_rows: int, step: int) -> None:
-    assert sample_step(n_rows) == step
-    assert len(range(0, n_rows, step)) <= EXACT_ROWS
 
 
 def test_a_large_pool_is_compared_with_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

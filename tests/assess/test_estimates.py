@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from soel.assess import ESTIMATORS
-from soel.assess.kriging import trend
 from soel.assess.share import rate_among_unlabelled, wilson
 from soel.errors import ConfigError
 from soel.types import Evidence
@@ -28,17 +27,6 @@ def test_labels_of_outer_rows_are_not_taken_for_everyones() -> None:
     assert np.mean([rows.labels.mean() - share for rows, share in cases]) > 0.2
     assert abs(np.mean(errors)) < 0.05
     assert np.mean(np.abs(errors)) < 0.07
-
-
-def test_the_trend_rises_with_what_the_labels_rise_with() -> None:
-    rng = np.random.default_rng(0)
-    scores, distances = rng.random((2, 1000))
-    rows = np.arange(100)
-    chances = trend(scores, distances, rows, distances[rows] > 0.8)
-    far, near = chances[distances > 0.8].mean(), chances[distances < 0.5].mean()
-    assert far > 5 * near
-    assert abs(np.corrcoef(chances, scores)[0, 1]) < 0.2
-    assert abs(chances.mean() - 0.2) < 0.05
 
 
 def test_rate_among_the_unlabelled() -> None:

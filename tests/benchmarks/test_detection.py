@@ -56,11 +56,6 @@ def test_a_data_folder_is_its_folders_of_tables(tmp_path: Path) -> None:
         find_tables([tmp_path / "other" / "none"])
 
 
-def test_the_expert_knows_what_it_was_asked() -> None:
-    expert = Expert(np.array([True, False, True]))
-    assert (expert.ask([2, 1]).tolist(), expert.n_found) == ([1, 0], 1)
-
-
 def first_column(pool: Floats, test: Floats, expert: Expert, budget: int, seed: int) -> Scores:
     expert.ask(np.argsort(-pool[:, 0])[:budget])
     return Scores(pool[:, 0], test[:, 0], test[:, 0] > np.median(pool))

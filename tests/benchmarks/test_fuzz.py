@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.fuzz import NAMES, command, run
 from benchmarks.fuzz.child import Attack, judge
-from benchmarks.fuzz.mutation import edited, edited_json, mutate
+from benchmarks.fuzz.mutation import mutate
 from benchmarks.fuzz.readers import reader_names
 from benchmarks.fuzz.target import one_file
-from hypothesis import given, settings
 
 from soel.errors import DataError
 
@@ -117,15 +115,3 @@ def test_the_same_seeds_make_the_same_files(tmp_path: Path) -> None:
     assert seen[0] == seen[1]
     assert len(set(seen[0])) > 15, "and they differ from one another"
     assert mutate(b"abc" * 20, 5) == mutate(b"abc" * 20, 5)
-
-
-@given(edited(b"0123456789" * 10))
-@settings(max_examples=20, deadline=None, database=None)
-def test_edits_change_a_part(content: bytes) -> None:
-    assert 0 < len(content) < 200
-
-
-@given(edited_json({"a": [1, {"b": 2}], "c": None}))
-@settings(max_examples=20, deadline=None, database=None)
-def test_edited_json_is_json(document: object) -> None:
-    json.dumps(document)

@@ -120,17 +120,6 @@ def test_a_perfect_detector_keeps_every_promise() -> None:
     assert "share, 10 checks" in summarise(judged)
 
 
-def test_the_summary_says_where_a_promise_fails() -> None:
-    sources = [Source(Path("tables/a.npz"), "easy"), Source(Path("tables/b.npz"), "hard")]
-    judged = [
-        Judged(source, 1, Cell(0.1, 10), [Kept("fdr 10%", rate, most=0.1)])
-        for source, rate in zip(sources, (0.0, 0.3), strict=True)
-    ]
-    words = summarise(judged)
-    assert "15.0%" in words  # the mean
-    assert "50%" in words  # tables within
-
-
 def test_sentences_are_judged_as_the_page_words_them() -> None:
     rng = np.random.default_rng(2)
     truth = np.arange(400) < 40

@@ -11,7 +11,7 @@ from soel.errors import ConfigError
 from soel.images.arrays import image_array
 from soel.images.extract import extract
 from soel.images.grids import Grid
-from soel.images.tiles import Tiled, count_tiles, open_tiles, stretch
+from soel.images.tiles import Tiled, count_tiles, stretch
 from tests.images.test_patches import PlaceExtractor
 
 
@@ -102,12 +102,3 @@ def test_a_defect_on_a_seam_is_whole_in_one_tile() -> None:
                 seen = (tiled._cut(picture)[..., 0] > 0).sum(axis=(1, 2))
                 n_cut += int(seen.max() < defect**2)
         assert (n_cut == 0) is bool(tiled.overlap)
-
-
-def test_tiles_of_older_sessions_do_not_overlap() -> None:
-    inner = PlaceExtractor()
-    old = open_tiles(inner, [2, 3])
-    assert old.shape == (2 * inner.size, 3 * inner.size)
-    assert old.fingerprint == f"{inner.fingerprint}-tiles-2x3"
-    assert open_tiles(inner, [2, 3, 0.125]).fingerprint != old.fingerprint
-    assert Grid.of_tiles(2 * 3 * 17 * 17, 2, 3) == Grid(34, 51, whole=True)

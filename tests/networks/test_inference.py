@@ -8,7 +8,7 @@ import torch
 from scipy.spatial.distance import pdist
 
 from soel.networks import Model, embed, inference, losses
-from soel.networks.inference import _Fold, gradient_embeddings, rows_per_block
+from soel.networks.inference import _Fold, gradient_embeddings
 from soel.networks.model import ROWS_TIMES_PARAMETERS, precision, threads_for
 from soel.networks.others import Autoencoder
 from soel.settings import PAPER
@@ -47,20 +47,6 @@ def test_members_may_have_rows_of_their_own() -> None:
     found = losses(model, pools)[0]
     np.testing.assert_allclose(found[0], losses(model, X[:10])[0][0], rtol=1e-5)
     np.testing.assert_allclose(found[1], losses(model, X[10:20])[0][1], rtol=1e-5)
-
-
-def test_nothing_is_kept_for_gradients() -> None:
-    model = new_model()
-    losses(model, X[:10])
-    assert all(parameter.grad is None for parameter in model.backbone.parameters())
-
-
-@pytest.mark.parametrize(
-    ("row_values", "n_rows"),
-    [(0, 8192), (1, 8192), (2, 8192), (3, 4096), (16, 1024), (64, 256), (2048, 256), (10**9, 256)],
-)
-def test_a_block_is_a_power_of_two_that_fits_the_cache(row_values: int, n_rows: int) -> None:
-    assert rows_per_block(row_values) == n_rows  # 2^18 / 16 values, rounded down to a power of two
 
 
 @pytest.fixture
@@ -135,8 +121,3 @@ def test_folding_keeps_lengths_of_gradients_that_lean_one_way() -> None:
     torch.testing.assert_close(folded.norm(dim=1), leaning.norm(dim=1), rtol=0.1, atol=0.0)
     torch.testing.assert_close(folded[1], 2 * folded[0])
     assert not torch.equal(_Fold(40_000, seed=1)(leaning), folded)
-
-
-def test_short_gradients_are_left_as_they_are() -> None:
-    short = torch.randn(2, 2048, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(_Fold(2048, seed=0)(short), short)

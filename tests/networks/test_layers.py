@@ -101,8 +101,3 @@ def test_a_perceptron_is_linear_layers_with_relu_between(batch_norm: bool) -> No
     torch.testing.assert_close(network(x), torch.einsum("sgoi,sgib->sgob", third, h), rtol=1e-4, atol=1e-5)
     norms = [type(norm) for norm in network.norms]
     assert norms == [BatchNorm if batch_norm else NoNorm] * 2
-
-
-def test_no_norm_changes_nothing() -> None:
-    x = drawn(1, 1, 3, 4)
-    assert NoNorm()(x, (1, 3)) is x

@@ -210,16 +210,6 @@ def test_dropout_keeps_the_mean_and_drops_the_share() -> None:
     assert found[found > 0].unique().tolist() == pytest.approx([1 / 0.7])
 
 
-def test_dropout_is_another_one_each_step_and_goes_on_from_its_state() -> None:
-    layer, x = Dropout(rngs(), 0.5), torch.ones(4, 6, 3, 3)
-    first = layer(x)
-    twin = copy.deepcopy(layer)
-    second = layer(x)
-    assert not torch.equal(first, second)
-    assert torch.equal(twin(x), second)
-    assert layer.step.tolist() == [2, 2]
-
-
 def test_members_drop_apart() -> None:
     stack, alone, x = Dropout(rngs(), 0.5), Dropout(rngs()[1:], 0.5), torch.ones(4, 6, 3, 3)
     assert torch.equal(stack(x)[:, 3:], alone(x[:, 3:]))
@@ -241,11 +231,3 @@ def test_a_block_adds_to_its_short_cut() -> None:
     wider = Block(rngs(1), 4, 8, stride=2, dropout=0.0).eval()
     assert wider.shortcut is not None
     assert wider(x).shape == (2, 8, 3, 3)
-
-
-@pytest.mark.parametrize(("depth", "widen", "n_blocks"), [(10, 1, 3), (16, 4, 6), (16, 1, 6)])
-def test_depth_and_width(depth: int, widen: int, n_blocks: int) -> None:
-    network = WideResNet(rngs(1), 3, depth, widen)
-    assert len(network.blocks) == n_blocks
-    assert network.n_features == 64 * widen
-    assert network.eval()(pictures(1, 2, 3, 8, 8)).shape == (1, 2, 64 * widen)

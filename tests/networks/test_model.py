@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -85,27 +84,6 @@ def test_going_on_leaves_the_saved_state_alone() -> None:
         assert torch.equal(value, before[name]), name
 
 
-def test_tensors_are_those_of_network_and_optimizer_and_copies() -> None:
-    model = trained()
-    tensors = model.tensors()
-    n_parameters = len(list(model.backbone.parameters()))
-    adam = [name for name in tensors if name.startswith("adam.")]
-    assert sorted(adam) == sorted(
-        f"adam.{i}.{key}" for i in range(n_parameters) for key in ("exp_avg", "exp_avg_sq", "step")
-    )
-    assert {name for name in tensors if name.startswith("backbone.")} == {
-        f"backbone.{name}" for name in model.backbone.state_dict()
-    }
-    for tensor in tensors.values():
-        tensor.zero_()
-    assert any(parameter.abs().max() > 0 for parameter in model.backbone.parameters())
-
-
-def test_an_untrained_model_has_no_moments() -> None:
-    assert not [name for name in fresh().tensors() if name.startswith("adam.")]
-    assert fresh().history == []
-
-
 def test_joined_models_are_the_models_side_by_side() -> None:
     models = [trained(2, seed) for seed in (3, 4, 5)]
     stack = join(models, lambda n: fresh(n, seed=9))
@@ -135,18 +113,6 @@ def test_parts_do_not_share_memory() -> None:
             parameter.zero_()
     assert_same_state(second, models[1])
     assert any(parameter.abs().max() > 0 for parameter in stack.backbone.parameters())
-
-
-def test_trained_together_is_trained_apart() -> None:
-    models = [fresh(1, seed) for seed in (3, 4, 5)]
-    stack = join([model.copy() for model in models], lambda n: fresh(n))
-    warm_up(stack, X, SCHEDULE)
-    for model, part in zip(models, split(stack, 3, lambda n: fresh(n)), strict=True):
-        warm_up(model, X, SCHEDULE)
-        tensors: dict[str, Any] = part.tensors()
-        for name, value in model.tensors().items():
-            torch.testing.assert_close(tensors[name], value, rtol=1e-3, atol=1e-5, msg=name)
-        assert part.notes()["generators"] == model.notes()["generators"]
 
 
 @pytest.mark.parametrize("profile", [AUTHORS, PAPER], ids=["authors", "paper"])

@@ -42,14 +42,6 @@ def test_sizes_follow_the_paper() -> None:
     assert features.n_views == 15
 
 
-def test_embedding_takes_the_row_along() -> None:
-    backbone = TableNTL(9, [np.random.default_rng(0)]).eval()
-    x = torch.randn(1, 4, 9, generator=torch.Generator().manual_seed(0))
-    embedding = backbone.embed(x)
-    assert embedding.shape == (1, 4, 10 * 18)
-    torch.testing.assert_close(embedding[0, :, :18], _encode(backbone, x[0]), rtol=1e-4, atol=1e-5)
-
-
 def test_matches_a_loop_over_transformations() -> None:
     backbone = TableNTL(5, [np.random.default_rng(0)]).eval()
     x = torch.randn(1, 7, 5, generator=torch.Generator().manual_seed(0))

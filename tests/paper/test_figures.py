@@ -10,8 +10,7 @@ from soel.errors import ConfigError
 from soel.settings import PAPER, Schedule
 from soel_paper import figures
 from soel_paper.cells import Expert
-from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps, toy_data
-from soel_paper.methods import HEADER, settings_rows
+from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps
 from soel_paper.results import Place, Point, Results
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -82,11 +81,6 @@ def test_without_matplotlib_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         draw_curves(panels(points(), "budget"), "budget")
 
 
-def test_toy_anomalies_lie_off_the_ring() -> None:
-    x, truth = toy_data(0)
-    assert x[truth][:, 1].mean() < -1 < x[~truth][:, 1].mean()
-
-
 def test_the_toy_figure_has_its_four_maps() -> None:
     shown = score_maps(profile=replace(PAPER, tables=Schedule(epochs=25, learning_rate=1e-2)))
     assert [one.title for one in shown] == [title for title, _, _ in WAYS]
@@ -94,9 +88,3 @@ def test_the_toy_figure_has_its_four_maps() -> None:
     assert aurocs[0] > 0.9 > aurocs[1]  # who knows every label, and the classifier that is lost where anomalies are new
     assert all(one.scores.std() > 0 for one in shown)
     assert [f"{one.title}: AUROC {100 * one.auroc:.0f}" for one in shown] == texts(draw_toy(shown))
-
-
-def test_settings_are_printed_for_every_profile() -> None:
-    rows = settings_rows()
-    assert {row[0] for row in rows} == {"default", "paper", "authors"}
-    assert all(len(row) == len(HEADER) for row in rows)

@@ -362,8 +362,3 @@ def test_reasons_come_before_the_rows_own_columns_and_into_a_folder_of_parts(fol
     assert all(table.schema == tables[0].schema for table in tables)
     assert tables[0].column_names[-6:] == ["why", "why_1_share", "why_1_rank", "a", "b", "c"]
     assert tables[0].schema.field("why_1_rank").type == pa.int64()
-
-
-def test_nothing_is_said_of_reasons_where_nobody_asks(folder: Path, tmp_path: Path) -> None:
-    document = run(folder, tmp_path / "scores.csv")
-    assert "n_explained" not in document

@@ -146,15 +146,6 @@ def test_pictures_are_found_at_their_new_place(session: Session, folder: Path, t
     assert moved.thumbnail(session.ids[0], 32) == known
 
 
-def test_the_nearest_items_by_features(session: Session) -> None:
-    media = open_media(session.folder)
-    assert media is not None
-    pool, ids = session.folder.pool, session.ids
-    found = media.nearest(ids[2], [ids[0], ids[5], ids[2], ids[7]], 2)
-    distances = {row: float(np.linalg.norm(pool[row] - pool[2])) for row in (0, 5, 7)}
-    assert found == [ids[row] for row in sorted(distances, key=lambda row: distances[row])[:2]]
-
-
 def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
     for name in ("a", "b"):
         make_clip(tmp_path / "clips" / f"{name}.mp4", 20)
@@ -173,12 +164,6 @@ def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
         assert [round(seconds, 3) for seconds, _ in around] == [-0.4, 0, 0.4]
         assert [near for _, near in around] == list(session.ids[1:4])
     assert "<<patches=yes>>" in media_summary(tmp_path / "s")["chosen"]  # or nobody would know that frames have maps
-
-
-def test_a_lone_picture_has_nothing_around_it(session: Session) -> None:
-    media = open_media(session.folder)
-    assert media is not None
-    assert media.items_around(session.ids[0], 5) == []
 
 
 def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
