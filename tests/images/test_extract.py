@@ -47,19 +47,12 @@ def expected(source: Source, rows: list[int]) -> np.ndarray:
     return ColourExtractor().features(np.stack([square(picture, 16) for picture in pictures]))
 
 
-def test_rows_are_in_the_order_of_the_items(tmp_path: Path) -> None:
-    source = open_source(make_folder(tmp_path, 50))
-    features = extract(source, ColourExtractor(), tmp_path / "cache")
-    np.testing.assert_array_equal(features.matrix, expected(source, list(range(50))))
-    assert features.rows.tolist() == list(range(50))
-    assert features.faulty == ()
-
-
-def test_clips_and_arrays_go_the_same_way(tmp_path: Path) -> None:
-    clip = open_source(make_clip(tmp_path / "a.mp4"))
-    np.testing.assert_array_equal(extract(clip, ColourExtractor()).matrix, expected(clip, list(range(30))))
-    array = image_array("X", np.stack([noise(seed) for seed in range(5)]))
-    np.testing.assert_array_equal(extract(array, ColourExtractor()).matrix, expected(array, list(range(5))))
+def test_rows_are_in_the_order_of_the_items_of_folders_clips_and_arrays(tmp_path: Path) -> None:
+    folder, clip = open_source(make_folder(tmp_path / "data", 50)), open_source(make_clip(tmp_path / "a.mp4"))
+    for source in (folder, clip, image_array("X", np.stack([noise(seed) for seed in range(5)]))):
+        features, rows = extract(source, ColourExtractor(), tmp_path / "cache"), list(range(len(source.items)))
+        np.testing.assert_array_equal(features.matrix, expected(source, rows))
+        assert (features.rows.tolist(), features.faulty) == (rows, ())
 
 
 def test_nothing_is_computed_twice(tmp_path: Path) -> None:
@@ -153,14 +146,11 @@ def test_an_own_callable_is_an_extractor(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_callable_that_gives_no_vector(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="one vector"):
-        OwnExtractor(lambda picture: np.zeros((2, 2))).features(np.zeros((1, 4, 4, 3), np.uint8))
-
-
-def test_an_unknown_name() -> None:
+def test_an_unknown_name_and_a_callable_that_gives_no_vector() -> None:
     with pytest.raises(ConfigError, match="efficientnet-lite2"):
         open_extractor("resnet")
+    with pytest.raises(DataError, match="one vector"):
+        OwnExtractor(lambda picture: np.zeros((2, 2))).features(np.zeros((1, 4, 4, 3), np.uint8))
 
 
 def test_a_fault_of_our_own_is_not_taken_for_a_record_that_does_not_fit(

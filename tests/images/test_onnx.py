@@ -112,13 +112,9 @@ def test_a_free_size_is_the_usual_one(tmp_path: Path) -> None:
     assert OnnxExtractor(residual_network(tmp_path / "a.onnx", shape=("n", 3, "h", "w"))).size == 224
 
 
-def test_a_network_without_pictures_is_refused(tmp_path: Path) -> None:
-    path = residual_network(tmp_path / "a.onnx", shape=("n", 5, 16, 16))
-    with pytest.raises(ModelFileError, match="no input for colour pictures"):
-        OnnxExtractor(path)
-
-
 def test_wrong_files_and_settings(tmp_path: Path, network: Path) -> None:
+    with pytest.raises(ModelFileError, match="no input for colour pictures"):
+        OnnxExtractor(residual_network(tmp_path / "a.onnx", shape=("n", 5, 16, 16)))
     with pytest.raises(ModelFileError, match="no model file"):
         OnnxExtractor(tmp_path / "none.onnx")
     with pytest.raises(ConfigError, match="bytes, unit"):

@@ -67,11 +67,7 @@ def test_small_work_gets_one_thread_and_large_work_all_cores(n_rows: int, n_para
     with threads_for(n_rows, n_parameters):
         assert torch.get_num_threads() == n_threads
     assert torch.get_num_threads() == 2
-
-
-@pytest.mark.usefixtures("_two_threads")
-def test_threads_are_put_back_after_an_error() -> None:
-    with pytest.raises(RuntimeError), threads_for(0, 0):
+    with pytest.raises(RuntimeError), threads_for(n_rows, n_parameters):
         raise RuntimeError
     assert torch.get_num_threads() == 2
 

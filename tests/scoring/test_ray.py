@@ -109,21 +109,12 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     return Story(place / "session", asked, (place / "scores.csv").read_bytes(), killed)
 
 
-def test_a_process_died_in_each_phase(harmed: Story) -> None:
-    assert all(harmed.killed.values())
-
-
-def test_the_same_pool_is_drawn_and_the_same_items_are_asked(harmed: Story, alone: Story) -> None:
+def test_processes_that_die_change_neither_pool_nor_questions_nor_scores(harmed: Story, alone: Story) -> None:
+    assert all(harmed.killed.values()), "a process died in each phase"
     drawn = [next(story.session.glob("source*")).read_bytes() for story in (harmed, alone)]
     assert drawn[0] == drawn[1]
     assert harmed.asked == alone.asked
-
-
-def test_the_same_scores_come_out(harmed: Story, alone: Story) -> None:
     assert harmed.scores == alone.scores
-
-
-def test_nothing_is_left_beside_the_session(harmed: Story) -> None:
     assert sorted(path.name for path in harmed.session.parent.iterdir()) == ["scores.csv", "session"]
 
 

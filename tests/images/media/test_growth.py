@@ -16,7 +16,7 @@ from soel.images.source import Reading
 from soel.session import SessionOptions, create, pictures, scores
 from soel.session.growth import add_data
 from soel.session.items import readable_rows
-from soel.session.media import open_media
+from soel.session.media import SessionMedia
 from soel.session.pictures import MediaOptions
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 
@@ -39,8 +39,7 @@ def test_more_pictures_are_shown_and_scored(tmp_path: Path, monkeypatch: pytest.
         assert add_data(session, more).n_added == 2
         assert len(session.ids) == 11
         np.testing.assert_array_equal(session.folder.pool[:9], before)
-        media = open_media(session.folder)
-        assert media is not None
+        media = SessionMedia(session.folder)
         assert [item.name for item in media.items[-2:]] == ["new 0.png", "new 1.png"]
         shown = Image.open(io.BytesIO(media.thumbnail(session.ids[-1], 16))).convert("RGB").getpixel((4, 4))
         assert isinstance(shown, tuple)
@@ -69,8 +68,7 @@ def test_clips_of_one_name_that_come_later_are_others(tmp_path: Path) -> None:
     with closing(create.create_session(tmp_path / "s", data, SessionOptions(budget=2), media=media)) as session:
         assert add_data(session, tmp_path / "april").n_added == 3, "equal frames of another clip are other items"
         assert len(set(session.ids)) == 8
-        shown = open_media(session.folder)
-        assert shown is not None
+        shown = SessionMedia(session.folder)
         assert [item for _, item in shown.items_around(session.ids[6], 5)] == list(session.ids[5:])
         assert [item for _, item in shown.items_around(session.ids[0], 5)] == list(session.ids[:5])
         assert shown.thumbnail(session.ids[7], 32)
@@ -91,11 +89,9 @@ def test_a_list_of_files_keeps_its_ids_and_can_be_corrected(tmp_path: Path) -> N
         fixed = write("c.csv", {"k0": 3})
         with pytest.raises(DataError, match="are in the session already, such as 'k0'"):
             add_data(session, fixed)
-        shown = open_media(session.folder)
-        assert shown is not None
+        shown = SessionMedia(session.folder)
         before = shown.thumbnail("k0", 16)
         assert add_data(session, fixed, replace=True).n_replaced == 1
         assert session.ids == ("k0", "k1", "k2")
-        corrected = open_media(session.folder)
-        assert corrected is not None
+        corrected = SessionMedia(session.folder)
         assert corrected.thumbnail("k0", 16) != before

@@ -25,7 +25,7 @@ from soel.images.source import Reading
 from soel.session import Session, SessionOptions, create, pictures, scores
 from soel.session.items import read_items, readable_rows
 from soel.session.labels import export_labels
-from soel.session.media import open_media
+from soel.session.media import SessionMedia, open_media
 from soel.session.pictures import MediaOptions, media_summary
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise, residual_network
 
@@ -121,28 +121,24 @@ def test_one_picture_is_scored(session: Session, folder: Path, tmp_path: Path) -
 
 
 def test_thumbnails_are_made_once_and_outlive_the_files(session: Session, folder: Path) -> None:
-    media = open_media(session.folder)
-    assert media is not None
+    media = SessionMedia(session.folder)
     assert media.kind == "image"
     item = session.ids[4]
     first = media.thumbnail(item, 16)
     assert Image.open(io.BytesIO(first)).size == (16, 11)
     shutil.rmtree(folder)
-    again = open_media(session.folder)
-    assert again is not None
+    again = SessionMedia(session.folder)
     assert again.thumbnail(item, 16) == first
     with pytest.raises(SessionError, match="no longer at"):
         again.thumbnail(item, 17)
 
 
 def test_pictures_are_found_at_their_new_place(session: Session, folder: Path, tmp_path: Path) -> None:
-    media = open_media(session.folder)
-    assert media is not None
+    media = SessionMedia(session.folder)
     known = media.thumbnail(session.ids[0], 32)
     shutil.rmtree(session.folder.path / "thumbnails")
     folder.rename(tmp_path / "elsewhere")
-    moved = open_media(session.folder, tmp_path / "elsewhere")
-    assert moved is not None
+    moved = SessionMedia(session.folder, tmp_path / "elsewhere")
     assert moved.thumbnail(session.ids[0], 32) == known
 
 
@@ -156,8 +152,7 @@ def test_clips_with_labels_and_the_items_around_one(tmp_path: Path) -> None:
     ) as session:
         known = read_items(session.folder).excluded["label"].tolist()
         assert [int(code) for code in known] == [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]
-        shown = open_media(session.folder)
-        assert shown is not None
+        shown = SessionMedia(session.folder)
         assert shown.kind == "video"
         item = session.ids[2]
         around = shown.items_around(item, 0.4)
@@ -181,8 +176,7 @@ def test_a_table_with_a_column_of_paths(tmp_path: Path, folder: Path) -> None:
     with closing(made) as session:
         assert session.ids[:2] == ("k0", "k1")
         assert len(session.ids) == 9
-        shown = open_media(session.folder)
-        assert shown is not None
+        shown = SessionMedia(session.folder)
         assert Image.open(io.BytesIO(shown.thumbnail("k3", 64))).size == (30, 20)
     with pytest.raises(SchemaError, match="no column picture"):
         create.create_session(tmp_path / "t", table, media=MediaOptions(path_column="picture"))
