@@ -18,7 +18,7 @@ from soel.images.maps import Box, draw_overlay, find_boxes
 from soel.session import Session, SessionOptions, create, pictures
 from soel.session.media import write_maps
 from soel.session.pictures import MediaOptions
-from tests.images.media.test_patches import make_pictures
+from tests.images.media.test_patches import ask_and_fit, make_pictures
 from tests.images.test_patches import PlaceExtractor
 
 
@@ -87,9 +87,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path / "cache"))
     data = make_pictures(tmp_path / "pictures")
     made = create.create_session(tmp_path / "s", data, SessionOptions(budget=4))
-    asked = made.ask(4)
-    made.tell({item: "anomaly" if made.ids.index(item) < 3 else "normal" for item in asked.items})
-    made.fit()
+    ask_and_fit(made, 4)
     return made
 
 

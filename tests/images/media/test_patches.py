@@ -50,13 +50,19 @@ def make_session(tmp_path: Path, patches: str = "auto", side: int = 80) -> Sessi
     return create.create_session(tmp_path / "s", data, options, media=MediaOptions(patches=patches))
 
 
+def ask_and_fit(session: Session, n: int) -> tuple[str, ...]:
+    """Questions answered by the truth, and a fit; returns what was asked."""
+    asked = tuple(session.ask(n).items)
+    session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
+    session.fit()
+    return asked
+
+
 def test_scores_count_places_in_the_pool_and_in_new_pictures(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
         assert session.folder.patches is not None
         assert session.folder.patches.shape[:2] == (40, 4)
-        asked = session.ask(4)
-        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked.items})
-        session.fit()
+        ask_and_fit(session, 4)
         model = session.fitted()[1]
         assert model.patches is not None
         own = scores.score_file(session, None, tmp_path / "own.csv")
@@ -124,9 +130,7 @@ def test_long_pictures_whose_places_count_are_seen_whole(
 
 def test_rows_alone_are_not_enough_for_such_a_model(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
-        asked = session.ask(2)
-        session.tell(dict.fromkeys(asked.items, "normal"))
-        session.fit()
+        ask_and_fit(session, 2)
         with pytest.raises(DataError, match="only rows were given"):
             session.score(np.asarray(session.folder.pool), session.ids)
 
@@ -148,9 +152,7 @@ def test_pictures_that_are_added_bring_their_patches(tmp_path: Path) -> None:
 
 def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path) -> None:
     with closing(make_session(tmp_path)) as session:
-        asked = session.ask(2).items
-        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
-        session.fit()
+        ask_and_fit(session, 2)
         add_data(session, make_pictures(tmp_path / "more", 5, first=900))
         assert scores.score_file(session, None, tmp_path / "grown.csv")["n_items"] == 45
         maps = SessionMaps(session)
@@ -165,9 +167,7 @@ def test_pictures_that_are_added_are_scored_by_the_fit_of_before(tmp_path: Path)
 def test_a_session_goes_on_after_pictures_were_added_and_removed(tmp_path: Path) -> None:
     """By the fit of before, until somebody fits again."""
     with closing(make_session(tmp_path)) as session:
-        asked = session.ask(2).items
-        session.tell({item: "anomaly" if session.ids.index(item) < 3 else "normal" for item in asked})
-        session.fit()
+        asked = ask_and_fit(session, 2)
         before = dict(zip(session.ids, session.pool_scores(session.fitted()[1]), strict=True))
         add_data(session, make_pictures(tmp_path / "more", 5, first=900))
         gone = [item for item in session.ids[:8] if item not in asked][:3]
