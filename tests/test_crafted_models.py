@@ -59,6 +59,7 @@ def test_no_crafted_manifest_is_a_crash(saved: Path) -> None:
                 made = load_model(saved)
                 scores = made.fitted.score(np.zeros((2, made.encoder.n_features), np.float32))
                 made.fitted.probabilities(scores)
+                SOEL.load(saved)
         except Exception as error:
             crashes.append(f"{type(error).__name__}: {error}"[:200])
     (saved / MANIFEST).write_text(json.dumps(manifest))

@@ -19,7 +19,7 @@ from soel.assess.metrics import cover_radius
 from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.checks import check_count, check_labels, is_number
 from soel.deep import settle
-from soel.errors import ConfigError, DataError
+from soel.errors import ConfigError, DataError, ModelFileError
 from soel.explain import TableExplainer
 from soel.fitted_detector import Codes, FittedDetector, read_targets, warn_caller, warn_of_equal_rows
 from soel.images.image_rows import ImageRows, find_image_rows
@@ -187,20 +187,25 @@ class SOEL(FittedDetector):
         """
         from soel.session.create import find_model  # here: what learns in memory needs no store
 
-        saved = load_model(find_model(Path(folder)), backbone)
-        images = find_session_images(Path(folder))
+        folder = Path(folder)
+        saved, images = load_model(find_model(folder), backbone), find_session_images(folder)
         own = {"images": images.to_json()} if images is not None and saved.fitted.patches is not None else {}
-        saved = replace(saved, extra=_extra_for_session(saved) | dict(saved.extra) | own)
         learner = saved.learner
-        detector = cls(
-            learner.profile,
-            backbone=backbone,
-            contamination=learner.contamination,
-            threshold=str(learner.threshold),
-            random_state=saved.extra["random_state"],
-            kind=str(learner.profile.kind),
-        )
-        return detector._publish(saved)
+        try:
+            saved = replace(saved, extra=_extra_for_session(saved) | dict(saved.extra) | own)
+            detector = cls(
+                learner.profile,
+                backbone=backbone,
+                contamination=learner.contamination,
+                threshold=str(learner.threshold),
+                random_state=saved.extra["random_state"],
+                kind=str(learner.profile.kind),
+            )
+            return detector._publish(saved)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(
+                f"The manifest of {folder} does not describe an estimator: {error}. Save the model again."
+            ) from error
 
     def _read(self, X: Any) -> Task:
         def make_learner(profile: Profile) -> Learner:
