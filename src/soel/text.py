@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -113,6 +114,10 @@ class Texts:
     def percent(self, share: float) -> str:
         """A measured share, see `percent`."""
         return self._localise(percent(share))
+
+    def more_than(self, share: float) -> str:
+        """A share for 'higher than 99 % of the rows': rounded down, since what it says is to hold."""
+        return self.percent(math.floor(100 * share) / 100 if share >= 0.01 else share)
 
     def form(self, key: str, values: Mapping[str, Any]) -> str:
         """The form of a text that these values take."""

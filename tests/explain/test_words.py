@@ -81,8 +81,9 @@ def test_golden_of_what_alarms_have_in_common() -> None:
     pattern = {"groups": [["area", "radius"], ["site"]], "items": ["a", "b", "c"], "rule": None}
     rule = {"conditions": [{"column": "area", "sign": "≥", "value": "900.5"}], "n_hits": 3, "n_met": 4, "n_wanted": 3}
     assert say_pattern(pattern, {}) == "area (2 columns), site: 3 alarms, such as a"
+    assert say_pattern(pattern, {}, title="row {}".format).endswith("such as row a")
     assert say_pattern(pattern | {"rule": rule}, {"b": Label.ANOMALY, "x": Label.NORMAL}) == (
-        "area (2 columns), site: 3 alarms, such as a; 3 of the 4 rows with area ≥ 900.5; labelled: 1 anomaly, 0 normal"
+        "area (2 columns), site: 3 alarms, such as a; 3 of the 4 rows with area ≥ 900.5; labelled anomaly: 1, normal: 0"
     )
     words = say_common({"n_explained": 100, "n_alarms": 120, "n_whole": 1})
     assert words[0].startswith("Looked at: 100 of 120 alarms")

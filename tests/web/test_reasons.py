@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,12 @@ from playwright.sync_api import Browser, expect
 from soel.report import gather
 from soel.report.reasons import keep_reasons, read_reasons
 from soel.session import Answer
+from soel.tables.csv_cells import write_rows
 from soel.types import Verdict
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page
 from tests.web.live_server import Live, serving
-from tests.web.sample_data import write_pumps
+from tests.web.sample_data import COLUMNS, make_pumps, write_pumps
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,19 @@ def test_alarms_are_listed_with_reasons_and_what_they_have_in_common(page: Page)
     assert summary["words"][0].startswith("Looked at: 12 of 12 alarms")
     assert 1 <= len(summary["drivers"]) <= 5
     assert all("alarms, such as P-" in group for group in summary["groups"])
+
+
+def test_rows_without_names_are_called_by_their_numbers(tmp_path: Path) -> None:
+    rows, _ = make_pumps(150, 12)
+    write_rows(tmp_path / "readings.csv", COLUMNS[1:], [row[1:] for row in rows])
+    page = build_page(tmp_path, tmp_path / "readings.csv", id_column=None)
+    page.label_all()
+    session = page.view_model.session
+    assert all(re.search(r"such as #\d+", group) for group in page.get("/api/summary")["groups"])
+    listed = [field["words"] for each in page.get("/api/items")["items"] for field in each["fields"]]
+    asked = [field["words"] for item in session.ids for field in page.get("/api/reasons", id=item)["fields"]]
+    assert not [words for words in listed + asked if any(item in words for item in session.ids)]
+    session.close()
 
 
 def test_a_session_without_a_model_says_nothing(page: Page, tmp_path: Path) -> None:

@@ -58,6 +58,10 @@ def test_percent_never_rounds_to_certainty() -> None:
     ]  # fmt: skip
 
 
+def test_a_share_that_others_lie_below_is_rounded_down() -> None:
+    assert [ENGLISH.more_than(share) for share in (0.004, 0.976, 0.9991, 1)] == ["0.4 %", "97 %", "99 %", "100 %"]
+
+
 def test_reasons_write_numbers_as_the_language_does_and_leave_codes_alone() -> None:
     reasons = (
         Reason(("speed",), ("1401.25",), ("1480.5",), 0.4, 0, -1),

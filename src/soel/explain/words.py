@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,12 +70,20 @@ def say_common(summary: Mapping[str, Any], t: Texts = ENGLISH) -> list[str]:
     return [*words, t("reason.whole_ones", n=summary["n_whole"])] if summary["n_whole"] else words
 
 
-def say_pattern(pattern: Mapping[str, Any], labels: Mapping[str, Label], t: Texts = ENGLISH) -> str:
-    """A pattern of alarms: its groups of columns, its size, an example, its rule, and what is labelled."""
+def say_pattern(
+    pattern: Mapping[str, Any],
+    labels: Mapping[str, Label],
+    t: Texts = ENGLISH,
+    title: Callable[[str], str] = str,
+) -> str:
+    """A pattern of alarms: its groups of columns, its size, an example, its rule, and what is labelled.
+
+    title: what people call an item.
+    """
     items = pattern["items"]
     known = [labels[item].word for item in items if item in labels]
     names = ", ".join(name_group(columns, t) for columns in pattern["groups"])
-    parts = [t("reason.group_line", names=names, n=len(items), item=items[0])]
+    parts = [t("reason.group_line", names=names, n=len(items), item=title(items[0]))]
     if pattern["rule"] is not None:
         rule = pattern["rule"]
         conditions = "; ".join(

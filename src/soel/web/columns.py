@@ -128,7 +128,7 @@ class Numbers:
         above = 1 - float(np.searchsorted(self.values, value, side="right") / len(self.values))
         if stands_out:
             key, share = ("column.higher", below) if below > above else ("column.lower", above)
-            return t(key, share=t.percent(share), typical=typical)
+            return t(key, share=t.more_than(share), typical=typical)
         end = "upper_end" if below >= REMARKABLE else "lower_end" if above >= REMARKABLE else ""
         return t(f"column.{end}", typical=typical) if end else typical
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,21 +20,26 @@ from soel.web.schemas import NeighbourOut
 from soel.web.view import ViewModel
 
 
-def reason_fields(why: RowExplanation | None, t: Texts, with_rank: bool = False) -> list[Field]:
-    """The reasons of one item, each like a value of its row. with_rank: with the rank that it would have else.
+def reason_fields(
+    why: RowExplanation | None, t: Texts, with_rank: bool = False, title: Callable[[str], str] = str
+) -> list[Field]:
+    """The reasons of one item, each like a value of its row.
+
+    with_rank: with the rank that it would have else. title: what people call an item.
 
     Who labels is not told how the item ranks, and so not what would make an ordinary one an alarm.
     """
     if why is None or not (why.is_alarm or with_rank):
         return []
-    if why.like and not why.reasons:
-        return [_field(t("reason.whole", like=why.like), "", "")] if why.is_alarm else []
+    like = title(why.like) if why.like else ""
+    if like and not why.reasons:
+        return [_field(t("reason.whole", like=like), "", "")] if why.is_alarm else []
     key = "reason.usual" if why.is_alarm else "reason.there"
     fields = [
         _field(
             name_group(reason.columns, t),
             localise(reason.values[0], t),
-            t(key, usual=localise(reason.usual[0], t), like=why.like),
+            t(key, usual=localise(reason.usual[0], t), like=like),
         )
         for reason in why.reasons
     ]

@@ -71,7 +71,7 @@ def _far(why: Why, title: Callable[[str], str], t: Texts) -> str:
 def _unusual(why: Why, t: Texts) -> str:
     if why.score_share > 0.6:
         key = "why.very_unusual" if why.score_share > 0.9 else "why.unusual"
-        return t(key, share=t.percent(why.score_share))
+        return t(key, share=t.more_than(why.score_share))
     return t("why.ordinary", share=t.percent(1 - why.score_share))
 
 

@@ -115,7 +115,7 @@ def _list_item(
     card = context.view_model.card(item, seen, most=N_FIELDS, texts=texts)
     answered = seen.answers.get(item)
     fields = [field for field in card.fields if field.stands_out]
-    why = reason_fields(find_why(reasons, item), texts, with_rank=True)
+    why = reason_fields(find_why(reasons, item), texts, True, context.view_model.items.title)
     return ListedOut(
         item=item,
         title=card.title,

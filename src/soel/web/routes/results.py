@@ -107,7 +107,7 @@ def download_labels(view_model: ViewModelDep, _owner: OwnerDep, form: Form) -> R
 def read_item_reasons(view_model: ViewModelDep, user: UserDep, texts: TextsDep, id: Id) -> ReasonsOut:
     """Which values raise an item's score, and the labelled item that it is most like, as far as the user may know."""
     kept = read_reasons(view_model.session)
-    fields = reason_fields(find_why(kept, view_model.check(id)), texts)
+    fields = reason_fields(find_why(kept, view_model.check(id)), texts, title=view_model.items.title)
     return ReasonsOut(fields=fields, resembles=find_resembled(view_model, view_model.view_for(user), kept, id))
 
 
@@ -127,8 +127,8 @@ def read_summary(view_model: ViewModelDep, user: UserDep, texts: TextsDep) -> Su
         )
         for columns, n in summary["groups"][:5]
     ]
-    labels = view_model.view_for(user).labels
-    patterns = [say_pattern(pattern, labels, texts) for pattern in summary["patterns"]]
+    labels, title = view_model.view_for(user).labels, view_model.items.title
+    patterns = [say_pattern(pattern, labels, texts, title) for pattern in summary["patterns"]]
     return SummaryOut(words=say_common(summary, texts), drivers=drivers, groups=patterns)
 
 

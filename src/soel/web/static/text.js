@@ -14,7 +14,13 @@ export function t(key, values = {}) {
   return form.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number(values[name]) : values[name]));
 }
 
-export const percent = (share) => (share > 0 && share < 0.01 ? `${figures(100 * share, 1)} %` : `${Math.round(100 * share)} %`);
+// As `soel.text.percent` has it: one number reads the same everywhere.
+export function percent(share) {
+  const value = 100 * share;
+  if (value > 99 && value < 100) return "> 99 %";
+  if (value > 0 && value < 0.01) return `< ${number(0.01)} %`;
+  return value >= 1 || value <= 0 ? `${Math.round(value)} %` : `${figures(value, 2)} %`;
+}
 
 // A chance is never certain.
 export function likely(share) {
