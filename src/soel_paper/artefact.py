@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -12,7 +12,7 @@ from soel_paper.cells import Cell, Expert, Setting, Stage
 from soel_paper.claims import Claim
 from soel_paper.figures import Axis
 from soel_paper.methods import Method, Variant
-from soel_paper.paper_figures import Figures
+from soel_paper.paper_figures import PRINTED, Figures
 from soel_paper.results import Results
 from soel_paper.sources import Source
 
@@ -24,8 +24,8 @@ class Artefact:
     """One table or figure.
 
     label: the paper's, empty for one of ours. rows, columns: the axes of the printed table; what varies beyond
-    them gives several tables. paper: printed figures with their spread, keyed by the places on `paper_axes`.
-    plot: the axis that is drawn along x, None for no picture. needs: data and hardware in words.
+    them gives several tables. plot: the axis that is drawn along x, None for no picture. needs: data and hardware in
+    words.
     minutes: on two cores in profile `authors`, from the files on; gpu_minutes: of training on one H200, None where
     that was not measured. Both are put together from the seconds that single cells took.
     """
@@ -42,7 +42,6 @@ class Artefact:
     stage: Stage = "fit"
     rows: tuple[str, ...] = ("dataset",)
     columns: str = "method"
-    paper: Figures = field(default_factory=dict)
     paper_axes: tuple[str, ...] = ("dataset", "method")
     claims: tuple[Claim, ...] = ()
     plot: Axis | None = None
@@ -50,6 +49,11 @@ class Artefact:
     needs: str = "tables"
     minutes: float = 0.0
     gpu_minutes: float | None = None
+
+    @property
+    def paper(self) -> Figures:
+        """What the paper printed, with the spread, keyed by the places on `paper_axes`."""
+        return PRINTED.get(self.name, {})
 
     def cells(self, variant: Variant, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
         """Everything to compute, in the order of the table."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from soel import ConfigError
 from soel_paper import methods as m
-from soel_paper import paper_figures as paper
 from soel_paper.artefact import Artefact
 from soel_paper.cells import Expert
 from soel_paper.claims import Claim, alike, as_printed, beats, best, small, unbiased
+from soel_paper.paper_figures import SHARES
 
 TABLES = ("breastw", "ionosphere", "pima", "satellite")
 PHOTOS = ("cifar10", "fashion-mnist")
@@ -67,13 +67,13 @@ MAIN = (
         "table3", "tab:tab_results", "Detection on tables with 10 labels", m.NINE,
         AS_PRINTED,
         Claim("SOEL is the best on average.", best("SOEL", "f1")),
-        paper=paper.TABLES, minutes=3.3,
+        minutes=3.3,
     ),
     _images(
         "table2", "tab:img_results", "Detection on images with 20 labels", IMAGES, m.NINE,
         AS_PRINTED,
         SOEL_BEST,
-        paper=paper.IMAGES, minutes=237_000, gpu_minutes=403,
+        minutes=237_000, gpu_minutes=403,
     ),
     _budgets(
         "budgets", "fig:img_data", "Detection as the budget grows", IMAGES, m.NINE,
@@ -112,8 +112,8 @@ THEORY = (
         Claim("The kernel density estimate is right within 5 points.", unbiased("alpha_kde")),
         Claim("(ours) The cover estimate is right within 5 points.", unbiased("alpha_cover")),
         Claim("(ours) The kriging estimate is right within 5 points.", unbiased("alpha_kriging")),
-        measures=("alpha_kde", "alpha_cover", "alpha_kriging"), budgets=(40,), shares=paper.SHARES, stage="query",
-        rows=("dataset", "measure"), columns="share", plot="share", paper=paper.ALPHA,
+        measures=("alpha_kde", "alpha_cover", "alpha_kriging"), budgets=(40,), shares=SHARES, stage="query",
+        rows=("dataset", "measure"), columns="share", plot="share",
         paper_axes=("dataset", "share"), n_seeds=10, needs=FEATURES, minutes=5260,
     ),
 )  # fmt: skip
@@ -121,12 +121,12 @@ ABLATIONS = (
     _images(
         "deep-svdd", "tab:backbone-dsvdd-mhrot", "Deep SVDD as the backbone", IMAGES[:6], m.DEEP_SVDD,
         Claim("SOEL is the best with Deep SVDD too.", best("SOEL on Deep SVDD", "auroc")),
-        paper=paper.DEEP_SVDD, needs=FEATURES, minutes=413, gpu_minutes=16.5,
+        needs=FEATURES, minutes=413, gpu_minutes=16.5,
     ),
     _images(
         "mhrot", "tab:backbone-dsvdd-mhrot, MHRot", "MHRot on pixels as the backbone", IMAGES[:6], m.MHROT,
         Claim("SOEL is the best with MHRot too.", best("SOEL on MHRot", "auroc")),
-        paper=paper.MHROT, needs="images; a GPU", minutes=1_070_000,
+        needs="images; a GPU", minutes=1_070_000,
     ),
     _budgets(
         "robust-ratio", "fig:robust-ratio", "Other shares of anomalies", PHOTOS, (m.SOEL, HYBR2),
@@ -138,7 +138,7 @@ ABLATIONS = (
         (m.UNSUPERVISED, m.LOE, m.QUERY_ONLY, m.SOEL),
         Claim("Labels help: SOEL beats LOE, which knows the true share.", beats("SOEL", "LOE", "auroc")),
         Claim("Pseudo-labels help: SOEL beats its queries alone.", beats("SOEL", "queries alone", "auroc")),
-        paper=paper.COMPONENTS, minutes=21_200, gpu_minutes=36,
+        minutes=21_200, gpu_minutes=36,
     ),
     _budgets(
         "classifier", "fig:img-data-bce", "A binary classifier instead of a deep anomaly loss", IMAGES,
@@ -171,12 +171,12 @@ ABLATIONS = (
     _images(
         "tau", "tab:ablation-tau", "The temperature of the diverse queries", PHOTOS, TAUS,
         Claim("0.01 beats 1.", beats("tau = 0.01", "tau = 1", "auroc")),
-        paper=paper.TAU, minutes=21_200, gpu_minutes=36,
+        minutes=21_200, gpu_minutes=36,
     ),
     _images(
         "pseudo-labels", "tab:ablation-pseudo-y", "The value given to suspected anomalies", PHOTOS, PSEUDO,
         Claim("One half is the best.", best("y = 0.5", "auroc")),
-        paper=paper.PSEUDO_LABELS, minutes=31_700, gpu_minutes=54,
+        minutes=31_700, gpu_minutes=54,
     ),
     _budgets(
         "label-spreading", "fig:semisuper-comparison", "Other ways to guess the missing labels", PHOTOS,
@@ -190,8 +190,7 @@ ABLATIONS = (
         AS_PRINTED,
         Claim("SOEL beats the nearest-neighbour distance.", best("SOEL", "f1")),
         Claim("... also when both are cut at the pool's share.", best("SOEL", "f1_pool_cut")),
-        measures=("f1", "f1_pool_cut"), paper=paper.NEIGHBOURS, paper_axes=("dataset", "method", "measure"),
-        minutes=1.4,
+        measures=("f1", "f1_pool_cut"), paper_axes=("dataset", "method", "measure"), minutes=1.4,
     ),
     _budgets(
         "gradients", "fig:grad-div-comparison", "Diverse gradients (BADGE) instead of diverse embeddings", PHOTOS,
@@ -207,7 +206,7 @@ ABLATIONS = (
     _tables(
         "clean-tables", "tab:tab_benchmark", "Without labels on clean tables", CLEAN,
         Claim("NTL is the best.", best("NTL", "f1")),
-        datasets=("arrhythmia", "thyroid"), paper=paper.CLEAN_TABLES, minutes=0.6,
+        datasets=("arrhythmia", "thyroid"), minutes=0.6,
     ),
     _images(
         "initialisation", "app:rand-init", "How much the outcome depends on the seed", PHOTOS, (m.SOEL,),

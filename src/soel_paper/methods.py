@@ -127,24 +127,17 @@ Order = Literal["random", "first"]
 class Variant:
     """A profile with what an experiment has to know about it.
 
-    name: the profile's own. repeats_paper: it means to repeat the paper or its code, so it takes what these set for
-    single data sets, and is asked whether its figures are theirs. first_anomalies: the anomalies of a table's pool are
-    the first of the file, as in the authors' code. form: of the network, where it is not the profile's own.
+    name: the profile's own, and the form of the network where it is another. repeats_paper: it means to repeat the
+    paper or its code, so it takes what these set for single data sets, and is asked whether its figures are theirs.
+    first_anomalies: the anomalies of a table's pool are the first of the file, as in the authors' code.
     """
 
     name: str
     profile: Profile
     repeats_paper: bool = True
     first_anomalies: bool = False
-    form: str = ""
-
-    @property
-    def title(self) -> str:
-        """What tables and headings call it."""
-        return f"{self.name}, {self.form}" if self.form else self.name
 
 
-NARROW, FLOAT32 = "narrow", "float32"
 VARIANTS: Mapping[str, Variant] = {
     "default": Variant("default", PROFILES["default"], repeats_paper=False),
     "paper": Variant("paper", PROFILES["paper"]),
@@ -166,13 +159,13 @@ def narrow(variant: Variant) -> Variant:
     """
     profile = variant.profile
     small = profile.with_parts(backbone="ntl-narrow") if variant.repeats_paper else profile.narrow()
-    return replace(variant, profile=replace(small, n_members=1), form=NARROW)
+    return replace(variant, name=f"{variant.name}, narrow", profile=replace(small, n_members=1))
 
 
 def in_float32(variant: Variant) -> Variant:
     """With matrix products in full float32 instead of TF32 on a GPU."""
     vectors = replace(variant.profile.vectors, precision="highest")
-    return replace(variant, profile=replace(variant.profile, vectors=vectors), form=FLOAT32)
+    return replace(variant, name=f"{variant.name}, float32", profile=replace(variant.profile, vectors=vectors))
 
 
 HEADER = (

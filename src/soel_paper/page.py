@@ -174,7 +174,7 @@ def write_page(
     for number, section in enumerate(sections):
         artefact, jobs = find_artefact(section.artefact), 0 if section.on_gpu and not has_gpu() else n_jobs
         if section.on_gpu and not all(map(source.present, section.plan.datasets)):
-            left_out.append(f"- {_heading(apply_plan(artefact, section.plan), section.plan.variant.title)}")
+            left_out.append(f"- {_heading(apply_plan(artefact, section.plan), section.plan.variant.name)}")
             continue
         own = source if section.per_class is None else replace(source, per_class=section.per_class)
         outcome = reproduce(artefact, section.plan, out, own, jobs, progress, keep_old)
@@ -230,7 +230,7 @@ def _means(section: Section) -> str:
     number = "" if section.per_class is None else f"{section.per_class} pictures of each class, "
     if section.artefact == "mhrot":
         return f"{number.capitalize()}pixels, one H200."
-    network = "" if section.plan.variant.form == "narrow" else " the full network,"
+    network = "" if "narrow" in section.plan.variant.name else " the full network,"
     return f"{number}ResNet-50 features,{network} one H200."
 
 

@@ -125,8 +125,8 @@ def reproduce(
     results = Results(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
     asked = (claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper)
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    outcome = Outcome(wanted, variant.title, results, count_made(cells, store), verdicts)
-    return write(outcome, out, f"{artefact.name}-{variant.title.replace(', ', '-')}")
+    outcome = Outcome(wanted, variant.name, results, count_made(cells, store), verdicts)
+    return write(outcome, out, f"{artefact.name}-{variant.name.replace(', ', '-')}")
 
 
 def write(outcome: Outcome, out: Path, name: str) -> Outcome:
@@ -209,12 +209,12 @@ def compare(
     )  # fmt: skip
     cells = []
     for variant in variants:
-        ours = tuple(replace(method, name=f"{method.name}, {variant.title}") for method in (SOEL, UNSUPERVISED))
+        ours = tuple(replace(method, name=f"{method.name}, {variant.name}") for method in (SOEL, UNSUPERVISED))
         cells += replace(shape, methods=ours).cells(variant, seeds, source, ())
     cells += shape.cells(VARIANTS["default"], seeds, source, ())
     run(cells, source, store, n_jobs, progress)
     results = Results(collect(cells, store, shape.measures, {name: path.name}).points, missing_peers(PEERS))
-    title = ", ".join(variant.title for variant in variants)
+    title = ", ".join(variant.name for variant in variants)
     return write(Outcome(shape, title, results, count_made(cells, store)), out, "compare")
 
 

@@ -65,7 +65,7 @@ class Source:
         """Whether the copy at hand holds pictures rather than vectors."""
         if self.table is not None or find_dataset(name).kind not in ("images", "video"):
             return False
-        found = data_folder(self.data_dir).find(find_dataset(name))
+        found = self._copy(name)
         return found is not None and not found.name.endswith("-features.npz")
 
     def suits(self, name: str, augmented: bool, pixels: bool) -> bool:
@@ -74,9 +74,7 @@ class Source:
             return True
         if self.table is not None or find_dataset(name).kind != "images":
             return False
-        return self.has_pictures(name) or (
-            pixels and data_folder(self.data_dir).find(find_dataset(name), True) is not None
-        )
+        return self.has_pictures(name) or (pixels and self._copy(name, pixels=True) is not None)
 
     def n_rows(self, name: str) -> int:
         """How many rows the data set has."""
@@ -96,7 +94,7 @@ class Source:
 
     def present(self, name: str) -> bool:
         """Whether it can be loaded without a download."""
-        return self.table is not None or data_folder(self.data_dir).find(find_dataset(name)) is not None
+        return self.table is not None or self._copy(name) is not None
 
     def classes(self, name: str, wanted: tuple[int, ...] = ()) -> tuple[int | None, ...]:
         """The classes that are normal in turn; (None,) for a data set that is not of classes."""
@@ -107,6 +105,9 @@ class Source:
         counts = {code: int((content.y_train == code).sum()) for code in content.classes}
         usual = [code for code, count in counts.items() if count > DERMA_MINIMUM or name != "dermamnist"]
         return tuple(code for code in usual if not wanted or code in wanted)
+
+    def _copy(self, name: str, pixels: bool = False) -> Path | None:
+        return data_folder(self.data_dir).find(find_dataset(name), pixels)
 
     def _part(self, name: str) -> int | None:
         """How many a class, where that was asked for and the data set has classes."""
@@ -136,7 +137,7 @@ def _part_of(source: Source, content: Content) -> Content:
 
 def _features(source: Source, name: str, progress: Progress | None = None) -> Content:
     if find_dataset(name).kind == "video":
-        folder = data_folder(source.data_dir).find(find_dataset(name))
+        folder = source._copy(name)
         assert folder is not None
         return clip_rows(folder, source.extractor, progress)
     sets = _part_of(source, _raw(source, name))

@@ -27,9 +27,7 @@ def add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
     datasets = verbs.add_parser("datasets", parents=[common], help="list public data sets, and fetch them")
     datasets.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     datasets.add_argument("--fetch", metavar="NAME", nargs="+", default=[], help="download these")
-    datasets.add_argument(
-        "--extract", metavar="NAME", nargs="+", default=[], help="make the features of these pictures"
-    )
+    datasets.add_argument("--extract", metavar="NAME", nargs="+", default=[], help="make features of these pictures")
     datasets.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     datasets.set_defaults(handler=run_datasets)
 
@@ -46,16 +44,12 @@ def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
     reproduce.add_argument("--peers", action="store_true", help="add other detectors to the table")
     reproduce.add_argument("--data-dir", metavar="DIR", type=Path, help="where copies lie (default: SOEL_DATA)")
     reproduce.add_argument("--out", metavar="DIR", type=Path, default=Path("reproduced"), help="default: reproduced")
-    reproduce.add_argument(
-        "--merge", metavar="DIR", type=Path, nargs="+", default=[], help="take in results of other runs"
-    )
-    reproduce.add_argument(
-        "--jobs", type=int, metavar="N", help="processes (default: one per core; 0: show what is finished)"
-    )
+    merged, jobs = "take in results of other runs", "processes (default: one per core; 0: show what is finished)"
+    reproduce.add_argument("--merge", metavar="DIR", type=Path, nargs="+", default=[], help=merged)
+    reproduce.add_argument("--jobs", type=int, metavar="N", help=jobs)
     reproduce.add_argument("--keep-old", action="store_true", help="keep cells that other versions computed")
-    reproduce.add_argument(
-        "--page", metavar="FILE.md", type=Path, default=Path("benchmarks/results.md"), help=argparse.SUPPRESS
-    )
+    page = Path("benchmarks/results.md")
+    reproduce.add_argument("--page", metavar="FILE.md", type=Path, default=page, help=argparse.SUPPRESS)
     group = reproduce.add_argument_group("pictures and video")
     group.add_argument("--extractor", metavar="NAME|FILE.onnx", help=NETWORK)
     group.add_argument("--per-class", type=int, metavar="N", help="pictures of each class (default: all)")
@@ -68,9 +62,7 @@ def add_compare(verbs: Any, common: argparse.ArgumentParser) -> None:
     compare = verbs.add_parser("compare", parents=[common], help="compare detectors on your own labelled table")
     compare.add_argument("data", metavar="DATA", type=Path)
     compare.add_argument("--label-column", metavar="COLUMN", required=True, help="the truth of every row")
-    compare.add_argument(
-        "--budgets", metavar="A,B", default="5,10,20,40", help="numbers of labels (default: 5,10,20,40)"
-    )
+    compare.add_argument("--budgets", metavar="A,B", default="5,10,20,40", help="labels (default: 5,10,20,40)")
     compare.add_argument("--profiles", metavar="A,B", default="default,authors")
     compare.add_argument("--seeds", type=int, metavar="N", default=3)
     compare.add_argument("--out", metavar="DIR", type=Path, default=Path("compared"), help="default: compared")

@@ -239,9 +239,9 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
 
 def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
     small, ours = narrow(VARIANTS["authors"]), narrow(VARIANTS["default"])
-    assert (small.title, small.form) == ("authors, narrow", "narrow")
+    assert small.name == "authors, narrow"
     assert (small.profile.backbone, small.profile.n_members) == ("ntl-narrow", 1)
     assert small.profile.vectors == AUTHORS.vectors
     without_gpu = VARIANTS["default"].profile.narrow()
-    assert (ours.title, ours.profile.n_members) == ("default, narrow", 1)
+    assert (ours.name, ours.profile.n_members) == ("default, narrow", 1)
     assert ours.profile.vectors == without_gpu.vectors
