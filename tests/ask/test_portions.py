@@ -6,32 +6,12 @@ import numpy as np
 import pytest
 
 from soel import SOEL
-from soel.ask.portions import Portion, plan_draws, spread_over_time, visible_rows
+from soel.ask.portions import Portion, plan_draws, spread_over_time
 from soel.errors import DataError
 from soel.learner import Learner
 from soel.types import Kind, Labels, Pool, Rows, Selection
 from tests.conftest import make_learner, make_toy
 from tests.variants import BESIDE_A_NETWORK
-
-
-@pytest.mark.parametrize(
-    ("labels", "n", "aside", "last", "shown"),
-    [
-        ([-1, -1, -1], 1, [], [], None),
-        ([-1, -1, -1, -1], 1, [1], [], [0, 2, 3]),
-        ([-1, -1, -1, -1], 1, [], [2], [0, 1, 3]),
-        ([-1, -1, -1, -1], 3, [], [2], [0, 1, 3]),
-        ([-1, -1, -1, -1], 4, [], [2], None),
-        ([-1, -1, -1, -1], 3, [0], [2], [1, 2, 3]),
-        ([1, -1, -1, -1], 1, [0], [2], [0, 1, 3]),  # what is labelled is always seen
-        ([1, -1, 0, -1], 1, [0], [2], None),
-    ],
-)
-def test_what_a_strategy_is_shown(
-    labels: list[int], n: int, aside: list[int], last: list[int], shown: list[int] | None
-) -> None:
-    found = visible_rows(np.array(labels, np.int8), n, np.array(aside, np.int64), np.array(last, np.int64))
-    assert (None if found is None else found.tolist()) == shown
 
 
 def test_items_set_aside_are_not_asked_and_others_only_at_the_end() -> None:
@@ -55,6 +35,12 @@ def plan(labels: list[int], n: int, first: list[int], aside: list[int], last: li
     ("labels", "n", "first", "aside", "last", "draws"),
     [
         ([-1] * 4, 2, [], [], [], [(None, 2, 2)]),
+        ([-1] * 4, 1, [], [1], [], [([0, 2, 3], 1, 2)]),
+        ([-1] * 4, 3, [], [], [2], [([0, 1, 3], 3, 2)]),
+        ([-1] * 4, 4, [], [], [2], [(None, 4, 2)]),
+        ([-1] * 4, 3, [], [0], [2], [([1, 2, 3], 3, 2)]),
+        ([1, -1, -1, -1], 1, [], [0], [2], [([0, 1, 3], 1, 2)]),  # what is labelled is always seen
+        ([1, -1, 0, -1], 1, [], [0], [2], [(None, 1, 2)]),
         ([-1] * 4, 2, [1, 3], [], [], [([1, 3], 2, 2)]),  # there are enough: no other one is seen
         ([-1] * 4, 3, [1, 3], [], [], [([1, 3], 2, 0), ([0, 2], 1, 2)]),
         ([1, -1, -1, -1], 2, [0, 1], [], [], [([0, 1], 1, 0), ([0, 2, 3], 1, 2)]),  # the labelled row is not asked

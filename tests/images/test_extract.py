@@ -98,11 +98,14 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     np.testing.assert_array_equal(features.matrix, expected(source, list(range(60))))
 
 
-def test_a_record_that_does_not_fit_starts_afresh(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "record", ["{", "[]", "3", '{"done": 1, "width": 2, "n_rows": 3, "faults": []}', '{"done": null}']
+)
+def test_a_record_that_does_not_fit_starts_afresh(tmp_path: Path, record: str) -> None:
     source, cache = open_source(make_folder(tmp_path / "data", 20)), tmp_path / "cache"
     right = extract(source, ColourExtractor(), cache).matrix.copy()
     (state,) = cache.rglob("progress.json")
-    state.write_text("{")
+    state.write_text(record)
     extractor = ColourExtractor()
     np.testing.assert_array_equal(extract(source, extractor, cache).matrix, right)
     assert sum(extractor.seen) == 20
@@ -165,12 +168,6 @@ def test_a_fault_of_our_own_is_not_taken_for_a_record_that_does_not_fit(
     (tmp_path / "features.partial").write_bytes(b"")
     with pytest.raises(AttributeError):
         GrowingMatrix(tmp_path, 3)
-
-
-@pytest.mark.parametrize("state", ["[]", "3", '{"done": 1, "width": 2, "n_rows": 3, "faults": []}', '{"done": null}'])
-def test_a_record_of_another_shape_starts_afresh(tmp_path: Path, state: str) -> None:
-    (tmp_path / "progress.json").write_text(state)
-    assert GrowingMatrix(tmp_path, 3).done == 0
 
 
 def test_the_matrix_library_uses_one_thread_beside_the_network(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from soel.errors import ConfigError, DataError, LabelError
+from soel.errors import ConfigError, LabelError
 from soel_paper.artefact import Artefact
 from soel_paper.artefacts import ARTEFACTS, find_artefact
 from soel_paper.catalogue import CATALOGUE
@@ -59,12 +59,6 @@ def test_the_paper_s_figures_stand_where_points_can_be(artefact: Artefact) -> No
         assert all(place in axes[axis] for place, axis in zip(key, artefact.paper_axes, strict=True)), key
 
 
-def test_artefacts_are_found_by_name_and_by_label() -> None:
-    assert find_artefact("table3") is find_artefact("tab:tab_results")
-    with pytest.raises(ConfigError, match="--list"):
-        find_artefact("table9")
-
-
 def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, ("SOEL", "Mar"), ("breastw", "ionosphere"), (2, 4, 30), n_seeds=2, measures=("f1", "auroc"))
     outcome = reproduce(ARTEFACTS["budgets"], plan, tmp_path, source, n_jobs=1)
@@ -93,11 +87,6 @@ def test_a_missing_peer_is_named(
     outcome = reproduce(ARTEFACTS["table3"], plan, tmp_path, source, n_jobs=1)
     assert "PyOD Deep SVDD, because pyod is not installed" in outcome.text
     assert outcome.results.mean(method="all labels known") > 50
-
-
-def test_absent_data_is_named(source: Source, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="satellite"):
-        reproduce(ARTEFACTS["table3"], Plan(), tmp_path, source)
 
 
 def test_the_page_holds_every_section(source: Source, quick: Variant, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from soel.detect.incontext.detector import Pretrained
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
 from soel_paper import cells
-from soel_paper.cells import ROLES, Cell, Setting, versions_of
+from soel_paper.cells import Cell, Setting, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.page import Section, write_page
 from soel_paper.reproduce import Plan
@@ -56,15 +56,6 @@ def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(
     before = {kind: versions_of(cell) for kind, cell in KINDS.items()}
     monkeypatch.setattr(part, name, 99)
     assert {kind for kind, cell in KINDS.items() if versions_of(cell) != before[kind]} == outdated
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_every_part_has_a_version(role: str) -> None:
-    assert all(ROLES[role].get(name).version >= 1 for name in ROLES[role])
-
-
-def test_a_peer_that_asks_nobody_depends_on_no_part_of_ours() -> None:
-    assert set(versions_of(KINDS["a peer"])) == {"experiment", "peers"}
 
 
 def make_old(store: CellStore, cell: Cell) -> None:
