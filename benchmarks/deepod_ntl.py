@@ -14,8 +14,8 @@ import torch
 
 from soel.networks import Model, losses, warm_up
 from soel.networks.ntl import TableNTL
+from soel.numeric import n_cores
 from soel.settings import Schedule
-from soel.threads import n_cores
 
 N_ROWS, N_COLUMNS, N_VIEWS, EPOCHS, SMALL = 6000, 36, 9, 3, 64
 VIEW_PRODUCTS = 3 * N_COLUMNS**2  # multiply-adds of one view of one row

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from soel.ask.by_distance import Diverse
-from soel.threads import n_cores, parallel_map
+from soel.numeric import n_cores, parallel_map
 from soel.types import PoolView
 
 N_ROWS, WIDTH, QUERIES = 200_000, 320, 20

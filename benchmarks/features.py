@@ -18,7 +18,7 @@ from PIL import Image
 from soel.images.decode import square
 from soel.images.extract import BATCH, extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
-from soel.images.items import Source
+from soel.images.image_items import PictureSource
 from soel.images.onnx_extractor import OnnxExtractor
 from soel.images.source import open_source
 
@@ -66,7 +66,7 @@ def _model() -> str:
     return str(next((cache_folder() / "models").glob(f"{DEFAULT}-*.onnx")))
 
 
-def _prepared(source: Source, extractor: OnnxExtractor) -> list[Any]:
+def _prepared(source: PictureSource, extractor: OnnxExtractor) -> list[Any]:
     pictures = [square(p, extractor.size) for p in source.read(range(N_PICTURES)) if isinstance(p, np.ndarray)]
     return [extractor.prepare(np.stack(pictures[at : at + BATCH])) for at in range(0, N_PICTURES, BATCH)]
 
@@ -78,13 +78,13 @@ def _bare(session: Any, batches: list[Any]) -> float:
     return N_PICTURES / (time.perf_counter() - start)
 
 
-def _ours(source: Source, extractor: OnnxExtractor, cache: Path) -> float:
+def _ours(source: PictureSource, extractor: OnnxExtractor, cache: Path) -> float:
     start = time.perf_counter()
     extract(source, extractor, cache)
     return N_PICTURES / (time.perf_counter() - start)
 
 
-def _cost(source: Source, extractor: OnnxExtractor, cache: Path, with_patches: bool) -> float:
+def _cost(source: PictureSource, extractor: OnnxExtractor, cache: Path, with_patches: bool) -> float:
     """Seconds of all cores together."""
     start = time.process_time()
     extract(source, extractor, cache, with_patches=with_patches)

@@ -14,8 +14,7 @@ import pytest
 
 from soel import SOEL
 from soel.errors import SoelError
-from soel.model_folder import MANIFEST, load_model, read_manifest
-from soel.model_folder import _fingerprint as fingerprint
+from soel.model_folder import MANIFEST, _fingerprint as fingerprint, load_model, read_manifest
 
 STRANGE: tuple[Any, ...] = (None, -1, "x", {"x": None})
 

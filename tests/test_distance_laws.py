@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from soel.ask.space import Space, find_origin
-from soel.distances import (
+from soel.numeric import (
     blocks,
     cell_sizes,
     gaussian,
+    gumbel,
+    in_order,
     mahalanobis,
     mean_of_nearest,
     nearest,
     nearest_of,
     nearest_squares,
     pairs,
+    random_bits,
     smallest,
     squares_to,
     unit,
 )
-from soel.noise import gumbel, random_bits
-from soel.threads import in_order
 from soel.types import Floats
 
 VALUES = st.integers(-20, 20).map(float)  # small whole numbers: every way of measuring is then exact

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from soel.ask.space import Space
-from soel.distances import (
+from soel.numeric import (
     BLOCK_ROWS,
     RIDGE,
     SMALLEST_RIDGE,
@@ -138,7 +138,7 @@ def test_differences_need_no_copy_of_the_rows() -> None:
 def test_of_rows_as_near_the_first_is_named_however_few_are_looked_at_at_once(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soel.distances.MOST_AT_ONCE", most)
+    monkeypatch.setattr("soel.numeric.MOST_AT_ONCE", most)
     x, others = np.array([[1.0], [4.0], [-9.0], [7.0], [8.0]]), np.array([[0.0], [2.0], [6.0], [8.0]])
     owner, squares = nearest_of(x, others)
     assert owner.tolist() == [0, 1, 0, 2, 3], "1, 4 and 7 lie midway"

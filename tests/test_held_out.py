@@ -11,18 +11,18 @@ import pytest
 from soel.assess.conformal import Reference
 from soel.assess.threshold import parse_threshold
 from soel.detect import DETECTORS
-from soel.held_out import (
+from soel.learner import Learner
+from soel.model import (
     COUNTERWEIGHT,
     DOUBT,
     FOLDS,
     MOST_ROWS,
     OPTIMISM,
+    Blend,
     reference_scores,
     score_held_out,
     weigh,
 )
-from soel.learner import Learner
-from soel.model import Blend
 from soel.settings import DEFAULT
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
 from tests.variants import BESIDE_A_NETWORK

@@ -14,7 +14,7 @@ from soel.assess.threshold import FixedCount
 from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import ASSUMED, Learner, _rate
-from soel.model import Blend, Fitted, Network
+from soel.model import Blend, Fitted, TrainedNetwork
 from soel.networks import losses
 from soel.settings import PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
@@ -43,7 +43,7 @@ class FirstColumn(Detector):
         return x[:, :1]
 
 
-def network(profile: Profile = SHORT) -> tuple[Network, Floats]:
+def network(profile: Profile = SHORT) -> tuple[TrainedNetwork, Floats]:
     toy = make_toy(n_rows=30, n_anomalies=3)
     learner, pool = make_learner(profile, toy.x)
     return learner.new_network(pool), toy.x
@@ -61,7 +61,7 @@ def test_a_network_s_score_is_the_mean_of_standardised_members() -> None:
 
 def test_a_member_that_scores_all_rows_alike_does_not_divide_by_0() -> None:
     trained, _ = network()
-    flat = Network.measured(trained.model, np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]))
+    flat = TrainedNetwork.measured(trained.model, np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]))
     assert flat.spread.tolist() == [pytest.approx(np.sqrt(2 / 3)), 1.0]
     np.testing.assert_allclose(flat.combine(np.full((2, 1), 5.0)), [(3 / np.sqrt(2 / 3)) / 2])
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import gumbel_r, kstest
 
-from soel.noise import MOST, gumbel, noise, random_bits, uniform
+from soel.numeric import MOST, gumbel, noise, random_bits, uniform
 
 
 def test_it_belongs_to_the_row_however_rows_are_sharded() -> None:

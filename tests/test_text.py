@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import soel
-from soel.cli.columns import as_flag
+from soel.cli.column_settings import as_flag
 from soel.errors import ConfigError
 from soel.text import (
     ENGLISH,

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from soel.threads import in_order, n_cores, parallel_map, single_threaded_blas
+from soel.numeric import in_order, n_cores, parallel_map, single_threaded_blas
 
 
 @pytest.mark.parametrize("wanted", ["1", "4"])
@@ -53,7 +53,7 @@ def test_a_number_that_makes_no_sense_is_not_heard(monkeypatch: pytest.MonkeyPat
 
 
 def test_each_thread_prepares_itself_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soel.threads.n_cores", lambda: 2)
+    monkeypatch.setattr("soel.numeric.n_cores", lambda: 2)
     ready = threading.local()
     assert parallel_map(lambda _: ready.said, [1, 2, 3], lambda: setattr(ready, "said", True)) == [True] * 3
 

@@ -8,7 +8,7 @@ import pytest
 from soel.detect.angular import Angular
 from soel.detect.base import Detector
 from soel.detect.foresight import trust_in
-from soel.held_out import weigh_patches
+from soel.model import weigh_patches
 from soel.types import Floats, Labels
 
 N_ROWS = 40

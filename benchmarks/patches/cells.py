@@ -15,10 +15,10 @@ from benchmarks.patches.pixels import pixel_figures
 from benchmarks.patches.sets import SETS, split
 from soel.assess.metrics import auroc
 from soel.detect.base import PlaceDetector
-from soel.images.arrays import image_array
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.grids import Grid
+from soel.images.image_arrays import image_array
 from soel.images.patches import SMALLEST_SIDE, map_grid
 from soel.learner import Learner
 from soel.model import Fitted

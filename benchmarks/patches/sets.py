@@ -16,7 +16,7 @@ from benchmarks.patches.defects import BOARD_DEFECTS, DEFECTS, Mask
 from benchmarks.patches.textures import FAMILIES, SIDE
 from soel.errors import ConfigError, DataError
 from soel.files import replacing
-from soel.images.items import known_labels
+from soel.images.image_items import known_labels
 from soel.images.source import Reading, open_source
 from soel.types import ANOMALY
 

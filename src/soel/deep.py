@@ -10,8 +10,7 @@ from soel.types import Kind
 
 if TYPE_CHECKING:
     import torch as torch
-    from torch import Tensor as Tensor
-    from torch import nn as nn
+    from torch import Tensor as Tensor, nn as nn
     from torch.nn import functional as F
 
 __all__ = ["F", "Tensor", "has_gpu", "nn", "settle", "torch"]

@@ -207,7 +207,7 @@ class SOEL(FittedDetector):
                 f"The manifest of {folder} does not describe an estimator: {error}. Save the model again."
             ) from error
 
-    def _read(self, X: Any) -> Task:
+    def _read(self, X: Any) -> PoolTask:
         def make_learner(profile: Profile) -> Learner:
             seed = read_seed(self.random_state)
             own = self.backbone if callable(self.backbone) else None
@@ -228,7 +228,7 @@ class SOEL(FittedDetector):
         check_parts(profile)
         return profile
 
-    def _prepare(self, task: Task) -> Blend:
+    def _prepare(self, task: PoolTask) -> Blend:
         """What is known before the first label; `query` and `fit` on the same data with the same settings share it."""
         learner = task.learner
         key = (task.pool.identity, learner.profile, learner.seed, learner.backbone)
@@ -237,7 +237,7 @@ class SOEL(FittedDetector):
             kept = _PREPARED[self] = key, learner.prepare(task.pool)
         return kept[1]
 
-    def _learn(self, task: Task, labels: Labels, codes: Codes) -> SOEL:
+    def _learn(self, task: PoolTask, labels: Labels, codes: Codes) -> SOEL:
         """Train, then publish: nothing is set on the estimator before that has succeeded."""
         learner, pool, warm = task.learner, task.pool, self._prepare(task)
         rounds = learner.evidence(warm, pool, labels)
@@ -301,7 +301,7 @@ def _extra_for_session(saved: SavedModel) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Task:
+class PoolTask:
     """The pool, how it was read, and the learner for it."""
 
     learner: Learner
@@ -318,7 +318,7 @@ class Task:
 
 def read_task(
     x: Any, profile: Profile, columns: ReadOptions, kind: str, make_learner: Callable[[Profile], Learner]
-) -> Task:
+) -> PoolTask:
     """The pool with the learner for its kind; pictures become pixels or features first."""
     images, profile = find_image_rows(x, profile)
     rows, patches = (x, None) if images is None else images.read(x)
@@ -328,7 +328,7 @@ def read_task(
     pool = Pool.of(encoder.encode(frame), settled, patches)
     warn_of_equal_rows(pool.rows)
     learner = make_learner(settle(profile, settled, pool.n_features))
-    return Task(learner, pool, encoder, images, frame)
+    return PoolTask(learner, pool, encoder, images, frame)
 
 
 def check_parts(profile: Profile) -> None:

@@ -24,12 +24,11 @@ from soel.assess.threshold import EstimatedCount, ThresholdRule
 from soel.detect import DETECTORS
 from soel.detect.base import Detector, PlaceDetector
 from soel.errors import ConfigError
-from soel.held_out import reference_scores, weigh_patches
-from soel.model import Blend, Fitted, Network, PatchPart
+from soel.model import Blend, Fitted, PatchPart, TrainedNetwork, reference_scores, weigh_patches
 from soel.networks import BACKBONES
 from soel.networks.objectives import OBJECTIVES, Objective, Task
+from soel.numeric import single_threaded_blas
 from soel.settings import Profile
-from soel.threads import single_threaded_blas
 from soel.types import (
     ANOMALY,
     NO_ROWS,
@@ -157,7 +156,7 @@ class Learner:
             assert by_detector is not None  # a blend has one of them at least
             return self._decide(Blend(detector), by_detector, pool, labels, estimate)
         raw = networks.losses(model, pool.rows)[0]
-        network = Network.measured(model, raw)
+        network = TrainedNetwork.measured(model, raw)
         deep = network.combine(raw)
         scores = deep if by_detector is None else np.asarray(by_detector + weight * deep)
         return self._decide(Blend(detector, network, weight), scores, pool, labels, estimate)
@@ -177,13 +176,13 @@ class Learner:
         backbone = self._new_backbone(n_features, rngs).to(_device(n_features))
         return networks.Model(backbone, rngs, self.profile.schedule.learning_rate)
 
-    def new_network(self, pool: Pool, progress: Progress | None = None) -> Network:
+    def new_network(self, pool: Pool, progress: Progress | None = None) -> TrainedNetwork:
         """New members, trained on all rows as if normal."""
         model = self.new_model(pool.n_features)
         networks.warm_up(model, pool.rows, self.profile.schedule, progress)
-        return Network.measured(model, networks.losses(model, pool.rows)[0])
+        return TrainedNetwork.measured(model, networks.losses(model, pool.rows)[0])
 
-    def warm(self, pool: Pool, network: Network | None) -> Blend:
+    def warm(self, pool: Pool, network: TrainedNetwork | None) -> Blend:
         """Before any label a detector speaks alone: a deep score that nobody has corrected takes away from it."""
         unlabelled = np.full(len(pool), UNLABELLED, np.int8)
         detector = self._fit_detector(pool.rows, unlabelled, None)

@@ -8,13 +8,13 @@ from itertools import product
 from typing import Any
 
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.cells import Cell, Expert, Setting, Stage
+from soel_paper.cell import Cell, Condition, Expert, Stage
 from soel_paper.claims import Claim
 from soel_paper.figures import Axis
 from soel_paper.methods import Method, Variant
 from soel_paper.paper_figures import PRINTED, Figures
-from soel_paper.results import Results
-from soel_paper.sources import Source
+from soel_paper.results import FigureTable
+from soel_paper.sources import DataSource
 
 FIRST_SEED = 40
 
@@ -55,7 +55,7 @@ class Artefact:
         """What the paper printed, with the spread, keyed by the places on `paper_axes`."""
         return PRINTED.get(self.name, {})
 
-    def cells(self, variant: Variant, seeds: Sequence[int], source: Source, classes: tuple[int, ...]) -> list[Cell]:
+    def cells(self, variant: Variant, seeds: Sequence[int], source: DataSource, classes: tuple[int, ...]) -> list[Cell]:
         """Everything to compute, in the order of the table."""
         return [
             Cell(dataset, method, variant, self._setting(dataset, variant, *place), seed, normal, form)
@@ -68,11 +68,11 @@ class Artefact:
             for seed in seeds
         ]
 
-    def with_paper(self, results: Results) -> Results:
+    def with_paper(self, results: FigureTable) -> FigureTable:
         """The points with the paper's figures beside them."""
         keys = [tuple(getattr(point.at, axis) for axis in self.paper_axes) for point in results.points]
         points = [replace(point, paper=self.paper.get(key)) for point, key in zip(results.points, keys, strict=True)]
-        return Results(points, results.missing)
+        return FigureTable(points, results.missing)
 
     def to_json(self) -> dict[str, Any]:
         """What the list says about it."""
@@ -80,7 +80,7 @@ class Artefact:
         methods = [method.name for method in self.methods]
         return {name: getattr(self, name) for name in shown} | {"methods": methods, "minutes_on_gpu": self.gpu_minutes}
 
-    def _setting(self, dataset: str, variant: Variant, budget: int, share: float | None, expert: Expert) -> Setting:
+    def _setting(self, dataset: str, variant: Variant, budget: int, share: float | None, expert: Expert) -> Condition:
         is_table = dataset in CATALOGUE and CATALOGUE[dataset].kind == "table"
         first = variant.first_anomalies and share is None and is_table
-        return Setting(budget, share, "first" if first else "random", expert, self.stage)
+        return Condition(budget, share, "first" if first else "random", expert, self.stage)

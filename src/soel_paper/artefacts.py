@@ -10,7 +10,7 @@ from typing import Any
 from soel import ConfigError
 from soel_paper import methods as m
 from soel_paper.artefact import Artefact
-from soel_paper.cells import Expert
+from soel_paper.cell import Expert
 from soel_paper.claims import Claim, alike, as_printed, beats, best, small, unbiased
 from soel_paper.paper_figures import SHARES
 

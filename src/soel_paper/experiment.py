@@ -13,16 +13,16 @@ from soel.assess.metrics import auroc, class_cover_radius, cover_radius, f1_at_s
 from soel.learner import Learner
 from soel.model import Blend, Fitted
 from soel.oracle import SimulatedExpert
-from soel.runs import learn_together, prepare_together
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame, find_kind
 from soel.types import ANOMALY, UNLABELLED, Evidence, Floats, Kind, Labels, Pool, PoolView
 from soel_paper.catalogue_files import Content
-from soel_paper.cells import Cell
+from soel_paper.cell import Cell
 from soel_paper.fixmatch import augment, learn_fixmatch
 from soel_paper.peers import fit_peer
 from soel_paper.protocols import Split, make_split
 from soel_paper.runner import Measures
+from soel_paper.runs import learn_together, prepare_together
 
 Encode = Callable[[Floats], Floats]
 KINDS = {"table": Kind.TABLE, "features": Kind.VECTORS, "video": Kind.VECTORS, "pixels": Kind.PICTURES}

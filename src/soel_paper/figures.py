@@ -16,7 +16,7 @@ from soel.assess.metrics import auroc
 from soel.files import write_whole
 from soel.learner import Learner
 from soel.types import UNLABELLED, Floats, Kind, Pool
-from soel_paper.results import RAW, Missing, Results, word
+from soel_paper.results import RAW, FigureTable, Missing, word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def panels(results: Results, x_axis: Axis) -> list[Panel]:
+def panels(results: FigureTable, x_axis: Axis) -> list[Panel]:
     """A panel per data set and measure, a curve per method; over the share, all estimates beside the truth."""
     found = []
     for dataset in results.values("dataset"):
@@ -103,13 +103,13 @@ def svg(size: tuple[float, float], paint: Callable[[Figure], None]) -> bytes:
         return file.getvalue()
 
 
-def _estimates(dataset: str, results: Results) -> Panel:
+def _estimates(dataset: str, results: FigureTable) -> Panel:
     curves = {word("measure", m): _curve(results.where(measure=m), "share") for m in results.values("measure")}
     truth = [(x, x, 0.0) for x, _, _ in next(iter(curves.values()))]
     return Panel(f"{dataset}: estimate, %", {"true share": truth, **curves})
 
 
-def _curve(results: Results, x_axis: Axis) -> Curve:
+def _curve(results: FigureTable, x_axis: Axis) -> Curve:
     places = [point.at.budget if x_axis == "budget" else 100 * (point.at.share or 0.0) for point in results.points]
     return sorted((float(x), p.mean, p.deviation) for x, p in zip(places, results.points, strict=True))
 

@@ -18,7 +18,7 @@ from soel.types import ANOMALY, UNLABELLED, Floats, Labels
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedPeer:
     """score: of new rows, higher is more anomalous. pool: scores (N,) of the rows it was fitted on."""
 
     score: Callable[[Floats], Floats]
@@ -26,7 +26,7 @@ class Fitted:
 
 
 Score = Callable[[Floats], Floats]
-Fit = Callable[..., Score | Fitted]
+Fit = Callable[..., Score | FittedPeer]
 
 
 def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Score:
@@ -35,10 +35,10 @@ def isolation_forest(pool: Floats, labels: Labels, seed: int) -> Score:
     return lambda x: -model.score_samples(x)
 
 
-def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> Fitted:
+def local_outlier_factor(pool: Floats, labels: Labels, seed: int) -> FittedPeer:
     """scikit-learn's LOF for new rows."""
     model = LocalOutlierFactor(n_neighbors=min(20, len(pool) - 1), novelty=True).fit(pool)
-    return Fitted(lambda x: -model.score_samples(x), -model.negative_outlier_factor_)
+    return FittedPeer(lambda x: -model.score_samples(x), -model.negative_outlier_factor_)
 
 
 def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Score:
@@ -47,11 +47,11 @@ def one_class_svm(pool: Floats, labels: Labels, seed: int) -> Score:
     return lambda x: -model.score_samples(x)
 
 
-def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> Fitted:
+def nearest_neighbours(pool: Floats, labels: Labels, seed: int, k: int = 10) -> FittedPeer:
     """The distance to the k-th nearest row of the pool, as in the paper's appendix."""
     model = NearestNeighbors(n_neighbors=min(k, len(pool) - 1)).fit(pool)
     own = model.kneighbors()[0][:, -1]  # a row is no neighbour of itself
-    return Fitted(lambda x: np.asarray(model.kneighbors(x)[0][:, -1]), np.asarray(own))
+    return FittedPeer(lambda x: np.asarray(model.kneighbors(x)[0][:, -1]), np.asarray(own))
 
 
 def labelled_forest(pool: Floats, labels: Labels, seed: int) -> Score:
@@ -139,9 +139,9 @@ def missing_package(name: str) -> str | None:
     return package if package is not None and find_spec(package) is None else None
 
 
-def fit_peer(name: str, pool: Floats, labels: Labels, seed: int, **options: Any) -> Fitted:
+def fit_peer(name: str, pool: Floats, labels: Labels, seed: int, **options: Any) -> FittedPeer:
     """A peer fitted on the pool (N, d). labels: (N,) of 1, 0, -1."""
     if name not in DETECTORS:
         raise ConfigError(f"There is no peer called {name!r}. Choose one of: {', '.join(DETECTORS)}.")
     found = DETECTORS[name][0](pool, labels, seed, **options)
-    return found if isinstance(found, Fitted) else Fitted(found, found(pool))
+    return found if isinstance(found, FittedPeer) else FittedPeer(found, found(pool))

@@ -13,14 +13,14 @@ from soel import ConfigError, DataError
 from soel.files import write_whole
 from soel.types import Progress
 from soel_paper.artefact import FIRST_SEED, Artefact
-from soel_paper.cells import Cell
-from soel_paper.claims import Verdict
+from soel_paper.cell import Cell
+from soel_paper.claims import Judgement
 from soel_paper.figures import UNDRAWN, can_draw, draw_curves, panels
 from soel_paper.methods import PEERS, SOEL, UNSUPERVISED, VARIANTS, Method, Variant, choose_methods
 from soel_paper.peers import missing_package
-from soel_paper.results import AXES, Missing, Results, collect, word
+from soel_paper.results import AXES, FigureTable, Missing, collect, word
 from soel_paper.runner import CellStore, run
-from soel_paper.sources import Source, own_name
+from soel_paper.sources import DataSource, own_name
 
 CELLS = "cells"
 
@@ -51,14 +51,14 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduction:
     """What came out: points, a verdict per claim, and the files that were written. title: of the profiles in it."""
 
     artefact: Artefact
     title: str
-    results: Results
+    results: FigureTable
     made: Made
-    verdicts: Sequence[tuple[str, Verdict]] = ()
+    verdicts: Sequence[tuple[str, Judgement]] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -102,11 +102,11 @@ def reproduce(
     artefact: Artefact,
     plan: Plan,
     out: Path,
-    source: Source,
+    source: DataSource,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     keep_old: bool = False,
-) -> Outcome:
+) -> Reproduction:
     """Compute what is missing, then write Markdown, JSON and, where the paper has one, a picture into `out`.
 
     n_jobs: processes, None for one per core; 0 computes nothing and shows what is finished.
@@ -122,14 +122,14 @@ def reproduce(
         run(cells, source, store, n_jobs, progress, keep_old)
     titles = {name: source.title(name) for name in wanted.datasets}
     found = wanted.with_paper(collect(cells, store, wanted.measures, titles))
-    results = Results(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
+    results = FigureTable(found.points, [*missing_peers(wanted.methods), *_find_unsuited(wanted, variant, source)])
     asked = (claim for claim in wanted.claims if not claim.fidelity or variant.repeats_paper)
     verdicts = [(claim.text, claim.check(results)) for claim in asked]
-    outcome = Outcome(wanted, variant.name, results, count_made(cells, store), verdicts)
+    outcome = Reproduction(wanted, variant.name, results, count_made(cells, store), verdicts)
     return write(outcome, out, f"{artefact.name}-{variant.name.replace(', ', '-')}")
 
 
-def write(outcome: Outcome, out: Path, name: str) -> Outcome:
+def write(outcome: Reproduction, out: Path, name: str) -> Reproduction:
     """Write the outcome's files into a folder."""
     artefact, results = outcome.artefact, outcome.results
     files = {"markdown": str(out / f"{name}.md"), "json": str(out / f"{name}.json")}
@@ -138,7 +138,7 @@ def write(outcome: Outcome, out: Path, name: str) -> Outcome:
             files["picture"] = str(out / f"{name}.svg")
             write_whole(out / f"{name}.svg", draw_curves(panels(results, artefact.plot), artefact.plot))
         else:
-            results = Results(results.points, [*results.missing, UNDRAWN])
+            results = FigureTable(results.points, [*results.missing, UNDRAWN])
     finished = replace(outcome, results=results, files=files)
     heading = f"# {artefact.title}\n\nProfile `{outcome.title}`. {outcome.made}\n\n"
     write_whole(out / f"{name}.md", (heading + finished.text + "\n").encode())
@@ -158,14 +158,14 @@ def missing_peers(methods: Sequence[Method]) -> list[Missing]:
     return [Missing(name, f"{package} is not installed") for name, package in named if package is not None]
 
 
-def _prepare(artefact: Artefact, variant: Variant, source: Source, progress: Progress | None) -> None:
+def _prepare(artefact: Artefact, variant: Variant, source: DataSource, progress: Progress | None) -> None:
     """Features of pictures are made before any cell is computed: in one process, with all cores."""
     if not all(method.on_pixels(variant.profile) for method in artefact.methods):
         for name in artefact.datasets:
             source.prepare(name, progress)
 
 
-def _check_present(artefact: Artefact, source: Source) -> None:
+def _check_present(artefact: Artefact, source: DataSource) -> None:
     absent = [name for name in artefact.datasets if not source.present(name)]
     if absent:
         raise DataError(
@@ -175,7 +175,7 @@ def _check_present(artefact: Artefact, source: Source) -> None:
         )
 
 
-def _find_unsuited(artefact: Artefact, variant: Variant, source: Source) -> list[Missing]:
+def _find_unsuited(artefact: Artefact, variant: Variant, source: DataSource) -> list[Missing]:
     """Methods that need pictures, on data without any."""
     return [
         Missing(method.name, "it needs pictures", source.title(name))
@@ -197,11 +197,11 @@ def compare(
     n_seeds: int = 3,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> Outcome:
+) -> Reproduction:
     """Half of each kind is the pool, the rest the test, again for every seed; the expert is the label column."""
     if not budgets or min(budgets) < 1:
         raise ConfigError(f"Budgets are numbers of labels from 1 on, got {list(budgets)}.")
-    source, name = Source(table=path, label_column=label_column), own_name(path)
+    source, name = DataSource(table=path, label_column=label_column), own_name(path)
     store, seeds = CellStore(out / CELLS), range(FIRST_SEED, FIRST_SEED + n_seeds)
     shape = Artefact(
         "compare", "", "Detection over the budget", (name,), PEERS, ("auroc", "f1"), tuple(budgets),
@@ -213,12 +213,12 @@ def compare(
         cells += replace(shape, methods=ours).cells(variant, seeds, source, ())
     cells += shape.cells(VARIANTS["default"], seeds, source, ())
     run(cells, source, store, n_jobs, progress)
-    results = Results(collect(cells, store, shape.measures, {name: path.name}).points, missing_peers(PEERS))
+    results = FigureTable(collect(cells, store, shape.measures, {name: path.name}).points, missing_peers(PEERS))
     title = ", ".join(variant.name for variant in variants)
-    return write(Outcome(shape, title, results, count_made(cells, store)), out, "compare")
+    return write(Reproduction(shape, title, results, count_made(cells, store)), out, "compare")
 
 
-def table(artefact: Artefact, results: Results) -> str:
+def table(artefact: Artefact, results: FigureTable) -> str:
     """All tables of an artefact: ours, mean +- standard deviation, the paper's figure in brackets."""
     shown = (*artefact.rows, artefact.columns)
     beyond = [axis for axis in AXES if axis not in shown and len(results.values(axis)) > 1]
@@ -232,7 +232,7 @@ def table(artefact: Artefact, results: Results) -> str:
     return "\n\n".join(parts) or "No figures yet."
 
 
-def _one(artefact: Artefact, results: Results) -> str:
+def _one(artefact: Artefact, results: FigureTable) -> str:
     columns = results.values(artefact.columns)
     order = {axis: results.values(axis) for axis in artefact.rows}
     rows = [row for row in product(*order.values()) if results.where(**dict(zip(order, row, strict=True))).points]
@@ -249,7 +249,7 @@ def _one(artefact: Artefact, results: Results) -> str:
     return "\n".join(lines)
 
 
-def _cell(results: Results) -> str:
+def _cell(results: FigureTable) -> str:
     if not results.points:
         return "-"
     point = results.points[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from soel_paper.cells import Cell, Expert
+from soel_paper.cell import Cell, Expert
 from soel_paper.runner import CellStore
 
 RAW = ("radius", "delta", "anomalies_found", "equal_scores", "violations")  # all others are shown in per cent
@@ -25,7 +25,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """Where a figure lies. dataset: its title. share: of anomalies in the pool, None for the protocol's own."""
 
     dataset: str
@@ -36,7 +36,7 @@ class Place:
     measure: str
 
 
-AXES = tuple(axis.name for axis in fields(Place))
+AXES = tuple(axis.name for axis in fields(Position))
 
 
 def word(axis: str, value: Any) -> str:
@@ -49,10 +49,10 @@ def word(axis: str, value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Point:
+class Figure:
     """One figure. mean, deviation: over n seeds, each the mean over its classes. paper: what it printed, if it did."""
 
-    at: Place
+    at: Position
     mean: float
     deviation: float
     n: int
@@ -81,28 +81,28 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Results:
+class FigureTable:
     """All points of an artefact, in the order of its cells, and what is missing among them."""
 
-    points: Sequence[Point]
+    points: Sequence[Figure]
     missing: Sequence[Missing] = ()
 
-    def where(self, **at: Any) -> Results:
+    def where(self, **at: Any) -> FigureTable:
         """Only the points at these places."""
         kept = [p for p in self.points if all(getattr(p.at, axis) == value for axis, value in at.items())]
-        return Results(kept, self.missing)
+        return FigureTable(kept, self.missing)
 
     def values(self, axis: str) -> list[Any]:
         """The places on an axis, in order of appearance."""
         return list(dict.fromkeys(getattr(point.at, axis) for point in self.points))
 
-    def common(self) -> Results:
+    def common(self) -> FigureTable:
         """Only the points at places that every method has: all others would compare unlike things."""
         methods = set(self.values("method"))
-        found: dict[Place, set[str]] = defaultdict(set)
+        found: dict[Position, set[str]] = defaultdict(set)
         for point in self.points:
             found[replace(point.at, method="")].add(point.at.method)
-        return Results([p for p in self.points if found[replace(p.at, method="")] == methods], self.missing)
+        return FigureTable([p for p in self.points if found[replace(p.at, method="")] == methods], self.missing)
 
     def mean(self, **at: Any) -> float:
         """The mean over all points at these places; NaN where there is none."""
@@ -115,21 +115,21 @@ class Results:
         return float(np.sqrt(np.sum(np.square(errors))) / len(errors)) if errors else float("nan")
 
 
-def collect(cells: Iterable[Cell], store: CellStore, measures: Sequence[str], titles: Mapping[str, str]) -> Results:
+def collect(cells: Iterable[Cell], store: CellStore, measures: Sequence[str], titles: Mapping[str, str]) -> FigureTable:
     """The points of finished cells; those that are not finished, or too large a budget, are left out."""
-    found: dict[Place, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[Position, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         values = store.read(cell) if store.has(cell) else {}
         setting, title = cell.setting, titles.get(cell.dataset, cell.dataset)
         for measure in measures:
             value = values.get(measure)
             if value is not None:
-                place = Place(title, cell.method.name, setting.budget, setting.share, setting.expert, measure)
+                place = Position(title, cell.method.name, setting.budget, setting.share, setting.expert, measure)
                 found[place][cell.seed].append(value)
-    return Results([_point(place, by_seed) for place, by_seed in found.items()])
+    return FigureTable([_point(place, by_seed) for place, by_seed in found.items()])
 
 
-def _point(place: Place, by_seed: Mapping[int, Sequence[float]]) -> Point:
+def _point(place: Position, by_seed: Mapping[int, Sequence[float]]) -> Figure:
     scale = 1.0 if place.measure in RAW else 100.0
     values = scale * np.array([np.mean(values) for values in by_seed.values()])
-    return Point(place, float(values.mean()), float(values.std()), len(values))
+    return Figure(place, float(values.mean()), float(values.std()), len(values))

@@ -22,8 +22,8 @@ from typing import Any
 from soel import DataError
 from soel.files import copy_whole, write_whole
 from soel.types import Progress
-from soel_paper.cells import Cell, versions_of
-from soel_paper.sources import Source
+from soel_paper.cell import Cell, versions_of
+from soel_paper.sources import DataSource
 
 QUIET = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 SEEDS_TOGETHER = 5  # more members than this no longer fit the cache, and a kill would cost more
@@ -32,7 +32,7 @@ Measures = Mapping[str, float | None]
 
 def run(
     cells: Sequence[Cell],
-    source: Source,
+    source: DataSource,
     store: CellStore,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -79,7 +79,7 @@ def pending(cells: Sequence[Cell], store: CellStore, keep_old: bool = False) -> 
     return sorted(groups, key=lambda group: order[group[0].key])
 
 
-def compute(cells: list[Cell], source: Source, folder: Path) -> int:
+def compute(cells: list[Cell], source: DataSource, folder: Path) -> int:
     """Compute a group and keep each of its cells; returns how many they were."""
     from soel_paper.experiment import run_cells  # torch is loaded where it is used
 

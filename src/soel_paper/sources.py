@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from soel import DataError, LabelError
 from soel.checks import check_labels
-from soel.images.arrays import image_array
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, RESNET152, Extractor, cache_folder, open_extractor
-from soel.images.files import image_list
-from soel.images.items import Source as Pictured
-from soel.images.items import describe, known_labels
+from soel.images.image_arrays import image_array
+from soel.images.image_files import image_list
+from soel.images.image_items import PictureSource, describe, known_labels
 from soel.images.source import open_source
 from soel.tables.encoder import Encoder
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Progress
@@ -31,7 +30,7 @@ LABELS = "labels.json"
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """A way to get at data sets by name. data_dir: where copies lie, None for the folder that SOEL_DATA names, else the
     cache. table, label_column: a user's own file.
 
@@ -115,7 +114,7 @@ class Source:
 
 
 @lru_cache(maxsize=8)
-def _raw(source: Source, name: str, pixels: bool = False) -> Content:
+def _raw(source: DataSource, name: str, pixels: bool = False) -> Content:
     """The file's own values."""
     if source.table is not None:
         return _own_rows(source.table, source.label_column or "y")
@@ -123,19 +122,19 @@ def _raw(source: Source, name: str, pixels: bool = False) -> Content:
 
 
 @lru_cache(maxsize=8)
-def _load(source: Source, name: str, pixels: bool) -> Content:
+def _load(source: DataSource, name: str, pixels: bool) -> Content:
     if not pixels and source.has_pictures(name):
         return _features(source, name)
     return _part_of(source, _raw(source, name, pixels))
 
 
-def _part_of(source: Source, content: Content) -> Content:
+def _part_of(source: DataSource, content: Content) -> Content:
     if source.per_class is None or not isinstance(content, ClassSets):
         return content
     return thin(content, source.per_class)
 
 
-def _features(source: Source, name: str, progress: Progress | None = None) -> Content:
+def _features(source: DataSource, name: str, progress: Progress | None = None) -> Content:
     if find_dataset(name).kind == "video":
         folder = source._copy(name)
         assert folder is not None
@@ -194,12 +193,12 @@ def clip_rows(folder: Path, extractor: str, progress: Progress | None = None) ->
     return LabelledRows(found.matrix, truth == ANOMALY)
 
 
-def _clips(folder: Path) -> tuple[Pictured, Labels]:
+def _clips(folder: Path) -> tuple[PictureSource, Labels]:
     source = open_source(folder)
     return source, np.array(known_labels(source.items, file=folder / LABELS), np.int8)
 
 
-def _frames(folder: Path) -> tuple[Pictured, Labels]:
+def _frames(folder: Path) -> tuple[PictureSource, Labels]:
     paths, abnormal = read_frames(folder)
     source = image_list(folder.name, paths)
     truth = dict(zip(map(str, paths), abnormal.tolist(), strict=True))

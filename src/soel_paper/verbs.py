@@ -11,7 +11,7 @@ from soel.errors import ConfigError
 
 if TYPE_CHECKING:
     from soel_paper.catalogue import Dataset
-    from soel_paper.reproduce import Outcome, Plan
+    from soel_paper.reproduce import Plan, Reproduction
 
 NETWORK = "the frozen network (default: the best of ResNet-152, ResNet-50 and the default one that is there)"
 GRID = ("methods", "datasets", "budgets", "classes", "seeds", "peers", "per_class", "narrow")  # what varies in cells
@@ -76,9 +76,9 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
     from soel_paper.downloads import data_folder, fetch
-    from soel_paper.sources import Source, best_extractor
+    from soel_paper.sources import DataSource, best_extractor
 
-    source = Source(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
+    source = DataSource(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
     folder = data_folder(source.data_dir)
     for name in args.fetch:
         with progress_bar(name) as progress:
@@ -114,7 +114,7 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
     from soel_paper.artefacts import find_artefact
     from soel_paper.reproduce import CELLS, reproduce
     from soel_paper.runner import CellStore
-    from soel_paper.sources import Source, best_extractor
+    from soel_paper.sources import DataSource, best_extractor
 
     if args.merge:
         CellStore(args.out / CELLS).merge(args.merge)
@@ -122,7 +122,7 @@ def run_reproduce(args: argparse.Namespace) -> Reply:
         return _special(args)
     artefact = find_artefact(args.name)
     extractor = args.extractor or best_extractor(args.data_dir)
-    source = Source(args.data_dir, extractor=extractor, per_class=args.per_class)
+    source = DataSource(args.data_dir, extractor=extractor, per_class=args.per_class)
     with progress_bar(artefact.name) as progress:
         outcome = reproduce(artefact, _plan(args), args.out, source, args.jobs, progress, args.keep_old)
     pictured = any(source.has_pictures(name) for name in outcome.artefact.datasets if source.present(name))
@@ -145,7 +145,7 @@ def run_compare(args: argparse.Namespace) -> Reply:
     return _reply(found, found.text)
 
 
-def _reply(outcome: Outcome, text: str) -> Reply:
+def _reply(outcome: Reproduction, text: str) -> Reply:
     written = "\n".join(f"{kind}: {path}" for kind, path in outcome.files.items())
     return Reply(outcome.to_json(), f"{text}\n\n{written}")
 
@@ -156,7 +156,7 @@ def _special(args: argparse.Namespace) -> Reply:
     if given:
         raise ConfigError(f"--{given[0].replace('_', '-')} does nothing for {args.name}. Leave it out.")
     from soel.report.progress import progress_bar
-    from soel_paper import figures, methods, page, sources
+    from soel_paper import figures, methods, results_page, sources
 
     if args.name == "settings":
         rows = methods.settings_rows()
@@ -168,9 +168,9 @@ def _special(args: argparse.Namespace) -> Reply:
         lines = [f"{shown.title}: AUROC {100 * shown.auroc:.1f} %" for shown in maps]
         document = {"panels": [{"title": m.title, "auroc": m.auroc} for m in maps], "out": str(args.out / "toy.svg")}
         return Reply(document, "\n".join([*lines, f"The picture is in {args.out / 'toy.svg'}."]))
-    source = sources.Source(args.data_dir, extractor=args.extractor or sources.best_extractor(args.data_dir))
+    source = sources.DataSource(args.data_dir, extractor=args.extractor or sources.best_extractor(args.data_dir))
     with progress_bar("page") as progress:
-        page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
+        results_page.write_page(args.page, args.out, source, args.jobs, progress, args.keep_old)
     return Reply({"page": str(args.page)}, f"The results are in {args.page}.")
 
 

@@ -8,7 +8,7 @@ import pytest
 from soel.ask.by_distance import Diverse, draw_among, join_draws
 from soel.ask.space import BLOCK_ROWS, Space
 from soel.assess.metrics import cover_radius
-from soel.noise import gumbel
+from soel.numeric import gumbel
 from soel.types import Floats, PoolView
 
 

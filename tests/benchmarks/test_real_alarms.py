@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.promises.real_alarms import WORTH, calibration_error, real_alarms
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import betabinom
 
 from soel.assess.spot_check import Bounds

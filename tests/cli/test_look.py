@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from soel.cli.columns import settle
+from soel.cli.column_settings import settle
 from soel.cli.main import main
 from soel.tables.look import look_at
 from soel.tables.options import ReadOptions

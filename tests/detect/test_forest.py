@@ -6,8 +6,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from soel.detect.incontext.forest import DEPTH, EULER, N_TREES, SAMPLE_ROWS, Forest, _depths
 

@@ -12,8 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from soel import threads as cores
 from soel.assess.metrics import auroc
-from soel.detect.incontext import detector as pretrained
-from soel.detect.incontext import predictor, weights
+from soel.detect.incontext import detector as pretrained, predictor, weights
 from soel.detect.incontext.detector import Pretrained
 from soel.detect.incontext.sampling import (
     MOST_COLUMNS,

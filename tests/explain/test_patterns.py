@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from soel.explain import Explanation, Reason, RowExplanation
 from soel.explain.patterns import MOST_CONDITIONS, Condition, Pattern, Rule, count_groups, find_patterns, find_rule

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from soel.images.extractors import Pictures
-from soel.images.items import Picture
+from soel.images.image_items import Picture
 from soel.types import Floats
 
 

@@ -16,11 +16,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from soel.errors import ConfigError, DataError
 from soel.images import extract as pipeline
-from soel.images.arrays import image_array
 from soel.images.decode import square
 from soel.images.extract import GrowingMatrix, extract
 from soel.images.extractors import OwnExtractor, open_extractor
-from soel.images.items import Picture, Source
+from soel.images.image_arrays import image_array
+from soel.images.image_items import Picture, PictureSource
 from soel.images.source import open_source
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise
 
@@ -42,7 +42,7 @@ extract(open_source(Path(sys.argv[1])), Slow(), Path(sys.argv[2]))
 """
 
 
-def expected(source: Source, rows: list[int]) -> np.ndarray:
+def expected(source: PictureSource, rows: list[int]) -> np.ndarray:
     pictures = [picture for picture in source.read(rows) if isinstance(picture, np.ndarray)]
     return ColourExtractor().features(np.stack([square(picture, 16) for picture in pictures]))
 

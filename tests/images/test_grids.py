@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from soel.images.export import LITE_SIZE as SIZE
 from soel.images.extractors import DEFAULT, default_file

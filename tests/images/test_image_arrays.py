@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from soel.errors import ConfigError, DataError
-from soel.images.arrays import holds_pictures, image_array, read_arrays
+from soel.images.image_arrays import holds_pictures, image_array, read_arrays
 from soel.images.source import Reading, open_source
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from soel.errors import ConfigError, DataError
 from soel.images.decode import check_header, load_picture
-from soel.images.items import fingerprint
+from soel.images.image_items import fingerprint
 from soel.images.source import Reading, is_media, open_source
 from tests.images.makers import make_folder, noise, png_that_claims
 

@@ -12,8 +12,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from onnx import TensorProto, helper
 from torch import nn
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from soel.networks.layers import MOMENTUM, BatchNorm, Linear, NoNorm, Perceptron
+from soel.networks.layers import MOMENTUM, BatchNorm, MemberLinear, NoNorm, Perceptron
 
 MEMBERS, GROUPS, N_IN, N_OUT, ROWS = 2, 3, 5, 4, 7
 
@@ -23,7 +23,7 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 
 
 def test_every_member_and_group_has_a_product_of_its_own() -> None:
-    layer, x = Linear(rngs(), GROUPS, N_IN, N_OUT), drawn(MEMBERS, GROUPS, N_IN, ROWS)
+    layer, x = MemberLinear(rngs(), GROUPS, N_IN, N_OUT), drawn(MEMBERS, GROUPS, N_IN, ROWS)
     found = layer(x).detach().numpy()
     for member in range(MEMBERS):
         for group in range(GROUPS):
@@ -33,7 +33,7 @@ def test_every_member_and_group_has_a_product_of_its_own() -> None:
 
 @pytest.mark.parametrize(("groups", "in_groups"), [(GROUPS, 1), (1, GROUPS), (1, 1)])
 def test_a_group_axis_of_one_is_shared_on_either_side(groups: int, in_groups: int) -> None:
-    layer, x = Linear(rngs(), groups, N_IN, N_OUT), drawn(MEMBERS, in_groups, N_IN, ROWS)
+    layer, x = MemberLinear(rngs(), groups, N_IN, N_OUT), drawn(MEMBERS, in_groups, N_IN, ROWS)
     found = layer(x)
     assert found.shape == (MEMBERS, max(groups, in_groups), N_OUT, ROWS)
     whole = x.expand(MEMBERS, max(groups, in_groups), N_IN, ROWS)
@@ -42,13 +42,13 @@ def test_a_group_axis_of_one_is_shared_on_either_side(groups: int, in_groups: in
 
 
 def test_weights_are_uniform_within_torch_s_bound_and_a_member_s_own() -> None:
-    layer = Linear(rngs(), 10, 100, 50)
+    layer = MemberLinear(rngs(), 10, 100, 50)
     bound = 1 / math.sqrt(100)
     values = layer.weight.detach().flatten()
     assert float(values.abs().max()) <= bound
     assert float(values.mean()) == pytest.approx(0, abs=bound / 50)
     assert float(values.std()) == pytest.approx(bound / math.sqrt(3), rel=0.02)
-    alone = Linear([np.random.default_rng(1)], 10, 100, 50)
+    alone = MemberLinear([np.random.default_rng(1)], 10, 100, 50)
     torch.testing.assert_close(layer.weight[1:], alone.weight)
 
 

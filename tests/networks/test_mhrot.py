@@ -18,7 +18,17 @@ from soel.learner import Learner
 from soel.networks import losses
 from soel.networks.inference import gradient_embeddings
 from soel.networks.model import join, split
-from soel.networks.vision import Block, Conv, Dropout, MHRot, Norm, WideResNet, all_views, picture_shape, view_targets
+from soel.networks.vision import (
+    Conv,
+    Dropout,
+    MHRot,
+    Norm,
+    ResidualBlock,
+    WideResNet,
+    all_views,
+    picture_shape,
+    view_targets,
+)
 from soel.settings import PAPER, Profile, Schedule
 from soel.types import Kind, Pool
 
@@ -223,11 +233,11 @@ def test_nothing_is_dropped_without_a_share_or_after_training(layer: Dropout) ->
 
 
 def test_a_block_adds_to_its_short_cut() -> None:
-    block = Block(rngs(1), 4, 4, stride=1, dropout=0.0).eval()
+    block = ResidualBlock(rngs(1), 4, 4, stride=1, dropout=0.0).eval()
     x = pictures(2, 4, 6, 6)
     assert block.shortcut is None
     inner = block.conv_out(F.relu(block.norm_out(block.conv_in(F.relu(block.norm_in(x))))))
     torch.testing.assert_close(block(x), x + inner)
-    wider = Block(rngs(1), 4, 8, stride=2, dropout=0.0).eval()
+    wider = ResidualBlock(rngs(1), 4, 8, stride=2, dropout=0.0).eval()
     assert wider.shortcut is not None
     assert wider(x).shape == (2, 8, 3, 3)

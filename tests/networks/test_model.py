@@ -11,8 +11,8 @@ import torch
 from soel.networks import Model, losses, warm_up
 from soel.networks.model import join, split
 from soel.networks.others import Autoencoder
-from soel.runs import learn_together, prepare_together
 from soel.settings import AUTHORS, PAPER, Schedule
+from soel_paper.runs import learn_together, prepare_together
 from tests.conftest import make_learner, make_toy
 
 D = 4

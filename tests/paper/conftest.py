@@ -10,7 +10,7 @@ import pytest
 
 from soel.settings import Schedule
 from soel_paper.methods import VARIANTS, Variant
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 from tests.conftest import make_toy
 from tests.paper.server import server
 
@@ -37,8 +37,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def source(data_dir: Path) -> Source:
-    return Source(data_dir)
+def source(data_dir: Path) -> DataSource:
+    return DataSource(data_dir)
 
 
 @pytest.fixture

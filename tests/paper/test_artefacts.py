@@ -18,9 +18,9 @@ from soel_paper.artefacts import ARTEFACTS, find_artefact
 from soel_paper.catalogue import CATALOGUE
 from soel_paper.experiment import run_cells
 from soel_paper.methods import NINE, VARIANTS, Variant
-from soel_paper.page import SECTIONS, Section, write_page
 from soel_paper.reproduce import Plan, apply_plan, compare, reproduce
-from soel_paper.sources import Source
+from soel_paper.results_page import SECTIONS, Section, write_page
+from soel_paper.sources import DataSource
 from tests.conftest import make_toy
 
 IN_THE_PAPER = {
@@ -59,7 +59,7 @@ def test_the_paper_s_figures_stand_where_points_can_be(artefact: Artefact) -> No
         assert all(place in axes[axis] for place, axis in zip(key, artefact.paper_axes, strict=True)), key
 
 
-def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_an_artefact_gives_a_table_a_document_and_a_picture(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, ("SOEL", "Mar"), ("breastw", "ionosphere"), (2, 4, 30), n_seeds=2, measures=("f1", "auroc"))
     outcome = reproduce(ARTEFACTS["budgets"], plan, tmp_path, source, n_jobs=1)
     document = json.loads(Path(outcome.files["json"]).read_text())
@@ -69,7 +69,7 @@ def test_an_artefact_gives_a_table_a_document_and_a_picture(source: Source, quic
     assert ElementTree.parse(outcome.files["picture"]).getroot().tag.endswith("svg")
 
 
-def test_classes_are_normal_in_turn(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_classes_are_normal_in_turn(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     artefact = apply_plan(ARTEFACTS["tau"], Plan(quick, datasets=("cifar10",), budgets=(5,), n_seeds=1))
     cells = artefact.cells(quick, [40], source, ())
     assert sorted({cell.normal for cell in cells if cell.normal is not None}) == [0, 1, 2]
@@ -80,7 +80,7 @@ def test_classes_are_normal_in_turn(source: Source, quick: Variant, tmp_path: Pa
 
 
 def test_a_missing_peer_is_named(
-    source: Source, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: DataSource, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soel_paper.peers.find_spec", lambda package: None)
     plan = Plan(quick, ("Mar",), ("breastw",), n_seeds=1, peers=True)
@@ -89,7 +89,7 @@ def test_a_missing_peer_is_named(
     assert outcome.results.mean(method="all labels known") > 50
 
 
-def test_the_page_holds_every_section(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_the_page_holds_every_section(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     page = tmp_path / "results.md"
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "07-gone.svg").touch()
@@ -100,7 +100,7 @@ def test_the_page_holds_every_section(source: Source, quick: Variant, tmp_path: 
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["00-cover-radius.svg"]
 
 
-def test_the_page_names_what_is_not_computed(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_the_page_names_what_is_not_computed(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     one, both = (
         Plan(quick, methods, ("breastw",), (3,), n_seeds=1) for methods in (("diverse",), ("diverse", "random"))
     )
@@ -114,9 +114,9 @@ def test_the_page_names_what_is_not_computed(source: Source, quick: Variant, tmp
 
 @pytest.mark.parametrize("has_gpu", [False, True])
 def test_what_needs_a_gpu_is_computed_only_there(
-    source: Source, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
+    source: DataSource, quick: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
 ) -> None:
-    monkeypatch.setattr("soel_paper.page.has_gpu", lambda: has_gpu)
+    monkeypatch.setattr("soel_paper.results_page.has_gpu", lambda: has_gpu)
     plan = Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1)
     sections = [Section("cover-radius", plan), Section("cover-radius", replace(plan, budgets=(4,)), on_gpu=True)]
     outcomes = write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)
@@ -124,7 +124,7 @@ def test_what_needs_a_gpu_is_computed_only_there(
     assert ("one H200" in (tmp_path / "a.md").read_text()) is has_gpu
 
 
-def test_data_that_only_a_gpu_needs_may_be_absent(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_data_that_only_a_gpu_needs_may_be_absent(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     near = Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1))
     far = Section("table2", Plan(VARIANTS["authors"], ("SOEL",), ("cifar10",)), on_gpu=True)
     write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=[near, far])
@@ -141,7 +141,7 @@ DATASET, METHOD = "ionosphere", "Pos2"
 
 
 def test_one_cell_of_the_page_is_computed_again() -> None:
-    source = Source()
+    source = DataSource()
     if not source.present(DATASET):
         pytest.skip(f"{DATASET} is not in the data folder")
     mean, deviation = _printed()

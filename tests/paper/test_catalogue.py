@@ -19,7 +19,7 @@ from soel_paper import catalogue_files, downloads
 from soel_paper.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
 from soel_paper.catalogue_files import ClassSets, LabelledRows
 from soel_paper.downloads import DataFolder, content_digest, data_folder, fetch, load, unpack
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 from tests.paper.server import Server
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_table_is_not_kept(adbench: Dataset, server: Server, tmp_path
 
 @pytest.mark.parametrize("name", [d.name for d in CATALOGUE.values() if d.kind == "table" and d.files])
 def test_every_table_with_an_address_has_the_values_we_measured_on(name: str) -> None:
-    dataset, source = find_dataset(name), Source()
+    dataset, source = find_dataset(name), DataSource()
     if not source.present(name):
         pytest.skip(f"{name} is not in the data folder")
     rows = source.load(name)

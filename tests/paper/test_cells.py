@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DataError
-from soel_paper.cells import Cell, Expert, Setting
+from soel_paper.cell import Cell, Condition, Expert
 from soel_paper.methods import LOE, NINE, SOEL, VARIANTS
 from soel_paper.results import collect
 from soel_paper.runner import CellStore
 
-CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
         replace(CELL, dataset="pima"),
         replace(CELL, method=NINE[0]),
         replace(CELL, variant=VARIANTS["paper"]),
-        replace(CELL, setting=Setting(budget=20)),
-        replace(CELL, setting=Setting(order="first")),
-        replace(CELL, setting=Setting(expert=Expert(wrong=0.1))),
+        replace(CELL, setting=Condition(budget=20)),
+        replace(CELL, setting=Condition(order="first")),
+        replace(CELL, setting=Condition(expert=Expert(wrong=0.1))),
         replace(CELL, seed=41),
         replace(CELL, normal=3),
     ],
@@ -37,12 +37,12 @@ def test_the_name_of_a_method_is_not() -> None:
 
 
 def test_a_method_that_asks_nobody_does_not_depend_on_the_budget() -> None:
-    few, many = (replace(CELL, method=LOE, setting=Setting(budget=budget)) for budget in (5, 50))
+    few, many = (replace(CELL, method=LOE, setting=Condition(budget=budget)) for budget in (5, 50))
     assert few.key == many.key
 
 
 def test_seeds_are_one_group() -> None:
-    assert replace(CELL, seed=41).group == CELL.group != replace(CELL, seed=41, setting=Setting(budget=1)).group
+    assert replace(CELL, seed=41).group == CELL.group != replace(CELL, seed=41, setting=Condition(budget=1)).group
 
 
 def test_a_cell_comes_back_as_it_was_written(tmp_path: Path) -> None:

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from soel_paper.cells import Expert
+from soel_paper.cell import Expert
 from soel_paper.claims import NOT_RUN, Check, alike, as_printed, beats, best, small, unbiased
-from soel_paper.results import Place, Point, Results
+from soel_paper.results import Figure, FigureTable, Position
 
-USUAL = Place("a", "", 10, None, Expert(), "f1")
+USUAL = Position("a", "", 10, None, Expert(), "f1")
 
 
 def point(
     method: str, mean: float, deviation: float = 2.0, paper: tuple[float, float] | None = None, **at: Any
-) -> Point:
-    return Point(replace(USUAL, method=method, **at), mean, deviation, 5, paper)
+) -> Figure:
+    return Figure(replace(USUAL, method=method, **at), mean, deviation, 5, paper)
 
 
 @pytest.mark.parametrize(("rival", "outcome"), [(80.0, "holds"), (89.5, "undecided"), (99.0, "fails")])
 def test_a_gain_counts_from_two_standard_errors_on(rival: float, outcome: str) -> None:
-    results = Results([point("SOEL", 90.0), point("Mar", rival), point("Rand1", 10.0)])
+    results = FigureTable([point("SOEL", 90.0), point("Mar", rival), point("Rand1", 10.0)])
     assert best("SOEL", "f1")(results).outcome == outcome
     assert beats("SOEL", "Mar", "f1")(results).outcome == outcome
 
@@ -28,31 +28,31 @@ def test_a_gain_counts_from_two_standard_errors_on(rival: float, outcome: str) -
 def test_one_seed_decides_nothing() -> None:
     alone = [replace(point("SOEL", 90.0, 0.0), n=1), replace(point("Mar", 50.0, 0.0), n=1)]
     for check in (best("SOEL", "f1"), beats("SOEL", "Mar", "f1"), alike("SOEL", "Mar", "f1")):
-        verdict = check(Results(alone))
+        verdict = check(FigureTable(alone))
         assert (verdict.outcome, "one seed" in verdict.why) == ("undecided", True)
 
 
 def test_lower_may_be_better() -> None:
-    results = Results([point("diverse", 1.0, 0.1), point("random", 5.0, 0.1)])
+    results = FigureTable([point("diverse", 1.0, 0.1), point("random", 5.0, 0.1)])
     assert best("diverse", "f1", lowest=True)(results).outcome == "holds"
     assert best("diverse", "f1")(results).outcome == "fails"
 
 
 def test_two_methods_are_alike_within_the_tolerance() -> None:
-    results = Results([point("a", 90.0, 0.0), point("b", 90.9, 0.0), point("c", 95.0, 0.0)])
+    results = FigureTable([point("a", 90.0, 0.0), point("b", 90.9, 0.0), point("c", 95.0, 0.0)])
     assert alike("a", "b", "f1")(results).outcome == "holds"
     assert alike("a", "c", "f1")(results).outcome == "fails"
 
 
 def test_most_figures_must_be_as_printed() -> None:
     near, far = point("a", 90.0, paper=(91.0, 0.1)), point("b", 90.0, 0.1, paper=(60.0, 0.1))
-    assert as_printed()(Results([near] * 4 + [far])).outcome == "holds"
-    assert as_printed()(Results([near, far])).outcome == "fails"
+    assert as_printed()(FigureTable([near] * 4 + [far])).outcome == "holds"
+    assert as_printed()(FigureTable([near, far])).outcome == "fails"
 
 
 def test_the_plain_difference_decides_and_spreads_are_told_beside() -> None:
     wide = point("a", 90.0, paper=(84.0, 10.0))
-    verdict = as_printed()(Results([wide, point("b", 90.0, paper=(91.0, 0.1))]))
+    verdict = as_printed()(FigureTable([wide, point("b", 90.0, paper=(91.0, 0.1))]))
     assert verdict.outcome == "fails"
     assert verdict.why.startswith("1 of 2 figures lie within 3 points of the paper's, 2 within that or two standard")
 
@@ -60,25 +60,25 @@ def test_the_plain_difference_decides_and_spreads_are_told_beside() -> None:
 def test_a_biased_estimate_is_told_by_its_worst_data_set() -> None:
     good = point("diverse", 11.0, share=0.1, measure="alpha_kde")
     bad = point("diverse", 40.0, share=0.1, measure="alpha_kde", dataset="b")
-    assert unbiased("alpha_kde")(Results([good])).outcome == "holds"
-    verdict = unbiased("alpha_kde")(Results([good, bad]))
+    assert unbiased("alpha_kde")(FigureTable([good])).outcome == "holds"
+    verdict = unbiased("alpha_kde")(FigureTable([good, bad]))
     assert (verdict.outcome, "30.0 points, on b" in verdict.why) == ("fails", True)
 
 
 def test_small_looks_at_the_largest() -> None:
-    assert small("f1", 3.0)(Results([point("a", -2.0), point("b", 2.5)])).outcome == "holds"
-    assert small("f1", 2.0)(Results([point("a", -2.0), point("b", 2.5)])).outcome == "fails"
+    assert small("f1", 3.0)(FigureTable([point("a", -2.0), point("b", 2.5)])).outcome == "holds"
+    assert small("f1", 2.0)(FigureTable([point("a", -2.0), point("b", 2.5)])).outcome == "fails"
 
 
 def test_unlike_places_are_not_compared() -> None:
     easy = [point("SOEL", 90.0), point("Mar", 80.0)]
     hard = [point("SOEL", 20.0, dataset="b")]
-    verdict = best("SOEL", "f1")(Results(easy + hard))
+    verdict = best("SOEL", "f1")(FigureTable(easy + hard))
     assert (verdict.outcome, "SOEL 90.0" in verdict.why) == ("holds", True)
 
 
 def test_the_measure_at_hand_stands_in() -> None:
-    results = Results([point("a", 90.0, measure="auroc"), point("b", 10.0, measure="auroc")])
+    results = FigureTable([point("a", 90.0, measure="auroc"), point("b", 10.0, measure="auroc")])
     assert best("a", "f1")(results).outcome == "holds"
     assert best("a", "f1_pool_cut")(results) == NOT_RUN
 
@@ -88,4 +88,4 @@ def test_the_measure_at_hand_stands_in() -> None:
     [best("a", "f1"), beats("a", "b", "f1"), alike("a", "b", "f1"), as_printed(), small("f1", 1.0), unbiased("f1")],
 )
 def test_what_was_not_run_gets_no_verdict(check: Check) -> None:
-    assert check(Results([])).outcome == "not run"
+    assert check(FigureTable([])).outcome == "not run"

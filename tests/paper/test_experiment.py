@@ -8,8 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from soel.ask.by_distance import Diverse
 from soel.errors import DataError
@@ -17,12 +16,12 @@ from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
 from soel_paper.catalogue_files import ClassSets, LabelledRows
-from soel_paper.cells import Cell, Expert, Setting
+from soel_paper.cell import Cell, Condition, Expert
 from soel_paper.experiment import _start, equal_scores, off_diagonal, run_cells
 from soel_paper.methods import Variant
 from soel_paper.protocols import contaminate, frames, make_split, natural, one_vs_rest
 from soel_paper.runner import Measures
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 
 ABLATIONS = (
     m.UNSUPERVISED,
@@ -37,16 +36,16 @@ ABLATIONS = (
 HERE = tuple(method for method in m.PEERS if (method.peer or "").partition("-")[0] not in ("pyod", "deepod"))
 
 
-def measured(source: Source, cells: list[Cell]) -> list[Measures]:
+def measured(source: DataSource, cells: list[Cell]) -> list[Measures]:
     return run_cells(cells, source.protocol(cells[0].dataset), source.load(cells[0].dataset))
 
 
 def cell(variant: Variant, method: m.Method = m.SOEL, seed: int = 40, **setting: object) -> Cell:
-    return Cell("breastw", method, variant, Setting(**setting), seed)  # type: ignore[arg-type]
+    return Cell("breastw", method, variant, Condition(**setting), seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", [*m.NINE, *ABLATIONS, *m.DEEP_SVDD, m.CLEAN, *HERE], ids=lambda method: method.name)
-def test_every_method_detects_something(source: Source, quick: Variant, method: m.Method) -> None:
+def test_every_method_detects_something(source: DataSource, quick: Variant, method: m.Method) -> None:
     schedule = Schedule(epochs=40, learning_rate=1e-3)  # after two epochs some are at chance still
     variant = replace(quick, profile=replace(quick.profile, tables=schedule, vectors=schedule))
     (found,) = measured(source, [cell(variant, method, budget=20)])
@@ -56,7 +55,7 @@ def test_every_method_detects_something(source: Source, quick: Variant, method: 
     assert found["f1"] > 0.6  # by chance 0.5
 
 
-def test_it_is_training_that_detects(source: Source, quick: Variant) -> None:
+def test_it_is_training_that_detects(source: DataSource, quick: Variant) -> None:
     found = []
     for epochs in (0, 40):
         schedule = Schedule(epochs=epochs, learning_rate=1e-3)
@@ -65,7 +64,7 @@ def test_it_is_training_that_detects(source: Source, quick: Variant) -> None:
     assert found[1] > found[0] + 0.1
 
 
-def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
+def test_seeds_together_are_seeds_alone(source: DataSource, quick: Variant) -> None:
     cells = [cell(quick, seed=seed) for seed in (40, 41, 42)]
     alone = [measured(source, [one])[0] for one in cells]
     for one, other in zip(measured(source, cells), alone, strict=True):
@@ -74,18 +73,18 @@ def test_seeds_together_are_seeds_alone(source: Source, quick: Variant) -> None:
 
 
 @pytest.mark.parametrize("method", m.NINE, ids=lambda method: method.name)
-def test_only_margin_rules_are_told_the_true_share(source: Source, quick: Variant, method: m.Method) -> None:
+def test_only_margin_rules_are_told_the_true_share(source: DataSource, quick: Variant, method: m.Method) -> None:
     run = _start(cell(quick, method), "contaminated", source.load("breastw"))
     assert (run.strategy_share is not None) == method.name.startswith(("Mar", "Hybr1"))
     assert run.learner.contamination is None
 
 
-def test_a_share_is_told_with_its_error(source: Source, quick: Variant) -> None:
+def test_a_share_is_told_with_its_error(source: DataSource, quick: Variant) -> None:
     run = _start(cell(quick, m.Method("off", given_share=0.05)), "contaminated", source.load("breastw"))
     assert run.learner.contamination == pytest.approx(run.split.share + 0.05)
 
 
-def test_the_budget_is_what_is_asked(source: Source, quick: Variant) -> None:
+def test_the_budget_is_what_is_asked(source: DataSource, quick: Variant) -> None:
     for budget in (1, 20):
         with patch.object(SimulatedExpert, "ask", autospec=True, side_effect=SimulatedExpert.ask) as ask:
             (found,) = measured(source, [cell(quick, stage="query", budget=budget)])
@@ -94,11 +93,11 @@ def test_the_budget_is_what_is_asked(source: Source, quick: Variant) -> None:
         assert found["radius"] is not None
 
 
-def test_a_budget_above_half_of_the_pool_is_no_experiment(source: Source, quick: Variant) -> None:
+def test_a_budget_above_half_of_the_pool_is_no_experiment(source: DataSource, quick: Variant) -> None:
     assert measured(source, [cell(quick, budget=40)]) == [{}]
 
 
-def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Variant) -> None:
+def test_a_lazy_expert_still_gives_the_budget(source: DataSource, quick: Variant) -> None:
     lazy = _start(cell(quick, budget=8, expert=Expert(skip=0.4), stage="query"), "contaminated", source.load("breastw"))
     from soel_paper.experiment import _ask
 
@@ -107,13 +106,13 @@ def test_a_lazy_expert_still_gives_the_budget(source: Source, quick: Variant) ->
     assert lazy.expert.n_asked > 8
 
 
-def test_a_wrong_expert_changes_the_labels(source: Source, quick: Variant) -> None:
+def test_a_wrong_expert_changes_the_labels(source: DataSource, quick: Variant) -> None:
     honest, liar = (cell(quick, budget=10, expert=Expert(wrong=wrong), stage="query") for wrong in (0.0, 1.0))
     found = [measured(source, [one])[0]["anomalies_found"] for one in (honest, liar)]
     assert sum(value or 0 for value in found) == 10
 
 
-def test_rounds_use_what_was_learnt(source: Source, quick: Variant) -> None:
+def test_rounds_use_what_was_learnt(source: DataSource, quick: Variant) -> None:
     with patch.object(Diverse, "select", autospec=True, side_effect=Diverse.select) as select:
         measured(source, [cell(quick, replace(m.SOEL, n_rounds=5), budget=10)])
     views = [call.args[1] for call in select.call_args_list]
@@ -123,7 +122,7 @@ def test_rounds_use_what_was_learnt(source: Source, quick: Variant) -> None:
         assert not np.allclose(before.embeddings, after.embeddings, atol=1e-6)
 
 
-def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick: Variant) -> None:
+def test_scaled_columns_of_other_widths_are_trained_apart(source: DataSource, quick: Variant) -> None:
     scaled = replace(quick.profile, scaling="robust", n_members=DEFAULT.n_members)
     variant = replace(quick, profile=scaled)
     cells = [cell(variant, seed=seed) for seed in (40, 41)]
@@ -131,7 +130,7 @@ def test_scaled_columns_of_other_widths_are_trained_apart(source: Source, quick:
         assert together["auroc"] == pytest.approx(measured(source, [one])[0]["auroc"], abs=1e-3)
 
 
-def test_assumptions_are_measured(source: Source, quick: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumptions_are_measured(source: DataSource, quick: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("soel_paper.experiment.REPEATS", 12)
     (found,) = measured(source, [cell(quick, stage="assumptions", budget=5)])
     low, mean, high = (found[f"correlation_{name}"] for name in ("min", "mean", "max"))

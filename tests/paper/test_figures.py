@@ -9,17 +9,17 @@ import pytest
 from soel.errors import ConfigError
 from soel.settings import PAPER, Schedule
 from soel_paper import figures
-from soel_paper.cells import Expert
+from soel_paper.cell import Expert
 from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps
-from soel_paper.results import Place, Point, Results
+from soel_paper.results import Figure, FigureTable, Position
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def points() -> Results:
-    return Results(
+def points() -> FigureTable:
+    return FigureTable(
         [
-            Point(Place(dataset, method, budget, None, Expert(), "f1"), 50.0 + budget / 4, 1.0, 5)
+            Figure(Position(dataset, method, budget, None, Expert(), "f1"), 50.0 + budget / 4, 1.0, 5)
             for dataset in ("<a>", "b")
             for method in ("SOEL", "Mar & co")
             for budget in (160, 20, 40)
@@ -51,11 +51,11 @@ def test_the_picture_names_what_it_shows_and_repeats() -> None:
 
 def test_estimates_stand_beside_the_truth() -> None:
     shares = [
-        Point(Place("a", "diverse", 40, share, Expert(), measure), mean, 1.0, 5)
+        Figure(Position("a", "diverse", 40, share, Expert(), measure), mean, 1.0, 5)
         for measure, mean in (("alpha_kde", 30.0), ("alpha_cover", 12.0))
         for share in (0.2, 0.05)
     ]
-    (panel,) = panels(Results(shares), "share")
+    (panel,) = panels(FigureTable(shares), "share")
     assert list(panel.curves) == ["true share", "kde", "cover"]
     assert panel.curves["true share"] == [(5, 5, 0), (20, 20, 0)]
 

@@ -14,13 +14,13 @@ from soel.errors import DataError
 from soel.settings import AUTHORS, PAPER, Schedule
 from soel_paper.artefacts import ARTEFACTS
 from soel_paper.catalogue_files import ClassSets, LabelledRows
-from soel_paper.cells import Cell, Setting
+from soel_paper.cell import Cell, Condition
 from soel_paper.fixmatch import CHANGES, GREY, N_DRAWS, augment, confident, learn_fixmatch, strong, weak
 from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, narrow, with_paper_settings
 from soel_paper.protocols import one_vs_rest
 from soel_paper.reproduce import Plan, reproduce
 from soel_paper.runner import CellStore, compute
-from soel_paper.sources import Source, features_of, network, thin
+from soel_paper.sources import DataSource, features_of, network, thin
 from tests.conftest import make_learner, make_toy
 from tests.images.makers import make_clip, residual_network
 
@@ -45,9 +45,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def pictures(folder: Path) -> Source:
+def pictures(folder: Path) -> DataSource:
     network.cache_clear()
-    return Source(folder, extractor=str(folder / "net.onnx"))
+    return DataSource(folder, extractor=str(folder / "net.onnx"))
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def quick_pixels() -> Variant:
     return replace(VARIANTS["authors"], profile=profile)
 
 
-def test_pictures_become_features_once(pictures: Source, folder: Path) -> None:
+def test_pictures_become_features_once(pictures: DataSource, folder: Path) -> None:
     seen: list[int] = []
     pictures.prepare("pneumoniamnist", lambda done, total: seen.append(done))
     sets = pictures.load("pneumoniamnist")
@@ -72,7 +72,7 @@ def test_pictures_become_features_once(pictures: Source, folder: Path) -> None:
     assert (n_seen > 0, len(seen)) == (True, n_seen)
 
 
-def test_frames_become_rows_with_the_truth_of_their_clip(pictures: Source) -> None:
+def test_frames_become_rows_with_the_truth_of_their_clip(pictures: DataSource) -> None:
     rows = pictures.load("ucsd-peds1")
     assert isinstance(rows, LabelledRows)
     assert (len(rows.x), int(rows.is_anomaly.sum())) == (63, 21)
@@ -80,13 +80,13 @@ def test_frames_become_rows_with_the_truth_of_their_clip(pictures: Source) -> No
     assert not rows.is_anomaly[20:34].any()
 
 
-def test_clips_without_all_labels_are_no_copy(pictures: Source, folder: Path) -> None:
+def test_clips_without_all_labels_are_no_copy(pictures: DataSource, folder: Path) -> None:
     (folder / "video" / "ucsd_peds1" / "labels.json").write_text(json.dumps({"Test000": "0" * 20}))
     with pytest.raises(DataError, match="43 frames have no label"):
         pictures.load("ucsd-peds1")
 
 
-def test_published_frames_become_rows(tmp_path: Path, pictures: Source) -> None:
+def test_published_frames_become_rows(tmp_path: Path, pictures: DataSource) -> None:
     folder = tmp_path / "new" / "UCSD_Anomaly_Dataset.v1p2" / "UCSDped1"
     for clip in ("Train/Train001", "Test/Test001"):
         (folder / clip).mkdir(parents=True)
@@ -99,7 +99,7 @@ def test_published_frames_become_rows(tmp_path: Path, pictures: Source) -> None:
     assert np.flatnonzero(rows.is_anomaly).tolist() == [2, 3]  # Test comes before Train
 
 
-def test_a_cell_knows_the_network_and_how_many_pictures(pictures: Source, folder: Path) -> None:
+def test_a_cell_knows_the_network_and_how_many_pictures(pictures: DataSource, folder: Path) -> None:
     fewer, artefact = replace(pictures, per_class=5), ARTEFACTS["table2"]
     forms = [source.form("pneumoniamnist", pixels) for source in (pictures, fewer) for pixels in (False, True)]
     assert len(set(forms)) == 4
@@ -110,7 +110,7 @@ def test_a_cell_knows_the_network_and_how_many_pictures(pictures: Source, folder
     assert cell.form == forms[0]
 
 
-def test_rows_are_in_memory(pictures: Source) -> None:
+def test_rows_are_in_memory(pictures: DataSource) -> None:
     sets = pictures.load("pneumoniamnist")
     assert isinstance(sets, ClassSets)
     assert not sets.x_test.flags.writeable  # mapped from the cache
@@ -130,7 +130,7 @@ def test_so_many_of_each_class() -> None:
 
 
 @pytest.mark.parametrize("name", ["robust-ratio", "sequential", "deep-svdd"])
-def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick: Variant, tmp_path: Path) -> None:
+def test_artefacts_of_images_run_on_pictures(name: str, pictures: DataSource, quick: Variant, tmp_path: Path) -> None:
     longer = Schedule(epochs=30, learning_rate=5e-3)  # after two epochs some see bright and dark the wrong way round
     quick = replace(quick, profile=replace(quick.profile, vectors=longer))
     plan = Plan(quick, (), ("pneumoniamnist",), (4,), (0,), 1)
@@ -140,7 +140,7 @@ def test_artefacts_of_images_run_on_pictures(name: str, pictures: Source, quick:
     assert min(point.mean for point in outcome.results.points) > 95  # bright pictures and dark ones
 
 
-def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Variant, tmp_path: Path) -> None:
+def test_the_video_artefact_runs_on_clips(pictures: DataSource, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, ("SOEL", "Rand1"), (), (4, 8), (), 1)
     outcome = reproduce(ARTEFACTS["video"], plan, tmp_path / "out", pictures, 1)
     assert len(outcome.results.points) == 4
@@ -149,7 +149,7 @@ def test_the_video_artefact_runs_on_clips(pictures: Source, quick: Variant, tmp_
     assert "| UCSD Peds1 |" in alone.text
 
 
-def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Variant, tmp_path: Path) -> None:
+def test_mhrot_learns_on_pixels(pictures: DataSource, quick_pixels: Variant, tmp_path: Path) -> None:
     artefact = replace(ARTEFACTS["mhrot"], datasets=("pneumoniamnist",), budgets=(4,), methods=MHROT[:1])
     (cell,) = artefact.cells(quick_pixels, [40], pictures, (0,))
     assert cell.form == "pixels"
@@ -158,7 +158,9 @@ def test_mhrot_learns_on_pixels(pictures: Source, quick_pixels: Variant, tmp_pat
     assert 0 <= (found["auroc"] or -1) <= 1
 
 
-def test_what_needs_pictures_is_left_out_where_there_are_none(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_what_needs_pictures_is_left_out_where_there_are_none(
+    source: DataSource, quick: Variant, tmp_path: Path
+) -> None:
     outcome = reproduce(ARTEFACTS["mhrot"], Plan(quick, datasets=("breastw",)), tmp_path, source, 1)
     assert len(outcome.results.points) == 0
     assert "SOEL on MHRot on breastw, because it needs pictures" in outcome.text
@@ -168,7 +170,7 @@ def test_what_needs_pictures_is_left_out_where_there_are_none(source: Source, qu
     assert "FixMatch on breastw, because it needs pictures" in outcome.text
 
 
-def test_fixmatch_learns_on_augmented_pictures(pictures: Source, quick: Variant, tmp_path: Path) -> None:
+def test_fixmatch_learns_on_augmented_pictures(pictures: DataSource, quick: Variant, tmp_path: Path) -> None:
     plan = Plan(quick, tuple(method.name for method in FIXMATCH), ("pneumoniamnist",), (6,), (0,), 1)
     outcome = reproduce(ARTEFACTS["label-spreading"], plan, tmp_path / "out", pictures, 1)
     assert [point.at.method for point in outcome.results.points] == [method.name for method in FIXMATCH]
@@ -227,7 +229,7 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
     ) == (192, 3)
     assert with_paper_settings(long, "ucsd-peds1").vectors.epochs == 30
     assert with_paper_settings(usual, "cifar10") == usual
-    ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Setting(), 40)
+    ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Condition(), 40)
     assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
     soel, hybrid = (method.apply_to(AUTHORS) for method in MHROT[:2])
     assert with_paper_settings(soel, "cifar10").pictures.learning_rate == 1e-3

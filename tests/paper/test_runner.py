@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from soel_paper.cells import Cell, Setting
+from soel_paper.cell import Cell, Condition
 from soel_paper.methods import NINE, Variant
 from soel_paper.runner import QUIET, SEEDS_TOGETHER, CellStore, _pool, pending, run
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 
 SCRIPT = """
 import sys, time, types
 from pathlib import Path
-from soel_paper.cells import Cell, Setting
+from soel_paper.cell import Cell, Setting
 from soel_paper.methods import NINE
 from soel_paper.runner import run
 from soel_paper.sources import Source
@@ -39,7 +39,9 @@ if __name__ == "__main__":
 
 
 def cells(variant: Variant, n_seeds: int = 2) -> list[Cell]:
-    return [Cell("breastw", m, variant, Setting(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)]
+    return [
+        Cell("breastw", m, variant, Condition(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)
+    ]
 
 
 def start(data_dir: Path, out: Path, n_jobs: int) -> subprocess.Popen[bytes]:
@@ -58,7 +60,7 @@ def test_seeds_go_together_in_small_groups(quick: Variant, tmp_path: Path) -> No
     assert [len(group) for group in groups] == [SEEDS_TOGETHER, 2, SEEDS_TOGETHER, 2]
 
 
-def test_finished_cells_are_skipped(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_finished_cells_are_skipped(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     store, wanted, seen = CellStore(tmp_path), cells(quick), []
     store.write(wanted[0], {"f1": 0.123}, 1.0)
     run(wanted, source, store, 1, lambda done, total: seen.append((done, total)))

@@ -11,15 +11,15 @@ from soel.ask.by_distance import Diverse
 from soel.detect.incontext.detector import Pretrained
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
-from soel_paper import cells
-from soel_paper.cells import Cell, Setting, versions_of
+from soel_paper import cell
+from soel_paper.cell import Cell, Condition, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
-from soel_paper.page import Section, write_page
 from soel_paper.reproduce import Plan
+from soel_paper.results_page import Section, write_page
 from soel_paper.runner import CellStore, pending, run
-from soel_paper.sources import Source
+from soel_paper.sources import DataSource
 
-CELL = Cell("breastw", SOEL, VARIANTS["authors"], Setting(), 40)
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
 OURS = replace(CELL, variant=VARIANTS["default"])
 KINDS = {
     "soel": CELL,
@@ -31,7 +31,7 @@ KINDS = {
     "a peer": replace(CELL, method=knn(1)),
     "a peer that asks": replace(CELL, method=next(peer for peer in PEERS if peer.asks)),
     "augmented": replace(CELL, method=FIXMATCH[0]),
-    "assumptions": replace(CELL, setting=Setting(stage="assumptions")),
+    "assumptions": replace(CELL, setting=Condition(stage="assumptions")),
 }
 ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
 
@@ -43,11 +43,11 @@ ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
         (Diverse, "version", ASKING),
         (Pretrained, "version", {"ours", "ours on a file"}),
         (TableNTL, "version", {*KINDS} - {"ours on features", "a peer"}),
-        (cells, "EXPERIMENT", {*KINDS}),
-        (cells, "SEVERAL_ROUNDS", {"in rounds"}),
-        (cells, "PEERS", {"a peer", "a peer that asks"}),
-        (cells, "AUGMENTED", {"augmented"}),
-        (cells, "ASSUMPTIONS", {"assumptions"}),
+        (cell, "EXPERIMENT", {*KINDS}),
+        (cell, "SEVERAL_ROUNDS", {"in rounds"}),
+        (cell, "PEERS", {"a peer", "a peer that asks"}),
+        (cell, "AUGMENTED", {"augmented"}),
+        (cell, "ASSUMPTIONS", {"assumptions"}),
     ],
 )
 def test_a_new_version_of_a_part_outdates_the_cells_that_use_it_and_no_others(
@@ -66,7 +66,7 @@ def make_old(store: CellStore, cell: Cell) -> None:
 
 
 def test_cells_of_other_versions_are_computed_again_with_a_word(
-    source: Source, quick: Variant, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    source: DataSource, quick: Variant, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store, cell = CellStore(tmp_path), replace(CELL, variant=quick, method=NINE[3])
     make_old(store, cell)
@@ -78,7 +78,7 @@ def test_cells_of_other_versions_are_computed_again_with_a_word(
     assert store.read(cell)["f1"] != 0.123
 
 
-def test_or_kept_on_demand(source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_or_kept_on_demand(source: DataSource, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = CellStore(tmp_path)
     make_old(store, CELL)
     run([CELL], source, store, 1, keep_old=True)
@@ -86,7 +86,7 @@ def test_or_kept_on_demand(source: Source, tmp_path: Path, caplog: pytest.LogCap
     assert pending([CELL], store) == [[CELL]]
 
 
-def test_the_page_says_what_other_versions_computed(source: Source, quick: Variant, tmp_path: Path) -> None:
+def test_the_page_says_what_other_versions_computed(source: DataSource, quick: Variant, tmp_path: Path) -> None:
     sections = [Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=2))]
     write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=sections)
     assert "2 of 2 cells were computed by the present versions" in (tmp_path / "a.md").read_text()

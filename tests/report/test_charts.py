@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from soel.report.charts import ALWAYS_SHOWN, bar_edges, item_map, score_histogram, shown_rows, training_curve
 from soel.report.facts import AnsweredItem, PoolFacts, Threshold

@@ -18,8 +18,7 @@ from soel.cli.main import main
 from soel.errors import ConfigError, DataError
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray, reachable
-from soel.session import Session, SessionOptions, as_answers, pictures, sampling, scores
-from soel.session import create as sessions
+from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, sampling, scores
 from soel.session.pictures import MediaOptions
 from soel.tables.streams import open_stream
 from tests.images.makers import make_folder, residual_network

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from soel.errors import ConfigError
-from soel.images.items import MediaItem
+from soel.images.image_items import MediaItem
 from soel.scoring.score import Scores, rank
 from soel.scoring.table import COLUMNS, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DamagedError
-from soel.session import SessionFolder, lay_out
-from soel.session import folder as module
+from soel.session import SessionFolder, folder as module, lay_out
 from soel.session.folder import CHECKED, compare, digest_of
 from tests.session.conftest import IDS, make_config, make_points
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from soel.errors import DataError, StorageError
 from soel.tables.csv_cells import neutralise, read_rows, restore, sniff_separator, write_rows

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
 from soel.tables.address import Place

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from soel.images.items import Picture
+from soel.images.image_items import Picture
 from soel.types import Floats
 
 SIDE, N_DISCS, N_FRAMES = 256, 40, 48

@@ -12,8 +12,7 @@ import pytest
 
 from soel.errors import DataError, SessionError
 from soel.files import hold_lock
-from soel.session import uploads as uploads_module
-from soel.session import worker
+from soel.session import uploads as uploads_module, worker
 from soel.session.uploads import Uploads
 from tests.web.conftest import N_ITEMS, MakePage, Page
 from tests.web.sample_data import write_pumps

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
-from playwright.sync_api import Page as Opened
+from playwright.sync_api import Browser, Page as Opened, expect
 
 from soel.session import pictures
 from soel.session.marks import Region

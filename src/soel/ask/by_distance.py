@@ -13,8 +13,7 @@ from scipy.special import logsumexp
 from soel.ask.base import Need, Strategy, alarm_margin, certain, scale_to_unit
 from soel.ask.space import Space
 from soel.errors import ConfigError
-from soel.noise import MOST, UNIT, noise, random_bits
-from soel.noise import uniform as as_uniform
+from soel.numeric import MOST, UNIT, noise, random_bits, uniform as as_uniform
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, PoolView, Selection
 
 SLACK = 1e-3  # far above what rounding does to a speed in float32, but for weights too small to ever win

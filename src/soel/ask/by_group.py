@@ -7,8 +7,7 @@ import numpy as np
 from soel.ask.base import Need, Strategy, certain
 from soel.ask.by_score import uniform
 from soel.ask.space import Space
-from soel.distances import cell_sizes, nearest_of
-from soel.noise import gumbel
+from soel.numeric import cell_sizes, gumbel, nearest_of
 from soel.types import UNLABELLED, Floats, PoolView, Rows, Selection
 
 AXES = 64  # along which rows differ most; groups are looked for there

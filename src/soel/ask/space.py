@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from soel.threads import n_cores
+from soel.numeric import n_cores
 from soel.types import Floats, Rows
 
 BLOCK_ROWS = 8192  # blocks start at multiples of this, so that the number of cores cannot change a rounding

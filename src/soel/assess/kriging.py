@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import rankdata
 
 from soel.assess.share import COVERAGE, ContaminationEstimator, widen
-from soel.distances import pairs
+from soel.numeric import pairs
 from soel.types import ANOMALY, Estimate, Evidence, Floats
 
 SMOOTH_PART = 0.8  # share of the labels' variance that neighbours in the embedding have in common

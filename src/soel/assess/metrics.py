@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from soel.distances import nearest_squares
+from soel.numeric import nearest_squares
 from soel.types import Floats, Rows
 
 

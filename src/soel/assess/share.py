@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit
 
-from soel.distances import cell_sizes, squares_to
 from soel.errors import ConfigError
+from soel.numeric import cell_sizes, squares_to
 from soel.types import ANOMALY, Estimate, Evidence, Floats
 
 COVERAGE = 0.8

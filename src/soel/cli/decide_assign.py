@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from typing import Any
 
-from soel.cli.options import add_place, open_session
+from soel.cli.arguments import add_place, open_session
 from soel.cli.reply import Reply
 from soel.errors import ConfigError
 

@@ -32,7 +32,7 @@ SESSION, POOL, REPORT = "session", "cells.csv", "report.html"
 
 
 @dataclass(frozen=True)
-class Cells:
+class DemoTable:
     """Measurements of cells, benign (normal) and malignant (anomaly): a contaminated pool and new rows."""
 
     columns: list[str]
@@ -76,7 +76,7 @@ def run_demo_session(out: Path) -> dict[str, Any]:
     }
 
 
-def load_cells() -> Cells:
+def load_cells() -> DemoTable:
     """Half of the benign rows with a tenth of malignant ones make the pool; all others are new rows."""
     source = load_breast_cancer()
     x, truth = np.asarray(source.data), np.asarray(source.target) == 0
@@ -86,7 +86,7 @@ def load_cells() -> Cells:
     n_malignant = int(SHARE / (1 - SHARE) * half)
     pool = rng.permutation(np.concatenate([benign[:half], malignant[:n_malignant]]))
     new = np.concatenate([benign[half:], malignant[n_malignant:]])
-    return Cells([str(name) for name in source.feature_names], x[pool], truth[pool], x[new], truth[new])
+    return DemoTable([str(name) for name in source.feature_names], x[pool], truth[pool], x[new], truth[new])
 
 
 def _clear(out: Path) -> None:
@@ -102,14 +102,14 @@ def _clear(out: Path) -> None:
     mark(out)
 
 
-def _result(method: str, session: Session, cells: Cells) -> MethodResult:
+def _result(method: str, session: Session, cells: DemoTable) -> MethodResult:
     """Detection on the new rows at the session's own threshold."""
     frame = as_frame(cells.new)
     scored = session.score(read_encoder(session.folder).encode(frame), [str(i) for i in range(frame.n_rows)])
     return MethodResult(method, auroc(cells.new_truth, scored.scores), f1_score(cells.new_truth, scored.alarms))
 
 
-def _forest(cells: Cells) -> MethodResult:
+def _forest(cells: DemoTable) -> MethodResult:
     forest = IsolationForest(random_state=SEED).fit(cells.pool)
     alarms = forest.predict(cells.new) == -1
     return MethodResult(
@@ -117,7 +117,7 @@ def _forest(cells: Cells) -> MethodResult:
     )
 
 
-def _report(session: Session, cells: Cells, results: list[MethodResult], out: Path) -> Path:
+def _report(session: Session, cells: DemoTable, results: list[MethodResult], out: Path) -> Path:
     facts = gather.gather_report(session)
     own = "Your own table: run `soel init my-session --data FILE.csv`, then `soel ask my-session`."
     return write_report(

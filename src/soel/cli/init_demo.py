@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.columns import describe_settings, may_ask, read_data_settings, settle
+from soel.cli.arguments import STORE_HELP, add_engine, add_session_options, cluster_options, given_options
+from soel.cli.column_settings import describe_settings, may_ask, read_data_settings, settle
 from soel.cli.look import show_columns
-from soel.cli.options import STORE_HELP, add_engine, add_session_options, cluster_options, given_options
 from soel.cli.reply import Reply
 from soel.cli.status import describe_sample
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from soel.cli.columns import DataSettings
+    from soel.cli.column_settings import DataSettings
     from soel.tables.options import ReadOptions
 
 DATA_HELP = (

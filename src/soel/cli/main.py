@@ -24,7 +24,7 @@ from soel.cli import (
     look,
     status,
 )
-from soel.cli.columns import as_flag
+from soel.cli.column_settings import as_flag
 from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.text import name_options, show

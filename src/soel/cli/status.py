@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.options import add_place, open_session
+from soel.cli.arguments import add_place, open_session
 from soel.cli.reply import Reply
 from soel.errors import ConfigError
 from soel.text import format_table

@@ -10,8 +10,7 @@ import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.linear import Linear
-from soel.distances import gaussian, mahalanobis, mean_of_nearest, nearest, unit
-from soel.threads import single_threaded_blas
+from soel.numeric import gaussian, mahalanobis, mean_of_nearest, nearest, single_threaded_blas, unit
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
 # Chosen on parts of the pools of CIFAR-10, Fashion-MNIST and MVTec-AD that were held out: benchmarks/choices.md.

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from soel.noise import Bits, random_bits
+from soel.numeric import Bits, random_bits
 from soel.types import Booleans, Floats, Rows
 
 BLOCK_WORDS = 1 << 22  # values that are looked at at once

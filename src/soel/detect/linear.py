@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.distances import unit
+from soel.numeric import unit
 from soel.types import ANOMALY, UNLABELLED, Floats, Labels, Rows
 
 ROUNDS = 3  # of suspecting anew

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soel.threads import parallel_map
+from soel.numeric import parallel_map
 from soel.types import Floats
 
 RIDGE = 0.01  # added to every covariance, as a share of the mean variance

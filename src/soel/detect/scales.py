@@ -11,7 +11,7 @@ import numpy as np
 from soel.detect.base import NOTHING, PlaceDetector
 from soel.detect.foresight import judge_foresight, trust_in
 from soel.detect.patches import QUIET, Patches, fold
-from soel.threads import single_threaded_blas
+from soel.numeric import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels, within
 
 COARSE = 128  # the first values of a patch, from coarser layers; the rest is from finer ones

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from soel.distances import pairs
 from soel.explain.attribution import Coalition, coalitions, shapley_values
 from soel.explain.groups import MOST_ROWS, Part, find_groups, spread_rows
-from soel.threads import single_threaded_blas
+from soel.numeric import pairs, single_threaded_blas
 from soel.types import ANOMALY, NORMAL, Booleans, Floats, Labels, Progress, Rows
 
 if TYPE_CHECKING:

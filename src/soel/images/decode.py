@@ -13,7 +13,7 @@ import numpy as np
 
 from soel.errors import DataError
 from soel.files import write_whole
-from soel.images.items import Picture, reason
+from soel.images.image_items import Picture, reason
 from soel.plugins import missing_package
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".webp"})

@@ -19,10 +19,10 @@ from soel.errors import DataError
 from soel.files import explaining, hold_lock, move, sync, write_whole
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
-from soel.images.items import Skipped, Source, fingerprint, reason
+from soel.images.image_items import PictureSource, Skipped, fingerprint, reason
 from soel.images.patches import DEPTH, VERSION, Patches, PatchExtractor, fold_patches, has_patches, patch_depth
 from soel.images.tiles import Tiled, stretch
-from soel.threads import in_order, n_cores, single_threaded_blas
+from soel.numeric import in_order, n_cores, single_threaded_blas
 from soel.types import Floats, Progress, Rows
 
 BATCH = 16
@@ -57,7 +57,7 @@ class Prepared:
 
 
 def extract(
-    source: Source,
+    source: PictureSource,
     extractor: Extractor,
     cache: Path | None = None,
     progress: Progress | None = None,
@@ -90,7 +90,7 @@ def extract(
         return _readable(source, kept, faults, lasting, patch_depth(extractor) if looks else DEPTH)
 
 
-def compute_rows(source: Source, extractor: Extractor, rows: range, looks: bool) -> Batch:
+def compute_rows(source: PictureSource, extractor: Extractor, rows: range, looks: bool) -> Batch:
     """Features of a run of rows as one batch. Runs of whole batches give what one pass gives."""
     with single_threaded_blas():
         found, faults = zip(*_compute_batches(source, extractor, rows, looks), strict=True)
@@ -98,7 +98,7 @@ def compute_rows(source: Source, extractor: Extractor, rows: range, looks: bool)
     return joined, {row: why for each in faults for row, why in each.items()}
 
 
-def _compute_batches(source: Source, extractor: Extractor, rows: range, looks: bool) -> Iterator[Batch]:
+def _compute_batches(source: PictureSource, extractor: Extractor, rows: range, looks: bool) -> Iterator[Batch]:
     """The batches of a run of rows, in order; several at once where the extractor can."""
 
     def compute(batch: Prepared) -> Batch:
@@ -112,7 +112,9 @@ def _compute_batches(source: Source, extractor: Extractor, rows: range, looks: b
     return map(compute, batches) if n_together < 2 else in_order(compute, batches, n_together, n_together + 1)
 
 
-def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], lasting: bool, depth: int) -> Features:
+def _readable(
+    source: PictureSource, found: Sequence[Floats], faults: dict[int, str], lasting: bool, depth: int
+) -> Features:
     n_rows = len(found[0])
     rows = np.array([row for row in range(n_rows) if row not in faults], np.int64)
     if not len(rows):
@@ -122,7 +124,7 @@ def _readable(source: Source, found: Sequence[Floats], faults: dict[int, str], l
     return Features(kept[0], rows, faulty, fold_patches(kept[1], depth) if len(kept) > 1 else None)
 
 
-def _batches(source: Source, extractor: Extractor, rows: range) -> Iterator[Prepared]:
+def _batches(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
     """Prepared pictures of a run of rows in batches, in order."""
     held = Prepared(np.empty((0, *_shape(extractor), 3), np.uint8), {})
     for part in _ahead(source, extractor, rows):
@@ -139,13 +141,13 @@ def _shape(extractor: Extractor) -> tuple[int, int]:
     return extractor.shape if isinstance(extractor, Tiled) else (extractor.size, extractor.size)
 
 
-def _ahead(source: Source, extractor: Extractor, rows: range) -> Iterator[Prepared]:
+def _ahead(source: PictureSource, extractor: Extractor, rows: range) -> Iterator[Prepared]:
     stretches = (rows[at : at + STRETCH] for at in range(0, len(rows), STRETCH))
     n_threads = n_cores()
     return in_order(lambda rows: _prepare(source, rows, extractor), stretches, n_threads, AHEAD * n_threads)
 
 
-def _prepare(source: Source, rows: Sequence[int], extractor: Extractor) -> Prepared:
+def _prepare(source: PictureSource, rows: Sequence[int], extractor: Extractor) -> Prepared:
     shape = _shape(extractor)
     pictures = np.zeros((len(rows), *shape, 3), np.uint8)
     faults = {}
@@ -158,7 +160,7 @@ def _prepare(source: Source, rows: Sequence[int], extractor: Extractor) -> Prepa
 
 
 @contextmanager
-def _place(source: Source, extractor: Extractor, cache: Path | None) -> Iterator[Path]:
+def _place(source: PictureSource, extractor: Extractor, cache: Path | None) -> Iterator[Path]:
     """Where the matrix grows: in the cache, or nowhere in particular for an extractor that nobody can name."""
     if cache is not None and extractor.fingerprint is not None:
         key = f"{fingerprint(source.items)[:24]}-{extractor.fingerprint}".replace("/", "_")

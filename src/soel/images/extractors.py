@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from soel.download import RemoteFile, download
 from soel.errors import ConfigError, DataError
-from soel.images.items import Picture
+from soel.images.image_items import Picture
 from soel.types import Floats
 
 Pictures = NDArray[np.uint8]

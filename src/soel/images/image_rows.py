@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from soel.errors import SchemaError
-from soel.images.arrays import image_array
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
+from soel.images.image_arrays import image_array
 from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
 from soel.images.tiles import Tiles, open_tiles
 from soel.plugins import is_installed

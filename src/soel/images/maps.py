@@ -15,7 +15,7 @@ import numpy as np
 from soel.files import replacing, write_whole
 from soel.images.decode import image_library
 from soel.images.grids import Grid
-from soel.images.items import Picture
+from soel.images.image_items import Picture
 from soel.types import Booleans, Floats
 
 FINE = 8  # points that a place is drawn with, along each side, where boxes are looked for

@@ -15,10 +15,10 @@ from soel.deep import has_gpu
 from soel.errors import DataError, ModelFileError
 from soel.images.decode import IMAGENET_DEVIATION, IMAGENET_MEAN
 from soel.images.extractors import Pictures, check_pixels, file_digest
-from soel.images.items import reason
+from soel.images.image_items import reason
 from soel.images.patches import DEPTH, FINE_DEPTH, Patches, make_patches
+from soel.numeric import n_cores
 from soel.plugins import missing_package
-from soel.threads import n_cores
 from soel.types import Floats
 
 if TYPE_CHECKING:

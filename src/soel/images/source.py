@@ -9,7 +9,7 @@ import numpy as np
 
 from soel.errors import ConfigError, DataError, naming
 from soel.images import decode, video
-from soel.images.arrays import (
+from soel.images.image_arrays import (
     MAX_UNPACKED,
     ImageArrays,
     holds_pictures,
@@ -18,8 +18,8 @@ from soel.images.arrays import (
     read_arrays,
     read_idx,
 )
-from soel.images.files import Scanned, image_file, image_folder
-from soel.images.items import Source, describe
+from soel.images.image_files import Scanned, image_file, image_folder
+from soel.images.image_items import PictureSource, describe
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def is_media(path: Path) -> bool:
     return suffix in video.SUFFIXES or suffix in decode.SUFFIXES or is_idx(path)
 
 
-def open_source(path: Path, reading: Reading | None = None, scanned: Scanned | None = None) -> Source:
+def open_source(path: Path, reading: Reading | None = None, scanned: Scanned | None = None) -> PictureSource:
     """Find the items of a path. scanned: told of (files looked at, files in all)."""
     reading = reading or Reading()
     source = _open(Path(path), reading, scanned)
@@ -66,7 +66,7 @@ def open_source(path: Path, reading: Reading | None = None, scanned: Scanned | N
     return source
 
 
-def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
+def _open(path: Path, reading: Reading, scanned: Scanned | None) -> PictureSource:
     if not path.exists():
         raise DataError(f"{path} does not exist. Give a folder of pictures or clips, or a file of them.")
     if path.is_dir():
@@ -84,7 +84,7 @@ def _open(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
     raise DataError(f"{path.name} is of an unknown kind. Give a folder, a picture, a clip, .npz, .npy or idx files.")
 
 
-def _open_folder(path: Path, reading: Reading, scanned: Scanned | None) -> Source:
+def _open_folder(path: Path, reading: Reading, scanned: Scanned | None) -> PictureSource:
     files = [file for file in path.rglob("*") if file.is_file()]
     if any(file.suffix.lower() in video.SUFFIXES for file in files):
         return video.read_clips(path, reading.every, scanned)

@@ -12,7 +12,7 @@ from soel.errors import ConfigError
 from soel.images.decode import image_library
 from soel.images.extractors import Extractor, Pictures
 from soel.images.grids import count_places
-from soel.images.items import Picture
+from soel.images.image_items import Picture
 from soel.images.patches import Patches, PatchExtractor, has_patches, patch_depth
 from soel.types import Floats, Rows
 

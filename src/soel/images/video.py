@@ -14,8 +14,8 @@ import numpy as np
 
 from soel.errors import DataError
 from soel.images.decode import MAX_PIXELS
-from soel.images.files import Scanned
-from soel.images.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
+from soel.images.image_files import Scanned
+from soel.images.image_items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 from soel.plugins import missing_package
 
 # Demuxers that read one file and nothing else: playlists (concat, hls, dash) would open what a file names.

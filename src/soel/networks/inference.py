@@ -9,7 +9,7 @@ import numpy as np
 
 from soel.deep import Tensor, torch
 from soel.networks.model import Model, threads_for
-from soel.threads import parallel_map
+from soel.numeric import parallel_map
 from soel.types import Floats
 
 Result = TypeVar("Result")

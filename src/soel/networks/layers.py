@@ -17,7 +17,7 @@ from soel.deep import F, Tensor, nn, torch
 MOMENTUM = 0.1  # of the running statistics
 
 
-class Linear(nn.Module):
+class MemberLinear(nn.Module):
     """Bias-free linear layers, one per member and group, with torch's default initialisation."""
 
     def __init__(self, rngs: Sequence[np.random.Generator], groups: int, n_in: int, n_out: int) -> None:
@@ -75,7 +75,7 @@ class Perceptron(nn.Module):
     ) -> None:
         super().__init__()
         pairs = list(pairwise(widths))
-        self.linears = nn.ModuleList(Linear(rngs, groups, n_in, n_out) for n_in, n_out in pairs)
+        self.linears = nn.ModuleList(MemberLinear(rngs, groups, n_in, n_out) for n_in, n_out in pairs)
         self.norms = nn.ModuleList(
             BatchNorm(len(rngs), groups, width) if batch_norm else NoNorm() for width in widths[1:-1]
         )

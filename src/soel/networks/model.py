@@ -12,7 +12,7 @@ import numpy as np
 
 from soel.deep import Tensor, torch
 from soel.networks.base import Backbone
-from soel.threads import n_cores
+from soel.numeric import n_cores
 from soel.types import Precision
 
 ROWS_TIMES_PARAMETERS = 3e7  # below this a step is mostly overhead, and waiting for a second thread adds to it

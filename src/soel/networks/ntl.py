@@ -10,7 +10,7 @@ import numpy as np
 
 from soel.deep import F, Tensor, torch
 from soel.networks.base import Backbone, Pair
-from soel.networks.layers import Linear, Perceptron
+from soel.networks.layers import MemberLinear, Perceptron
 
 TEMPERATURE = 0.1
 LARGE_WIDTH = 300  # columns above which layers are larger
@@ -117,7 +117,10 @@ class NarrowNTL(NTL):
         super().__init__(rngs, n_views, [d, width, width, d], encoder_widths(d), residual=False)
 
     def _encode(self, x: Tensor, sizes: Sequence[int] = ()) -> Tensor:
-        first, last = cast(Linear, self.encoder.linears[0]).weight, cast(Linear, self.views.linears[-1]).weight
+        first, last = (
+            cast(MemberLinear, self.encoder.linears[0]).weight,
+            cast(MemberLinear, self.views.linears[-1]).weight,
+        )
         if x.shape[1] <= last.shape[-1]:  # folding costs as much as this many rows do
             return super()._encode(x, sizes)
         rows = x.transpose(1, 2).unsqueeze(1)  # (S, 1, d, B)

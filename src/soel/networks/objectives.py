@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from soel.distances import squares_to
+from soel.numeric import squares_to
 from soel.plugins import Registry
 from soel.types import ANOMALY, NORMAL, Floats, ItemWeights, PoolView, RankedWeights
 

@@ -81,7 +81,7 @@ class Dropout(nn.Module):
         return kept.to(x.dtype) / (1 - self.share)
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Norm, ReLU, convolution, twice, with dropout between them and a short cut around."""
 
     def __init__(self, rngs: Sequence[np.random.Generator], n_in: int, n_out: int, stride: int, dropout: float) -> None:
@@ -118,7 +118,7 @@ class WideResNet(nn.Module):
         for stage in range(3):
             n_out = STEM * widen * 2**stage
             for number in range(n_blocks):
-                blocks.append(Block(rngs, n_in, n_out, 2 if stage and not number else 1, dropout))
+                blocks.append(ResidualBlock(rngs, n_in, n_out, 2 if stage and not number else 1, dropout))
                 n_in = n_out
         self.blocks, self.norm, self.n_features = nn.ModuleList(blocks), Norm(len(rngs), n_in), n_in
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soel.distances import nearest_of
 from soel.errors import ConfigError, SessionError
 from soel.explain import Explanation, RowExplanation, TableExplainer
 from soel.explain.patterns import count_groups, find_patterns, find_rule
 from soel.explain.words import show_cell
 from soel.files import write_whole
+from soel.numeric import nearest_of
 from soel.report.outcome import FOLDER
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector

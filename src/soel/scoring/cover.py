@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.distances import nearest
+from soel.numeric import nearest
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.session.sampling import open_whole

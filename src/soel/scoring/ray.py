@@ -25,8 +25,8 @@ from typing import Any, Protocol, TypeVar
 
 from soel import errors
 from soel.errors import ClusterLostError, ConfigError, SessionError, SoelError
+from soel.numeric import n_cores
 from soel.tables.streams import Stream, open_stream
-from soel.threads import n_cores
 from soel.types import Counted
 
 LOOK_EVERY, PATIENCE = 2.0, 4  # seconds without a result before the head is asked, and how often it may be silent

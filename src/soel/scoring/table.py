@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
-from soel.images.items import MediaItem, Skipped
+from soel.images.image_items import MediaItem, Skipped
 from soel.scoring.score import Scores
 from soel.session import SessionState
 from soel.tables.write import check_length, check_suffix, write_parquet, write_table

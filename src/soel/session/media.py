@@ -13,15 +13,15 @@ import numpy as np
 
 from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.detect.base import PlaceDetector
-from soel.distances import squares_to
 from soel.errors import DataError, SessionError
 from soel.images.decode import load_thumbnail, shrink
-from soel.images.files import ImageFiles
 from soel.images.grids import Grid
-from soel.images.items import MediaItem, Source
+from soel.images.image_files import ImageFiles
+from soel.images.image_items import MediaItem, PictureSource
 from soel.images.maps import MappedPicture, draw_overlay, write_heat_maps
 from soel.images.patches import map_grid
 from soel.images.source import Reading, open_source
+from soel.numeric import squares_to
 from soel.session import Session, SessionFolder
 from soel.session.items import read_encoder
 from soel.session.pictures import read_new_pictures
@@ -48,7 +48,7 @@ class MediaPart:
         )
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> PictureSource:
         """The pictures themselves; files are not digested again."""
         note = self.folder.media_note
         place = Path(self.data or note["data"])

@@ -14,9 +14,9 @@ from typing import Any
 from soel.errors import ConfigError, DataError, SchemaError
 from soel.images.extract import Batch, Elsewhere, Features, compute_rows, extract
 from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
-from soel.images.files import image_list
+from soel.images.image_files import image_list
+from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, describe, known_labels
 from soel.images.image_rows import ImageRows
-from soel.images.items import MediaItem, Picture, Skipped, Source, describe, known_labels
 from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.images.source import Reading, is_media, open_source
 from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
@@ -115,7 +115,7 @@ class NewPictures:
     items: list[MediaItem]
     features: Floats
     patches: Floats | None
-    source: Source
+    source: PictureSource
     rows: Rows
     skipped: tuple[Skipped, ...]
 
@@ -144,7 +144,7 @@ def read_new_pictures(
     return NewPictures(items, features.matrix, features.patches, source, features.rows, skipped)
 
 
-def _on(cluster: Cluster, source: Source, note: Mapping[str, Any]) -> Elsewhere:
+def _on(cluster: Cluster, source: PictureSource, note: Mapping[str, Any]) -> Elsewhere:
     """What takes features of pictures on the machines of a cluster. note: how the extractor is opened there."""
     if cluster.shared is not None:
         raise ConfigError("Pictures are not copied: put them where all machines reach them, and leave <<shared>> out.")
@@ -178,7 +178,7 @@ class ExtractPart:
     how: the JSON by which the extractor is opened there. runs: rows of the source.
     """
 
-    source: Source
+    source: PictureSource
     how: str
     runs: Sequence[range]
     looks: bool
@@ -202,7 +202,7 @@ def open_for(note: Mapping[str, Any]) -> Extractor:
     return open_tiles(extractor, note["tiles"]) if note["tiles"] else extractor
 
 
-def _choose_tiles(source: Source, size: int, resolution: int | None, looks: bool) -> Tiles | None:
+def _choose_tiles(source: PictureSource, size: int, resolution: int | None, looks: bool) -> Tiles | None:
     """How many tiles pictures have at a resolution, by the usual shape of the first ones; None for their middle alone.
 
     Without a resolution it is the network's own, where places are looked at and a square in the middle would lose much.
@@ -216,7 +216,7 @@ def _choose_tiles(source: Source, size: int, resolution: int | None, looks: bool
     return count_tiles(height, width, size, resolution or size)
 
 
-def _usual_shape(source: Source) -> tuple[float, float]:
+def _usual_shape(source: PictureSource) -> tuple[float, float]:
     """Height and width of the first pictures, as most of them have it."""
     found = [each for each in source.read(range(min(N_JUDGED, len(source.items)))) if not isinstance(each, DataError)]
     if not found:
@@ -224,7 +224,7 @@ def _usual_shape(source: Source) -> tuple[float, float]:
     return median(picture.shape[0] for picture in found), median(picture.shape[1] for picture in found)
 
 
-def _looks_at_places(source: Source, extractor: Extractor, wanted: str) -> bool:
+def _looks_at_places(source: PictureSource, extractor: Extractor, wanted: str) -> bool:
     """Whether patches are taken: as it is said, or by the first pictures."""
     if wanted not in PATCH_CHOICES:
         raise ConfigError(f"Patches are one of {', '.join(PATCH_CHOICES)}, got {wanted!r}.")
@@ -261,7 +261,7 @@ def read_more_pictures(place: SessionFolder, data: Path, folder: Path, progress:
 
 def _open_source(
     data: Path, id_column: str | None, label_column: str | None, media: MediaOptions
-) -> tuple[Source, list[int] | None]:
+) -> tuple[PictureSource, list[int] | None]:
     if media.path_column is None:
         source = open_source(data, media.reading, media.scanned or media.progress)
         return source, known_labels(source.items, media.normal, media.labels)
@@ -270,7 +270,7 @@ def _open_source(
 
 def _from_path_column(
     data: Path, path_column: str, id_column: str | None, label_column: str | None
-) -> tuple[Source, list[int] | None]:
+) -> tuple[PictureSource, list[int] | None]:
     """Pictures that a CSV names, relative to its own folder; ids from a column or from the content."""
     rows = read_rows(data)
     missing = [name for name in (path_column, id_column, label_column) if name and rows and name not in rows[0]]
@@ -291,7 +291,7 @@ def _from_path_column(
     return source, known_labels(items) if label_column else None
 
 
-def _write_items(path: Path, source: Source, features: Features, labels: Sequence[int] | None) -> None:
+def _write_items(path: Path, source: PictureSource, features: Features, labels: Sequence[int] | None) -> None:
     """The readable columns of the items: what differs between them, and nothing that is empty throughout."""
     items = [source.items[row] for row in features.rows]
     columns: dict[str, list[Any]] = {"id": [item.id for item in items], "name": [item.name for item in items]}
@@ -307,7 +307,7 @@ def _write_items(path: Path, source: Source, features: Features, labels: Sequenc
 def _note(
     data: Path,
     media: MediaOptions,
-    source: Source,
+    source: PictureSource,
     features: Features,
     extractor: Extractor,
     skipped: Sequence[Skipped],

@@ -18,9 +18,8 @@ from soel.checks import check_labels
 from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError, SoelError, naming
 from soel.files import is_marked, mark, private_folder, remove_marked
 from soel.images import decode, video
-from soel.images.arrays import is_idx
-from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR
-from soel.images.extractors import REMOTE, onnx_file, open_extractor
+from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR, REMOTE, onnx_file, open_extractor
+from soel.images.image_arrays import is_idx
 from soel.images.source import Reading, is_media, open_source
 from soel.session import SessionOptions
 from soel.session.pictures import MediaOptions
@@ -30,8 +29,7 @@ from soel.tables.look import look_at, look_at_start
 from soel.tables.open import SUFFIXES, Table, column_names, has_table_suffix, read_table
 from soel.tables.options import DEFAULT, ReadOptions
 from soel.tables.schema import Schema
-from soel.tables.streams import SUFFIXES as STREAMED
-from soel.tables.streams import open_stream
+from soel.tables.streams import SUFFIXES as STREAMED, open_stream
 from soel.tables.text_files import is_packed
 
 CONFIG, SUFFIX = "config.json", ".soel"

@@ -11,7 +11,7 @@ import numpy as np
 
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError
-from soel.images.items import Skipped
+from soel.images.image_items import Skipped
 from soel.report.reasons import (
     LIKENESS_COLUMNS,
     MOST_EXPLAINED,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.noise import gumbel
+from soel.numeric import gumbel
 from soel.tables.batches import Part, column_of
 from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream

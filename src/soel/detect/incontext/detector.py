@@ -15,7 +15,7 @@ from soel.detect.incontext.sampling import choose_context, choose_rows, column_o
 from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
-from soel.distances import nearest
+from soel.numeric import nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Floats, Labels, Rows, within
 
 LARGE_POOL, DISTILLATION_ROWS = 4000, 2000  # a larger pool has a surrogate, fitted to the scores of so many of its rows

@@ -19,9 +19,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from scipy.special import ndtri
 
-from soel.distances import smallest as nearest_values
+from soel.numeric import parallel_map, single_threaded_blas, smallest as nearest_values
 from soel.plugins import is_installed
-from soel.threads import parallel_map, single_threaded_blas
 
 Array: TypeAlias = Any
 Thing = TypeVar("Thing")

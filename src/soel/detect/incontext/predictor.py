@@ -14,7 +14,7 @@ from soel.detect.incontext.network import CellEmbeddings, KeyValueCache, Network
 from soel.detect.incontext.ops import Array, device_for, move, ops_of, softmax
 from soel.detect.incontext.sampling import MOST_GROUPS, keys
 from soel.detect.incontext.weights import VERSION, trained_network
-from soel.threads import single_threaded_blas
+from soel.numeric import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels
 
 BLOCK_ROWS, GPU_BLOCK_ROWS = 1000, 8192

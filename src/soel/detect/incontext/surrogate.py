@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.threads import single_threaded_blas
+from soel.numeric import single_threaded_blas
 from soel.types import Floats
 
 WIDTH, STEPS, BATCH_ROWS, RATE = 128, 400, 512, 3e-3

@@ -1,19 +1,117 @@
-"""Euclidean distances between rows, in O(N) memory. One way for each need; `Space` has the one for many passes.
+"""Numbers by the block: work side by side on all cores, distances in O(N) memory, and random bits of a row.
 
-By products, as a matrix library is fast at: `blocks`, `nearest`, `mean_of_nearest` and `nearest_of`, from many rows to
-a bounded set of others, block by block, on all cores. `pairs`, of all rows of two small sets. By differences, exact
+Distances by products, as a matrix library is fast at: `blocks`, `nearest`, `mean_of_nearest` and `nearest_of`, from
+many rows to a bounded set of others, block by block; `pairs`, of all rows of two small sets. By differences, exact
 wherever the rows lie: `squares_to`, of all rows to one point, and what is made of it. The ways round differently, so
 none can take another's place without changing the last bits of scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
-from soel.threads import parallel_map, single_threaded_blas
 from soel.types import Floats, Rows
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+def n_cores() -> int:
+    """The cores this process may use: those it is bound to, or fewer where OMP_NUM_THREADS says so."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(bound, int(wanted)) if wanted.isdecimal() and int(wanted) else bound
+
+
+def parallel_map(
+    compute: Callable[[Given], Result], parts: Sequence[Given], prepare: Callable[[], object] | None = None
+) -> list[Result]:
+    """The results in order, each part computed by one thread. prepare: what a thread does first.
+
+    For work that lets go of the interpreter (numpy, torch); a part's result cannot depend on the number of threads.
+    """
+    n_threads = min(n_cores(), len(parts))
+    if n_threads < 2:
+        return [compute(part) for part in parts]
+    with ThreadPoolExecutor(n_threads, initializer=prepare) as pool:
+        return list(pool.map(compute, parts))
+
+
+def in_order(
+    compute: Callable[[Given], Result], given: Iterable[Given], n_threads: int, n_ahead: int
+) -> Iterator[Result]:
+    """The results one after the other, up to `n_ahead` of them computed before they are asked for."""
+    items, waiting = iter(given), deque[Future[Result]]()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            while True:
+                while len(waiting) < n_ahead:
+                    try:
+                        waiting.append(pool.submit(compute, next(items)))
+                    except StopIteration:
+                        break
+                if not waiting:
+                    return
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Whoever multiplies matrices meanwhile does so in one thread: blocks are computed side by side instead.
+
+    The setting is the process's; it is put back when the last of those who wanted it is done.
+    """
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
+
+
+class _Limit:
+    """How many want one thread each, and what to put back."""
+
+    def __init__(self) -> None:
+        self._lock, self._n_inside = Lock(), 0
+        self._held: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                self._held = _matrix_libraries().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._held.restore_original_limits()
+
+
+_LIMIT = _Limit()
+
+
+@cache
+def _matrix_libraries() -> ThreadpoolController:
+    """Those that are loaded: looking for them takes milliseconds."""
+    return ThreadpoolController()
+
+
+# Distances
 
 BLOCK_ROWS = 512
 RIDGE, SMALLEST_RIDGE = 0.1, 1e-6  # added to a covariance: as a share of its mean variance, and at least
@@ -175,3 +273,57 @@ def mahalanobis(x: Floats, centre: Floats, whitening: Floats) -> Floats:
     """Distances (n,) of rows from the centre, in units of the spread in their direction."""
     white = (x - centre) @ whitening
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", white, white)))
+
+
+# Random bits that belong to a seed, a draw and a row, however the rows are sharded
+
+Bits = NDArray[np.uint64]
+BITS = 52  # random bits behind a value of the noise
+UNIT = 2.0**-BITS
+MOST = np.uint64(2**BITS - 1)
+STEP = np.uint64(0x9E3779B97F4A7C15)  # of splitmix64, from one number to the next
+MIXING = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+LAST_SHIFT = np.uint64(31)
+
+
+def gumbel(seed: int, draw: int, rows: np.ndarray) -> Floats:
+    """Gumbel noise (n,) for these rows in this draw; the same row always gets the same noise."""
+    return noise(random_bits(seed, draw, rows))
+
+
+def random_bits(seed: int, draw: int, rows: np.ndarray) -> Bits:
+    """52 random bits for each row."""
+    bits = rows.astype(np.uint64, copy=False) * STEP
+    bits += _key(seed, draw)
+    _mix(bits)
+    bits >>= np.uint64(64 - BITS)
+    return bits
+
+
+@lru_cache(maxsize=8)
+def _key(seed: int, draw: int) -> np.uint64:
+    """The random bits that a draw's rows have in common."""
+    key = np.array([draw], np.uint64) + STEP
+    _mix(key)
+    key += np.uint64(seed)
+    _mix(key)
+    return np.uint64(key[0])
+
+
+def uniform(bits: Bits | np.uint64) -> Floats:
+    """The bits as numbers between 0 and 1."""
+    return np.asarray((bits.astype(np.float64) + 0.5) * UNIT)  # in (0, 1), never rounded to 0 or 1
+
+
+def noise(bits: Bits) -> Floats:
+    """The bits as Gumbel noise."""
+    return np.asarray(-np.log(-np.log(uniform(bits))))
+
+
+def _mix(x: Bits) -> None:
+    """The finaliser of splitmix64, in place: every output bit depends on every input bit."""
+    shifted = np.empty_like(x)
+    for shift, factor in MIXING:
+        x ^= np.right_shift(x, shift, out=shifted)
+        x *= factor
+    x ^= np.right_shift(x, LAST_SHIFT, out=shifted)

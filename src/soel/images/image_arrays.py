@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.images.items import MediaItem, Picture, Skipped, digest_of, number_ids, reason
+from soel.images.image_items import MediaItem, Picture, Skipped, digest_of, number_ids, reason
 
 MAX_UNPACKED = 4 << 30
 BYTES_PER_BYTE = 1100  # deflate cannot pack more

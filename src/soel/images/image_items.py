@@ -47,7 +47,7 @@ class Skipped:
     reason: str
 
 
-class Source(Protocol):
+class PictureSource(Protocol):
     """Pictures in a fixed order. `read` may be called from several threads at once.
 
     What cannot be decoded comes as the error that says why, in its place.

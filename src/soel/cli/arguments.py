@@ -7,11 +7,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.columns import add_columns
+from soel.cli.column_settings import add_columns
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.cli.columns import DataSettings
+    from soel.cli.column_settings import DataSettings
     from soel.scoring.ray import Cluster
     from soel.session import Session
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ColumnSetting:
     """One setting of the file. form: what its value is. about: tables or pictures. read: the value from text."""
 
     form: str
@@ -37,31 +37,31 @@ def _yes(text: str) -> bool:
     return text.lower() in ("yes", "true")
 
 
-SETTINGS: Mapping[str, Setting] = {
-    "id_column": Setting("COLUMN", "the column that names each item"),
-    "label_column": Setting("COLUMN", "a column of known labels, kept out of the features"),
-    "ignore": Setting("COLUMN", "leave these columns out"),
-    "only": Setting("COLUMN", "leave all other columns out"),
-    "numeric": Setting("COLUMN", "read these columns as numbers"),
-    "categorical": Setting("COLUMN", "read these columns as categories"),
-    "text": Setting("COLUMN", "read these columns as free text"),
-    "time": Setting("COLUMN", "read these columns as times"),
-    "decimal": Setting("SIGN", "the decimal sign of numbers: . or ,"),
-    "dates": Setting("ORDER", "the order of day, month and year: dmy, mdy or ymd"),
-    "drop_duplicates": Setting("yes", "leave out rows that repeat an earlier one", read=_yes),
-    "encoding": Setting("NAME", "of a text file, such as utf-8 (default: found out)"),
-    "sheet": Setting("NAME", "of an Excel file"),
-    "query": Setting("SQL", "what to select from a database, or the name of a table in it"),
-    "max_unpacked": Setting("BYTES", "limit of packed files (default: 4 GiB)", read=int),
-    "strict": Setting("yes", "refuse columns that the pool does not have, and files that cannot be read", read=_yes),
-    "kind": Setting("KIND", "what rows are: table, vectors (features of a network), or auto"),
-    "patches": Setting("yes|no", "look at places beside the whole picture (default: auto)", "pictures"),
-    "resolution": Setting("PIXELS", "look at whole pictures in tiles, the shorter side this long", "pictures", int),
-    "path_column": Setting("COLUMN", "the column of a table that names picture files", "pictures"),
-    "every": Setting("N", "keep every N-th frame of a clip (default: 1)", "pictures", int),
-    "frame_rate": Setting("N", "pictures of a folder are frames, N a second", "pictures", float),
-    "normal": Setting("NAME", "the folder or class that is normal, for experiments", "pictures"),
-    "truth": Setting("FILE", "known labels, CSV or JSON, for experiments", "pictures"),
+SETTINGS: Mapping[str, ColumnSetting] = {
+    "id_column": ColumnSetting("COLUMN", "the column that names each item"),
+    "label_column": ColumnSetting("COLUMN", "a column of known labels, kept out of the features"),
+    "ignore": ColumnSetting("COLUMN", "leave these columns out"),
+    "only": ColumnSetting("COLUMN", "leave all other columns out"),
+    "numeric": ColumnSetting("COLUMN", "read these columns as numbers"),
+    "categorical": ColumnSetting("COLUMN", "read these columns as categories"),
+    "text": ColumnSetting("COLUMN", "read these columns as free text"),
+    "time": ColumnSetting("COLUMN", "read these columns as times"),
+    "decimal": ColumnSetting("SIGN", "the decimal sign of numbers: . or ,"),
+    "dates": ColumnSetting("ORDER", "the order of day, month and year: dmy, mdy or ymd"),
+    "drop_duplicates": ColumnSetting("yes", "leave out rows that repeat an earlier one", read=_yes),
+    "encoding": ColumnSetting("NAME", "of a text file, such as utf-8 (default: found out)"),
+    "sheet": ColumnSetting("NAME", "of an Excel file"),
+    "query": ColumnSetting("SQL", "what to select from a database, or the name of a table in it"),
+    "max_unpacked": ColumnSetting("BYTES", "limit of packed files (default: 4 GiB)", read=int),
+    "strict": ColumnSetting("yes", "refuse columns that the pool lacks, and files that cannot be read", read=_yes),
+    "kind": ColumnSetting("KIND", "what rows are: table, vectors (features of a network), or auto"),
+    "patches": ColumnSetting("yes|no", "look at places beside the whole picture (default: auto)", "pictures"),
+    "resolution": ColumnSetting("PIXELS", "look at pictures in tiles, the shorter side this long", "pictures", int),
+    "path_column": ColumnSetting("COLUMN", "the column of a table that names picture files", "pictures"),
+    "every": ColumnSetting("N", "keep every N-th frame of a clip (default: 1)", "pictures", int),
+    "frame_rate": ColumnSetting("N", "pictures of a folder are frames, N a second", "pictures", float),
+    "normal": ColumnSetting("NAME", "the folder or class that is normal, for experiments", "pictures"),
+    "truth": ColumnSetting("FILE", "known labels, CSV or JSON, for experiments", "pictures"),
 }
 LISTS = ("ignore", "only", "numeric", "categorical", "text", "time")
 FLAGS = ("id_column", "label_column", "ignore")  # these have options of their own
@@ -198,7 +198,7 @@ def write_template(reading: Schema, data: str, out: Path) -> None:
     out.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _example(reading: Schema, name: str, setting: Setting) -> str:
+def _example(reading: Schema, name: str, setting: ColumnSetting) -> str:
     """What a setting of the whole file is now, as TOML; an example where nothing was found."""
     found = {
         "decimal": reading.decimal or ".",

@@ -14,8 +14,8 @@ from soel_paper.artefact import Artefact
 from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact
 from soel_paper.catalogue import CATALOGUE
 from soel_paper.methods import VARIANTS, Variant, in_float32, narrow, settings_table
-from soel_paper.reproduce import Outcome, Plan, apply_plan, reproduce
-from soel_paper.sources import Source
+from soel_paper.reproduce import Plan, Reproduction, apply_plan, reproduce
+from soel_paper.sources import DataSource
 
 SMALL_TABLES = TABLES[:3]
 OBJECTS = ("mvtec-bottle", "mvtec-cable", "mvtec-capsule", "mvtec-carpet")
@@ -160,12 +160,12 @@ SECTIONS = (
 def write_page(
     page: Path,
     out: Path,
-    source: Source,
+    source: DataSource,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     keep_old: bool = False,
     sections: Sequence[Section] = SECTIONS,
-) -> list[Outcome]:
+) -> list[Reproduction]:
     """Run what is missing of every section, then write the page and its pictures beside it.
 
     A section of which a whole method is not computed is left out and named.
@@ -195,7 +195,7 @@ def write_page(
     return outcomes
 
 
-def _complete(outcome: Outcome) -> bool:
+def _complete(outcome: Reproduction) -> bool:
     """Whether every method, share and expert has a figure that can have one."""
     artefact, results = outcome.artefact, outcome.results
     found = {*results.values("method"), *(missing.what for missing in results.missing)}
@@ -203,7 +203,7 @@ def _complete(outcome: Outcome) -> bool:
     return found >= {m.name for m in artefact.methods} and all(len(results.values(a)) >= n for a, n in wanted.items())
 
 
-def _picture(outcome: Outcome, page: Path, number: int) -> str:
+def _picture(outcome: Reproduction, page: Path, number: int) -> str:
     """Keep the picture under a name of its own; returns the Markdown that shows it."""
     if "picture" not in outcome.files:
         return ""
@@ -214,7 +214,7 @@ def _picture(outcome: Outcome, page: Path, number: int) -> str:
     return f"![{outcome.artefact.title}]({folder.name}/{name})"
 
 
-def _section(section: Section, outcome: Outcome, picture: str) -> str:
+def _section(section: Section, outcome: Reproduction, picture: str) -> str:
     counts = sorted({point.n for point in outcome.results.points if point.at.measure != "delta"})
     number = " to ".join(str(n) for n in dict.fromkeys((counts[0], counts[-1])))
     seeds = f"Profile `{outcome.title}`, {number} seed{'' if number == '1' else 's'}."
@@ -242,7 +242,7 @@ def _heading(artefact: Artefact, profile: str) -> str:
     return f"{artefact.title}{where}: {kind}, `{profile}`"
 
 
-def _count_made(outcomes: Sequence[Outcome]) -> str:
+def _count_made(outcomes: Sequence[Reproduction]) -> str:
     """How much of the page the present versions computed, and which sections others did."""
     n_cells, n_old = (sum(counts) for counts in zip(*((o.made.n_cells, o.made.n_old) for o in outcomes), strict=True))
     old = [outcome for outcome in outcomes if outcome.made.n_old]
@@ -251,7 +251,7 @@ def _count_made(outcomes: Sequence[Outcome]) -> str:
     return "\n".join([summary, *(["", "By other versions:", "", *others] if others else [])])
 
 
-def _list_contradictions(outcomes: Sequence[Outcome]) -> str:
+def _list_contradictions(outcomes: Sequence[Reproduction]) -> str:
     """Every claim that failed, with the section it failed in."""
     lines = [
         f"- {_heading(outcome.artefact, outcome.title)}. *{text}* Not so: {verdict.why}."

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from soel.errors import DataError
 from soel.images.decode import SUFFIXES, check_header, load_picture
-from soel.images.items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
+from soel.images.image_items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 
 Scanned = Callable[[int, int], None]
 Place = tuple[str, int | None, float | None]

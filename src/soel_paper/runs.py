@@ -9,7 +9,7 @@ import numpy as np
 
 from soel import networks
 from soel.learner import Learner
-from soel.model import Blend, Fitted, Network
+from soel.model import Blend, Fitted, TrainedNetwork
 from soel.types import Evidence, Labels, Pool
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def prepare_together(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Blend]:
     """What `learner.prepare(pool)` gives for each run, up to rounding. Pools: one shape."""
-    starts: Sequence[Network | None] = [None] * len(learners)
+    starts: Sequence[TrainedNetwork | None] = [None] * len(learners)
     if learners[0].starts_with_network:
         starts = _new_networks(learners, pools)
     return [learner.warm(pool, start) for learner, pool, start in zip(learners, pools, starts, strict=True)]
@@ -52,7 +52,7 @@ def learn_together(
     return [learner.finish(part, pool, known, share) for part, (learner, _, pool, _, known), share in trained]
 
 
-def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Network]:
+def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[TrainedNetwork]:
     """What `learner.new_network(pool)` gives for each run."""
     if len(learners) == 1:
         return [learners[0].new_network(pools[0])]
@@ -60,7 +60,7 @@ def _new_networks(learners: Sequence[Learner], pools: Sequence[Pool]) -> list[Ne
     model = stack.join([learner.new_model(stack.n_features) for learner in learners])
     networks.warm_up(model, stack.rows, learners[0].profile.schedule)
     trained = zip(learners, stack.split(model), pools, strict=True)
-    return [Network.measured(part, networks.losses(part, pool.rows)[0]) for learner, part, pool in trained]
+    return [TrainedNetwork.measured(part, networks.losses(part, pool.rows)[0]) for learner, part, pool in trained]
 
 
 class _Stack:
