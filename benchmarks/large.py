@@ -31,8 +31,8 @@ from soel.scoring.stream import score_stream
 from soel.session import create
 from soel.session.items import read_encoder
 from soel.session.scores import make_scorer
-from soel.tables.csv_cells import read_rows, write_rows
-from soel.tables.sampling import draw_rows, write_sample
+from soel.tables.row_sample import draw_rows, write_sample
+from soel.tables.rows import read_rows, write_rows
 from soel.tables.streams import open_stream
 
 N_ROWS, N_COLUMNS, SHARE = int(os.environ.get("SOEL_LARGE_ROWS", "1000000")), 30, 0.02

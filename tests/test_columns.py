@@ -11,7 +11,7 @@ import pytest
 
 from soel import SOEL
 from soel.errors import DataWarning
-from soel.tables.features import standard
+from soel.tables.codes import standard
 from soel.tables.frame import read_frame
 from tests.test_estimator import quick
 

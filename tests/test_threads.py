@@ -9,7 +9,7 @@ from concurrent.futures import Future
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from soel.numeric import in_order, n_cores, parallel_map, single_threaded_blas
+from soel.numeric import ahead, in_order, n_cores, parallel_map, single_threaded_blas
 
 
 @pytest.mark.parametrize("wanted", ["1", "4"])
@@ -105,3 +105,35 @@ def test_what_nobody_waits_for_any_more_is_not_computed(monkeypatch: pytest.Monk
     assert isinstance(results, Generator)
     results.close()
     assert set(done) <= {0, 1}, "the second may have begun; the third and fourth were still waiting"
+
+
+def test_items_made_ahead_come_in_order() -> None:
+    assert list(ahead(range(50))) == list(range(50))
+
+
+def test_items_are_made_ahead_but_not_too_far() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    coming = ahead(items(), depth=2)
+    assert next(coming) == 0
+    while len(made) < 2:  # one in hand, one ready
+        threading.Event().wait(0.01)
+    threading.Event().wait(0.15)
+    assert len(made) == 2
+    coming.close()  # type: ignore[attr-defined]
+
+
+def test_what_goes_wrong_is_raised_after_what_went_well() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ValueError("the second one")
+
+    coming = ahead(items())
+    assert next(coming) == 1
+    with pytest.raises(ValueError, match="the second one"):
+        next(coming)

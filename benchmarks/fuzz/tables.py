@@ -23,7 +23,7 @@ from pyarrow import feather, parquet
 from benchmarks.fuzz.mutation import ENCODINGS, odd_json, odd_text
 from benchmarks.fuzz.target import Build, Target, one_file
 from soel.tables.open import read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 
 MOST_UNPACKED = 1 << 26
 FAR = [(1_048_576, 16_384), (200_000, 1_000), (1, 16_384), (1_048_576, 1), (3_000, 700)]  # places of stray cells

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache, lru_cache
+from itertools import repeat
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -50,7 +51,7 @@ def parallel_map(
 
 def in_order(
     compute: Callable[[Given], Result], given: Iterable[Given], n_threads: int, n_ahead: int
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """The results one after the other, up to `n_ahead` of them computed before they are asked for."""
     items, waiting = iter(given), deque[Future[Result]]()
     with ThreadPoolExecutor(n_threads) as pool:
@@ -67,6 +68,16 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def ahead(items: Iterable[Given], depth: int = 2) -> Iterator[Given]:
+    """The same items in the same order, up to `depth` of them made in advance; what goes wrong is raised here."""
+    source, end = iter(items), object()
+    with closing(in_order(lambda _: next(source, end), repeat(None), 1, depth)) as coming:
+        for item in coming:
+            if item is end:
+                return
+            yield item  # type: ignore[misc]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 from tests.session.fake_learner import use_fake_learner
 
 HEADER = ("name", "width", "height", "label", "truth")

@@ -15,7 +15,7 @@ import pytest
 
 from soel.cli.reply import Exit
 from soel.session.config import read_config, write_config
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.cli.conftest import HEADER, N_ROWS, Run
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import soel.session.scores  # noqa: F401 - before a test changes what it reads
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.cli.conftest import Run, fill
 
 N_ROWS, N_POOL = 500, 60

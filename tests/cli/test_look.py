@@ -11,8 +11,8 @@ import pytest
 
 from soel.cli.column_settings import settle
 from soel.cli.main import main
-from soel.tables.look import look_at
-from soel.tables.options import ReadOptions
+from soel.tables.inspection import look_at
+from soel.tables.read_options import ReadOptions
 
 TEXT = "order_id;price;when;is_fraud\n" + "".join(
     f"A{row};{row % 7},{row % 10}5 €;{row % 28 + 1:02d}.03.2024;{int(row % 9 == 0)}\n" for row in range(60)
@@ -40,7 +40,7 @@ def test_look_shows_no_password(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,3\n")
-    monkeypatch.setattr("soel.tables.look.look_at", lambda *_: look_at(tmp_path / "t.csv"))
+    monkeypatch.setattr("soel.tables.inspection.look_at", lambda *_: look_at(tmp_path / "t.csv"))
     for how in ([], ["--json"]):
         assert main(["look", "postgresql://me:my@secret@host/db?password=secret", *how]) == 0
         said = capsys.readouterr().out

@@ -6,7 +6,7 @@ import pyarrow.parquet
 import pytest
 
 from soel.scoring.table import COLUMNS
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill, write_table
 
 

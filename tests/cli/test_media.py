@@ -9,7 +9,7 @@ import pytest
 from soel.cli.reply import Exit
 from soel.images import __main__ as extractors
 from soel.session import pictures
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.cli.conftest import Run
 from tests.images.makers import ColourExtractor, make_clip, make_folder
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soel.cli.main import main
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, fill, write_table
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 from tests.cli.conftest import Run, fill
 
 

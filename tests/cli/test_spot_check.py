@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soel.assess.spot_check import SpotCheck, Stratum
 from soel.report.quality_words import quality_lines
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill
 from tests.cli.test_loop import label_round, truth
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from soel.cli.main import main
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 
 N_ROWS = 120
 

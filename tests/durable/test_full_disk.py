@@ -13,7 +13,7 @@ from soel.files import building, copy_whole, write_whole
 from soel.images.extract import GrowingMatrix
 from soel.model_folder import read_model, write_model
 from soel.session.rounds import PoolRecord, load_record, save_record
-from soel.tables.write import write_table
+from soel.tables.rows import write_table
 from tests.disks import SmallDisk
 
 LARGE = np.arange(4 << 20, dtype=np.float32)  # twice the disk

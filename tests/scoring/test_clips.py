@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from soel.scoring.clips import find_intervals, name_intervals, write_intervals
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from soel.types import Interval
 
 CLIPS = ["a"] * 20 + ["b"] * 20

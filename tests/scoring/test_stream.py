@@ -26,7 +26,7 @@ from soel.errors import ConfigError, DataError, NoPermissionError, SessionError
 from soel.scoring.score import Scorer
 from soel.scoring.stream import Beside, Explainer, score_stream
 from soel.scoring.table import COLUMNS, ScoreTable
-from soel.tables import write
+from soel.tables import rows
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.open import read_table
@@ -138,7 +138,7 @@ def test_parquet_in_parquet_out(folder: Path, expected: list[dict[str, object]],
 
 
 def test_as_csv_and_as_a_folder(folder: Path, expected: list[dict[str, object]], tmp_path: Path) -> None:
-    from soel.tables.csv_cells import read_rows
+    from soel.tables.rows import read_rows
 
     run(folder, tmp_path / "scores.csv")
     run(folder, tmp_path / "scores")
@@ -187,7 +187,7 @@ def test_the_rows_own_columns(folder: Path, tmp_path: Path) -> None:
 
 
 def test_more_rows_than_a_sheet_holds(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write, "EXCEL_ROWS", N_ROWS - 1)
+    monkeypatch.setattr(rows, "EXCEL_ROWS", N_ROWS - 1)
     with pytest.raises(ConfigError, match="room for 599 rows, and there are 600"):
         run(folder, tmp_path / "s.xlsx")
 

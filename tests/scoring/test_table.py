@@ -14,7 +14,7 @@ from soel.images.image_items import MediaItem
 from soel.scoring.score import Scores, rank
 from soel.scoring.table import COLUMNS, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Answer, SessionState, fold
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from soel.types import Verdict
 
 IDS = ("p1", "p2", "p3")

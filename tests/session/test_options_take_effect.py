@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from soel import ConfigError, SessionOptions, create_session
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 from tests.conftest import make_toy
 
 EFFECTS: dict[str, Any] = {

@@ -23,13 +23,13 @@ from soel.errors import DataError
 from soel.session.labels import read_labels
 from soel.tables import formats
 from soel.tables.open import copy_as_parquet, read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 
 READ = """
 import resource, sys
 from soel.errors import DataError
 from soel.tables.open import read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 try:
     read_table(sys.argv[1], options=ReadOptions(query=sys.argv[2] or None))

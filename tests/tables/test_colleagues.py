@@ -12,16 +12,16 @@ import pyarrow.parquet
 import pytest
 
 from soel.errors import DataError
-from soel.tables.cells import Cells
-from soel.tables.columns import Column
+from soel.tables.column import Column
 from soel.tables.decide import decide, parse_column
-from soel.tables.look import look_at
+from soel.tables.inspection import look_at
 from soel.tables.open import read_table
+from soel.tables.raw_columns import RawColumn
 
 
 def read(cells: list[str], name: str = "a") -> tuple[Column, Any]:
     """The reading of a column of text, and its values as new rows get them."""
-    column = Cells("text", pa.array(cells, pa.string()))
+    column = RawColumn("text", pa.array(cells, pa.string()))
     reading, values = decide({name: column})
     again = parse_column(reading[name], column)
     if name in values and reading[name].kind != "id":

@@ -15,8 +15,8 @@ from soel.errors import SchemaError
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.tables.kinds import KINDS
-from soel.tables.kinds.base import Kind
-from soel.tables.schema import Schema, describe_features, describe_kind
+from soel.tables.kinds.kind import ColumnKind
+from soel.tables.table_schema import Schema, describe_features, describe_kind
 
 SOURCE = Path(soel.__file__).parent
 LANGUAGES = sorted((SOURCE / "languages").glob("*.json"))
@@ -38,12 +38,12 @@ def pool() -> Frame:
     return read_frame(pd.DataFrame(TABLE))
 
 
-def by_name(kind: Kind) -> str:
+def by_name(kind: ColumnKind) -> str:
     return kind.name
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=by_name)
-def test_every_kind_is_recognised_parsed_described_and_stored(kind: Kind) -> None:
+def test_every_kind_is_recognised_parsed_described_and_stored(kind: ColumnKind) -> None:
     frame = pool()
     assert frame.schema is not None
     column = frame.schema[kind.name]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from soel.errors import DataError, StorageError
-from soel.tables.csv_cells import neutralise, read_rows, restore, sniff_separator, write_rows
+from soel.tables.rows import neutralise, read_rows, restore, sniff_separator, write_rows
 
 cells = st.text(max_size=8) | st.text("=+-@\t\r\n';,\"1e", max_size=6)
 

@@ -11,10 +11,10 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from soel.errors import ConfigError, DataError, ModelFileError, SchemaError
+from soel.tables.codes import FAR
 from soel.tables.encoder import Encoder
-from soel.tables.features import FAR
 from soel.tables.frame import as_frame, read_frame
-from soel.tables.kinds.words import MAX_CATEGORIES
+from soel.tables.kinds.kind import MAX_CATEGORIES
 
 POOL = pd.DataFrame(
     {

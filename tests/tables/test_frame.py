@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from soel.errors import DataError
-from soel.tables.columns import CellError
+from soel.tables.column import CellError
 from soel.tables.frame import as_frame
 
 LIBRARIES = [pd.DataFrame, pl.DataFrame, pa.table]

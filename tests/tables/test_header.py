@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from soel.errors import DataError, SchemaError, SoelError
-from soel.tables.address import Place
 from soel.tables.csv import open_csv, read_csv
 from soel.tables.header import find_head
+from soel.tables.location import Location
 from soel.tables.open import column_names, copy_as_parquet, read_table
-from soel.tables.options import ReadOptions
-from soel.tables.schema import notes_of, warnings_of
+from soel.tables.read_options import ReadOptions
 from soel.tables.streams import open_stream
+from soel.tables.table_schema import notes_of, warnings_of
 
 ROWS = "".join(f"2024-03-{day:02d};{day * 1.5:.1f};{'ab'[day % 2]}\n" for day in range(1, 29))
 TABLE = f"day;flow;pump\n{ROWS}"
@@ -218,7 +218,7 @@ def test_a_spoilt_file_is_refused_or_has_the_same_rows_at_once_and_in_parts(
     (folder / "spoilt.csv").write_bytes(bytes(content))
     try:
         at_once = len(read_csv(folder / "spoilt.csv")[0])
-        parts = open_csv(Place(str(folder)), "spoilt.csv")
+        parts = open_csv(Location(str(folder)), "spoilt.csv")
         in_parts = sum(len(parts.read(part)) for part in parts.parts)
     except SoelError:
         return

@@ -14,7 +14,7 @@ import pytest
 
 from soel.errors import DataError, SchemaError
 from soel.tables.open import read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 
 CSV = "id,size,colour,label\n007,1.5,red,0\n008,,blue,1\n009,-2,,\n"
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables.cells import Cells
-from soel.tables.columns import Column, Form
+from soel.tables.column import Column, Form
 from soel.tables.decide import parse_column
 from soel.tables.kinds.number_text import as_floats, blank_missing, parse_numbers, tidy
+from soel.tables.raw_columns import RawColumn
 
 
-def texts(*words: str | None) -> Cells:
-    return Cells("text", pa.array(words, pa.string()))
+def texts(*words: str | None) -> RawColumn:
+    return RawColumn("text", pa.array(words, pa.string()))
 
 
 @pytest.mark.parametrize(

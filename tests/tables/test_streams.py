@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from soel.errors import DataError, SchemaError
-from soel.tables import arrays, batches, csv, parquet
+from soel.tables import batches, csv, npy, parquet
 from soel.tables.open import read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 from soel.tables.streams import Stream, has_more_rows, open_stream
 
 N_ROWS = 1000
@@ -30,7 +30,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of about 100 rows and blocks of 37, so that a small table has many."""
     monkeypatch.setattr(csv, "PART_BYTES", 4000)
     monkeypatch.setattr(csv, "SCAN_BYTES", 501)
-    for module in (parquet, arrays):
+    for module in (parquet, npy):
         monkeypatch.setattr(module, "PART_ROWS", 100)
         monkeypatch.setattr(module, "BLOCK_ROWS", 37)
     monkeypatch.setattr("soel.tables.csv.BLOCK_ROWS", 37)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from soel.tables.kinds.words import count_words
+from soel.tables.kinds.kind import count_words
 
 
 def test_a_column_without_a_word_has_none() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 
 COLUMNS = (
     "pump",

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Dialog, Page, expect
 
 from soel.session import pictures
 from soel.settings import PAPER
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 from tests.web.accessibility import violations
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.web.browser import LabelCommand
 from tests.web.pictures import N_DISCS, N_FRAMES, write_clip, write_discs
 from tests.web.sample_data import write_pumps

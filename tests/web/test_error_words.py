@@ -11,7 +11,7 @@ from soel.errors import SoelError
 from soel.tables.encoder import Encoder
 from soel.tables.frame import read_frame
 from soel.tables.open import read_table
-from soel.tables.options import ReadOptions
+from soel.tables.read_options import ReadOptions
 from soel.text import ENGLISH, texts_in
 from soel.web.errors import error_words
 from tests.web.conftest import Page

@@ -13,8 +13,8 @@ from soel.errors import UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
 from soel.session.labels import read_labels
-from soel.tables.csv_cells import read_rows
 from soel.tables.frame import Frame
+from soel.tables.rows import read_rows
 from soel.web.cards import TableView
 from soel.web.items import ItemList, Selection
 from tests.web.conftest import BUDGET, N_ITEMS, Page

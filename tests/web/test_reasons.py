@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, expect
 from soel.report import gather
 from soel.report.reasons import keep_reasons, read_reasons
 from soel.session import Answer
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 from soel.types import Verdict
 from tests.web.accessibility import violations
 from tests.web.conftest import Page, build_page

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.web.conftest import BUDGET, N_ITEMS, MakePage, Page
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from starlette.testclient import TestClient
 
 from soel.errors import SessionError
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 from soel.web.auth import DAY, FILE, LASTS, Auth, User
 from soel.web.launch import Address, allowed_hosts
 from soel.web.routes.pages import render

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.tables.columns import readable_time
+from soel.tables.column import readable_time
 from soel.tables.tally import Baseline, ColumnBaseline, Counts, Tally
 from soel.text import count, percent
 

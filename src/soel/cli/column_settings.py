@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.errors import ConfigError
-from soel.tables.options import DATE_ORDERS, DECIMALS, ReadOptions, read_settings
+from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions, read_settings
 from soel.text import name_options, show
 
 if TYPE_CHECKING:
     from soel.report.progress import Bar
     from soel.session.pictures import MediaOptions
-    from soel.tables.columns import Column
-    from soel.tables.schema import Schema
+    from soel.tables.column import Column
+    from soel.tables.table_schema import Schema
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def settle(reading: Schema, options: ReadOptions, ask: Callable[[str], str] = in
 
 
 def _settle_column(column: Column, options: ReadOptions, ask: Callable[[str], str]) -> ReadOptions:
-    from soel.tables.schema import describe_kind
+    from soel.tables.table_schema import describe_kind
 
     shown = ", ".join(map(show, column.seen.examples))
     doubt = show(name_options(column.doubt, as_flag))

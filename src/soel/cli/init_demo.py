@@ -17,7 +17,7 @@ from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
     from soel.cli.column_settings import DataSettings
-    from soel.tables.options import ReadOptions
+    from soel.tables.read_options import ReadOptions
 
 DATA_HELP = (
     "a table, one row per item, or a folder of Parquet, by path or address; or pictures, a clip, .npz, idx files"
@@ -57,7 +57,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     from soel.session.items import read_encoder
     from soel.session.labels import take_label_column
     from soel.session.pictures import media_summary
-    from soel.tables.schema import document_of, warnings_of
+    from soel.tables.table_schema import document_of, warnings_of
 
     settings = read_data_settings(args)
     columns = settings.columns
@@ -96,7 +96,7 @@ def run_init(args: argparse.Namespace) -> Reply:
 def _settle_columns(data: str, settings: DataSettings) -> ReadOptions:
     """How the columns of a table are to be read, after asking about those that could be meant otherwise."""
     from soel.images.source import is_media
-    from soel.tables.look import look_at
+    from soel.tables.inspection import look_at
     from soel.tables.open import has_table_suffix
 
     path, columns, named = Path(data), settings.columns, settings.of_session

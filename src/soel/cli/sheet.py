@@ -9,7 +9,7 @@ from soel.errors import LabelError, SessionError, SoelError, naming
 from soel.session import Answer, Session, TellResult, read_verdict
 from soel.session.items import readable_rows
 from soel.session.labels import import_labels, is_scored
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 
 COLUMNS = ("item", "label", "note", "session")
 N_SHOWN = 5

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import DataError, LabelError
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from soel.types import UNLABELLED
 
 Picture = NDArray[np.uint8]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from soel.tables.csv_cells import write_rows
+from soel.tables.rows import write_rows
 from soel.types import Floats, Interval
 
 LONGEST_GAP = 1.0  # seconds without an alarm within one event; or two frames, where these are farther apart

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from soel.numeric import nearest
+from soel.numeric import ahead, nearest
 from soel.session import Session
 from soel.session.draw import rows_of
 from soel.session.sampling import open_whole
-from soel.tables.batches import ahead
 from soel.tables.encoder import Encoder
 from soel.types import Floats, Progress
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from soel.errors import DataError, SessionError
 from soel.files import MARK, is_marked, mark, private_folder, remove_marked, replacing, take_lock, write_whole
-from soel.tables.batches import PART_ROWS, Part
+from soel.tables.batches import PART_ROWS, DataPart
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies, tally_from_json, tally_json
 from soel.types import Floats
@@ -54,7 +54,7 @@ class ScoredParts:
     folder: Path
     stream: Stream
 
-    def missing(self) -> list[Part]:
+    def missing(self) -> list[DataPart]:
         """The parts that are still to be scored, in order."""
         return [part for part in self.stream.parts if not self._place(part).exists()]
 
@@ -70,7 +70,7 @@ class ScoredParts:
         with replacing(self._place(part)) as file:
             import_module("pyarrow.parquet").write_table(table, file, use_dictionary=False)
 
-    def read(self, part: Part) -> Any:
+    def read(self, part: DataPart) -> Any:
         """A finished part: an Arrow table of id and score."""
         return import_module("pyarrow.parquet").ParquetFile(self._place(part)).read()
 
@@ -86,7 +86,7 @@ class ScoredParts:
         found = (tally_from_json(json.loads(notes[TALLY])) if notes and TALLY in notes else None for notes in kept)
         return reduce(add_tallies, found)
 
-    def _place(self, part: Part) -> Path:
+    def _place(self, part: DataPart) -> Path:
         return self.folder / f"part-{part.number:06d}.parquet"
 
 
@@ -141,7 +141,7 @@ def _layout(stream: Stream) -> str:
     return hashlib.sha256(json.dumps([stream.id_column, cut]).encode()).hexdigest()
 
 
-def _check_finite(part: Part, scores: Floats) -> None:
+def _check_finite(part: DataPart, scores: Floats) -> None:
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
         raise DataError(

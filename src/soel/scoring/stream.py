@@ -14,17 +14,18 @@ import numpy as np
 
 from soel.errors import ConfigError, NoPermissionError, SessionError
 from soel.files import move, replacing
+from soel.numeric import ahead
 from soel.scoring.parts import ScoredPart, ScoredParts, merge_by_rank, open_scored_parts
+from soel.scoring.ranking import write_ranks, write_scores
 from soel.scoring.ray import Cluster, reachable, run_parts
 from soel.scoring.score import Scorer
 from soel.scoring.table import N_TOP, Answers, score_columns
-from soel.tables.batches import Part, ahead, column_of
+from soel.tables.batches import DataPart, column_of
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
-from soel.tables.ranking import write_ranks, write_scores
+from soel.tables.rows import check_length, check_suffix, write_table
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies
-from soel.tables.write import check_length, check_suffix, write_table
 from soel.types import Counted, Floats, Progress, Rows
 
 Tabulate = Callable[[Frame, Floats, Sequence[str]], Mapping[str, Sequence[Any]]]
@@ -182,7 +183,7 @@ class _Join:
             name = stream.id_column or "id"
             yield arrow.table(score_columns(scores, {name: ids}, self.beside.answers, reasons, cells))
 
-    def _explain(self, part: Part, rows: Rows) -> dict[str, Any]:
+    def _explain(self, part: DataPart, rows: Rows) -> dict[str, Any]:
         """Columns of reasons of a part as Arrow arrays: null but for these of its rows (k,)."""
         if self.beside.explainer is None:
             return {}
@@ -190,7 +191,7 @@ class _Join:
         cells = self.beside.explainer.explain(part.n_rows, self._read_again(part, rows))
         return {name: arrow.array(column, _type_of(name)) for name, column in cells.items()}
 
-    def _read_again(self, part: Part, rows: Rows) -> Iterator[tuple[Rows, Frame, Floats, Sequence[str]]]:
+    def _read_again(self, part: DataPart, rows: Rows) -> Iterator[tuple[Rows, Frame, Floats, Sequence[str]]]:
         """These rows (k,) of a part with their features and ids, block by block."""
         wanted = rows + part.first_row
         for block in self.parts.stream.blocks(part) if len(rows) else ():
@@ -201,7 +202,7 @@ class _Join:
                 yield own + block.first_row - part.first_row, frame, self.encoder.encode(frame), ids
 
 
-def _own_cells(stream: Stream, part: Part) -> dict[str, Any]:
+def _own_cells(stream: Stream, part: DataPart) -> dict[str, Any]:
     """The columns of a part as they lie in its file, but for the id."""
     arrow = import_module("pyarrow")
     names = [name for name in stream.format.columns if name != stream.id_column]

@@ -14,7 +14,7 @@ from soel.images.decode import SUFFIXES as PICTURE_SUFFIXES
 from soel.images.image_items import MediaItem, Skipped
 from soel.scoring.score import Scores
 from soel.session import SessionState
-from soel.tables.write import check_length, check_suffix, write_parquet, write_table
+from soel.tables.rows import check_length, check_suffix, write_parquet, write_table
 from soel.types import Booleans
 
 COLUMNS = ("rank", "score", "probability", "p_value", "alarm", "not_sure", "label", "who")

@@ -20,8 +20,8 @@ from soel.session.pictures import MediaOptions
 from soel.session.sampling import PoolSource, Sampling, read_pool
 from soel.session.store import new_store, open_store, strip_password
 from soel.tables.encoder import Encoder
-from soel.tables.look import inspect_frame
-from soel.tables.options import ReadOptions, as_options
+from soel.tables.inspection import inspect_frame
+from soel.tables.read_options import ReadOptions, as_options
 from soel.types import Floats, Kind
 
 

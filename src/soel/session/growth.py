@@ -27,8 +27,8 @@ from soel.session.state import SessionState
 from soel.tables.encoder import Encoder
 from soel.tables.frame import as_frame
 from soel.tables.open import copy_as_parquet
-from soel.tables.options import DEFAULT
-from soel.tables.schema import notes_of
+from soel.tables.read_options import DEFAULT
+from soel.tables.table_schema import notes_of
 from soel.types import Floats, Progress, Rows
 
 MOST_TRIES = 20

@@ -16,11 +16,11 @@ from soel.files import explain, move
 from soel.session import SessionConfig, SessionFolder
 from soel.session.folder import ITEM_FILES, digest_of, write_items
 from soel.settings import Profile
-from soel.tables.columns import Values, readable_time
+from soel.tables.column import Values, readable_time
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
 from soel.tables.open import Table, read_table
-from soel.tables.schema import Schema
+from soel.tables.table_schema import Schema
 from soel.types import Kind
 
 _MISSING = {"f": np.nan, "M": np.datetime64("NaT")}

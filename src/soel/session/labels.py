@@ -29,11 +29,10 @@ from soel.session.label_formats import (
     store_entries,
 )
 from soel.session.marks import Mark, read_mark
-from soel.tables.columns import cell_text
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.column import cell_text
 from soel.tables.open import open_arrow
-from soel.tables.options import UPLOADED
-from soel.tables.write import write_table
+from soel.tables.read_options import UPLOADED
+from soel.tables.rows import read_rows, write_rows, write_table
 from soel.types import UNLABELLED, Label, Verdict
 
 FORMATS = {

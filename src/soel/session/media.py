@@ -26,8 +26,8 @@ from soel.session import Session, SessionFolder
 from soel.session.items import read_encoder
 from soel.session.pictures import read_new_pictures
 from soel.session.rounds import ModelRef
-from soel.tables.csv_cells import read_rows
 from soel.tables.frame import as_frame
+from soel.tables.rows import read_rows
 from soel.types import Floats, Rows
 
 

@@ -23,8 +23,8 @@ from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
-from soel.tables.csv_cells import read_rows, write_rows
 from soel.tables.ids import check_ids
+from soel.tables.rows import read_rows, write_rows
 from soel.text import percent
 from soel.types import UNLABELLED, Counted, Floats, Progress, Rows
 

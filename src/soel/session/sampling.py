@@ -20,15 +20,15 @@ from soel.session.config import POOL_ROWS
 from soel.session.folder import KEPT, MEDIA, STREAM, Whole, as_note
 from soel.session.items import read_encoder
 from soel.session.pictures import MediaOptions, read_picture_pool
-from soel.tables.address import is_address
 from soel.tables.encoder import Encoder
 from soel.tables.formats import is_dataset_folder
 from soel.tables.frame import as_frame, find_kind
+from soel.tables.location import is_address
 from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.sampling import DrawPart, draw_rows, join_sample, write_sample
-from soel.tables.schema import Schema
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.row_sample import DrawPart, draw_rows, join_sample, write_sample
 from soel.tables.streams import SUFFIXES, Stream, chain, has_more_rows, lies_in_files, open_stream
+from soel.tables.table_schema import Schema
 from soel.types import Floats, Kind, Progress, Rows
 
 

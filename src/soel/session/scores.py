@@ -33,9 +33,9 @@ from soel.session.pictures import read_new_pictures
 from soel.session.sampling import find_scored_stream
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, as_frame
-from soel.tables.schema import notes_of
+from soel.tables.rows import check_suffix
+from soel.tables.table_schema import notes_of
 from soel.tables.tally import Tally
-from soel.tables.write import check_suffix
 from soel.types import Floats, Progress
 
 

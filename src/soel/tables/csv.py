@@ -18,13 +18,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from soel.errors import DataError
-from soel.tables.address import Place
-from soel.tables.batches import BLOCK_ROWS, Part
-from soel.tables.csv_cells import sniff_separator
-from soel.tables.file_errors import FAULTS, check_header, not_a_table
+from soel.tables.batches import BLOCK_ROWS, DataPart
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.schema import Layout
+from soel.tables.limits import FAULTS, check_header, not_a_table
+from soel.tables.location import Location
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.rows import sniff_separator
+from soel.tables.table_schema import Layout
 from soel.tables.text_files import check_encoding, guess_encoding, plain_file, unpacking_or_plain
 
 PART_BYTES = 1 << 25  # a part ends with the first line after so many
@@ -53,22 +53,22 @@ class Outline:
 class CsvFile:
     """A CSV file as a format of parts. n_blank: blank lines among its rows."""
 
-    place: Place
+    place: Location
     file: str
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[DataPart, ...]
     separator: str
     encoding: str
     notes: tuple[str, ...] = ()
     n_blank: int = 0
 
-    def batches(self, part: Part) -> Iterator[Any]:
+    def batches(self, part: DataPart) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
         table = self.read(part)
         for start in range(0, len(table), BLOCK_ROWS):
             yield table.slice(start, BLOCK_ROWS)
 
-    def read(self, part: Part) -> Any:
+    def read(self, part: DataPart) -> Any:
         """A whole part."""
         with self.place.open(self.file) as file:
             file.seek(part.start)
@@ -99,7 +99,7 @@ class CsvFile:
         convert = arrow_csv.ConvertOptions(strings_can_be_null=True, column_types=as_text)
         return arrow_csv.read_csv(arrow.BufferReader(content), read, parse, convert)
 
-    def _counted(self, part: Part, content: bytes, error: Exception) -> Exception:
+    def _counted(self, part: DataPart, content: bytes, error: Exception) -> Exception:
         """The error with the number of the row in the whole file: Arrow counts only without threads."""
         try:
             self._parse(content, use_threads=False)
@@ -111,7 +111,7 @@ class CsvFile:
 _ADVICE = "Correct it, or save it as CSV UTF-8 with one row per item, or as Parquet"
 
 
-def open_csv(place: Place, name: str, options: ReadOptions = DEFAULT) -> CsvFile:
+def open_csv(place: Location, name: str, options: ReadOptions = DEFAULT) -> CsvFile:
     """Find the names and the lines of a file whose lines end with one byte."""
     with place.open(name) as file:
         start = file.read(_START_BYTES)
@@ -154,7 +154,7 @@ def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layo
         is_recoded = plain != path and encoding.startswith(("utf-16", "utf-32"))
         try:
             asked = replace(options, encoding="utf-8" if is_recoded else encoding)
-            file = open_csv(Place(str(plain.absolute().parent)), plain.name, asked)
+            file = open_csv(Location(str(plain.absolute().parent)), plain.name, asked)
             tables = [file.read(part) for part in file.parts]
         except DataError:
             raise
@@ -173,7 +173,7 @@ def csv_names(path: Path) -> list[str]:
     return list(outline_csv(path.name, start, _encoding_of(path.name, start, DEFAULT)).names)
 
 
-def find_parts(name: str, file: BinaryIO, begin: int, stop: int) -> Iterator[tuple[Part, int]]:
+def find_parts(name: str, file: BinaryIO, begin: int, stop: int) -> Iterator[tuple[DataPart, int]]:
     """The lines of a file, which stands at byte `begin`, up to `stop`, as parts with the blank lines in each.
 
     One pass over its bytes: quotation marks are counted, nothing else is looked at.
@@ -189,10 +189,10 @@ def find_parts(name: str, file: BinaryIO, begin: int, stop: int) -> Iterator[tup
             line = at + int(ends[-1]) + 1
         at, last = at + len(chunk), chunk[-1:]
         if n_rows and line - start >= PART_BYTES:
-            yield Part(number, name, first_row, n_rows, start, line), n_blank
+            yield DataPart(number, name, first_row, n_rows, start, line), n_blank
             number, first_row, start, n_rows, n_blank = number + 1, first_row + n_rows, line, 0, 0
     if n_rows or n_blank or at > line:
-        yield Part(number, name, first_row, n_rows + (at > line), start, at), n_blank
+        yield DataPart(number, name, first_row, n_rows + (at > line), start, at), n_blank
 
 
 def _line_ends(chunk: bytes, quoted: bool) -> tuple[np.ndarray, bool]:

@@ -13,18 +13,17 @@ from typing import Any
 import numpy as np
 
 from soel.errors import SchemaError
-from soel.tables.cells import Cells, give_back
-from soel.tables.columns import Column, Form, Seen, Values
+from soel.tables.column import Column, Form, Seen, Values
 from soel.tables.kinds import KINDS, kind_of
-from soel.tables.kinds.address import are_addresses
-from soel.tables.kinds.base import FileHints, Found, Kind, Source, has_fractions, see_numbers
 from soel.tables.kinds.category import Category
+from soel.tables.kinds.ipv4 import are_addresses
+from soel.tables.kinds.kind import ColumnKind, ColumnSource, FileHints, Found, has_fractions, is_label_name, see_numbers
 from soel.tables.kinds.number import Number, has_leading_zeros
-from soel.tables.kinds.number_text import Numbers, as_floats, blank_missing, find_numbers, tells_point, tidy
+from soel.tables.kinds.number_text import NumberSigns, as_floats, blank_missing, find_numbers, tells_point, tidy
 from soel.tables.kinds.unused import WORDS, Constant, Id, Ignored
-from soel.tables.kinds.words import is_label_name
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.schema import UNKNOWN, Layout, Schema
+from soel.tables.raw_columns import RawColumn, give_back
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import UNKNOWN, Layout, Schema
 from soel.text import percent
 
 MOSTLY = 0.9  # a share of missing cells that is worth a word
@@ -32,7 +31,7 @@ LEADING_ZEROS = "numbers with leading zeros are taken for codes; <<numeric>> tak
 
 
 def decide(
-    cells: Mapping[str, Cells], options: ReadOptions = DEFAULT, layout: Layout = UNKNOWN, named: bool = True
+    cells: Mapping[str, RawColumn], options: ReadOptions = DEFAULT, layout: Layout = UNKNOWN, named: bool = True
 ) -> tuple[Schema, dict[str, Values]]:
     """How each column is read, with the values that were computed on the way.
 
@@ -61,7 +60,7 @@ def decide(
     return Schema(tuple(decided), n_rows, 0, decimal or ".", layout, *flags), values
 
 
-def parse_column(column: Column, cells: Cells) -> Values:
+def parse_column(column: Column, cells: RawColumn) -> Values:
     """The values of a column, read as its kind says; cells that read differently are refused."""
     return kind_of(column).parse(column, cells)
 
@@ -76,11 +75,11 @@ class _Sketch:
 
     is_plain: bool = False
     is_tidy: bool = False
-    numbers: Numbers | None = None
+    numbers: NumberSigns | None = None
     are_words: bool = False
 
 
-def _sketch(column: Cells, asked: str | None) -> _Sketch:
+def _sketch(column: RawColumn, asked: str | None) -> _Sketch:
     if asked in ("categorical", "text"):
         return _Sketch(are_words=True)
     if as_floats(column.values) is not None:
@@ -90,14 +89,14 @@ def _sketch(column: Cells, asked: str | None) -> _Sketch:
     return _Sketch(is_plain, False, None if is_plain or are_addresses(texts) else find_numbers(texts))
 
 
-def _texts(column: Cells, sketch: _Sketch) -> Any:
+def _texts(column: RawColumn, sketch: _Sketch) -> Any:
     if sketch.is_tidy:
         return column.values
     texts = tidy(column.values)
     return texts if sketch.are_words else blank_missing(texts)
 
 
-def _find_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, Cells]) -> str | None:
+def _find_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, RawColumn]) -> str | None:
     """The decimal sign of those columns that have only one; None where there is none, or where they contradict."""
     found = [sketch.numbers for sketch in sketches.values() if sketch.numbers is not None]
     signs = {numbers.decimal for numbers in found} - {None}
@@ -108,21 +107,21 @@ def _find_decimal(sketches: Mapping[str, _Sketch], cells: Mapping[str, Cells]) -
     return signs.pop() if len(signs) == 1 else None
 
 
-def _source(name: str, column: Cells, sketch: _Sketch | None, hints: FileHints, asked: str | None) -> Source:
+def _source(name: str, column: RawColumn, sketch: _Sketch | None, hints: FileHints, asked: str | None) -> ColumnSource:
     if sketch is not None:
         texts = _texts(column, sketch)
         plain = as_floats(texts) if sketch.is_plain else None
         whole = plain is not None and not has_fractions(plain)
-        return Source(name, column, asked, texts, plain, sketch.numbers, whole, False, hints)
+        return ColumnSource(name, column, asked, texts, plain, sketch.numbers, whole, False, hints)
     if column.type == "category" or asked in ("categorical", "text"):
-        words = Source(name, column, asked if asked in ("categorical", "text") else Category.option)
+        words = ColumnSource(name, column, asked if asked in ("categorical", "text") else Category.option)
         return replace(words, texts=words.as_texts)
     is_number = column.type in ("number", "flag", "duration")
     plain = parse_column(Column(name, Number.name), column) if is_number else None  # refuses infinities
-    return Source(name, column, asked, None, plain, None, column.whole, column.lost, hints)
+    return ColumnSource(name, column, asked, None, plain, None, column.whole, column.lost, hints)
 
 
-def _recognise(source: Source) -> tuple[Kind, Found]:
+def _recognise(source: ColumnSource) -> tuple[ColumnKind, Found]:
     n_cells = len(source.cells)
     if source.plain is not None and source.texts is None and not source.file.named and np.isnan(source.plain).all():
         return Number(), Found(see_numbers(source.plain), values=source.plain)
@@ -137,14 +136,14 @@ def _recognise(source: Source) -> tuple[Kind, Found]:
     raise kinds[0].asked_in_vain(source)
 
 
-def _is_empty(source: Source) -> bool:
+def _is_empty(source: ColumnSource) -> bool:
     if source.texts is not None:
         return source.texts.null_count == len(source.texts) or (source.asked is not None and not source.words.n_cells)
     values = source.cells.values
     return bool((np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)).all())
 
 
-def _finish(name: str, kind: Kind, found: Found, n_rows: int) -> Column:
+def _finish(name: str, kind: ColumnKind, found: Found, n_rows: int) -> Column:
     """The column with what is odd about it; one that is constant has a kind of its own."""
     seen = found.seen
     odd = (*_find_oddities(seen, n_rows), *seen.oddities)

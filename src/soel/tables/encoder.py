@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError, ModelFileError, SchemaError
-from soel.tables.columns import Column, Values
-from soel.tables.features import Code, find_scaling
+from soel.tables.codes import Code, find_scaling
+from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
 from soel.tables.kinds import KINDS, kind_of
 from soel.tables.kinds.number import Number
-from soel.tables.schema import Schema
+from soel.tables.table_schema import Schema
 from soel.tables.tally import Baseline, ColumnBaseline, Tally
 
 _N_SHOWN = 5

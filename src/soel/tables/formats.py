@@ -20,13 +20,12 @@ from typing import Any
 
 from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
-from soel.tables.budget import Budget, decoded_bytes, too_large
-from soel.tables.columns import cell_text
+from soel.tables.column import cell_text
 from soel.tables.contained import UnreadableError, contained, rows_of
-from soel.tables.file_errors import FAULTS, check_header, not_a_table, reason
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
-from soel.tables.options import ReadOptions
-from soel.tables.schema import Layout
+from soel.tables.limits import FAULTS, Budget, check_header, decoded_bytes, not_a_table, reason, too_large
+from soel.tables.read_options import ReadOptions
+from soel.tables.table_schema import Layout
 from soel.tables.text_files import plain_file
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]

@@ -13,8 +13,12 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from soel.errors import DataError, DataWarning, EmptyTableError, SchemaError
-from soel.tables.cells import (
-    Cells,
+from soel.tables.column import Values, as_categories, check_finite
+from soel.tables.decide import decide, parse_column
+from soel.tables.kinds import kind_of
+from soel.tables.kinds.missing import find_codes
+from soel.tables.raw_columns import (
+    RawColumn,
     as_objects,
     cells_from_array,
     cells_from_arrow,
@@ -22,12 +26,8 @@ from soel.tables.cells import (
     cells_from_series,
     give_back,
 )
-from soel.tables.columns import Values, as_categories, check_finite
-from soel.tables.decide import decide, parse_column
-from soel.tables.kinds import kind_of
-from soel.tables.kinds.missing import find_codes
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.schema import UNKNOWN, Layout, Schema
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import UNKNOWN, Layout, Schema
 from soel.types import Kind
 
 LOST = (
@@ -88,7 +88,7 @@ class Frame:
 class Raw:
     """Columns as they lie in their source, in order. named: whether they have names of their own."""
 
-    cells: Mapping[str, Cells]
+    cells: Mapping[str, RawColumn]
     named: bool
     layout: Layout = UNKNOWN
 
@@ -211,7 +211,7 @@ def _check(name: str, column: Values) -> Values:
     return check_finite(name, column) if column.dtype == np.float64 else column
 
 
-def _array_column(matrix: NDArray[Any], at: int) -> Cells:
+def _array_column(matrix: NDArray[Any], at: int) -> RawColumn:
     column = matrix[:, at]
     if isinstance(column, np.ma.MaskedArray):
         return cells_from_objects(f"x{at}", [None if cell is np.ma.masked else cell for cell in column.tolist()])

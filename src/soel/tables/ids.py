@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from soel.checks import check_id, is_missing
 from soel.errors import DataError
-from soel.tables.columns import Values
+from soel.tables.column import Values
 from soel.tables.frame import Frame
 
 Ids = NDArray[np.object_]

@@ -14,20 +14,19 @@ from numpy.typing import NDArray
 
 from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
-from soel.tables.address import is_address
-from soel.tables.arrays import beside_names, read_npy, read_npz
-from soel.tables.budget import enough_memory
-from soel.tables.cells import as_objects, give_back
 from soel.tables.csv import csv_names, read_csv
 from soel.tables.decide import parse_column
-from soel.tables.file_errors import check_header, check_known
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
-from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.limits import check_header, check_known, enough_memory
+from soel.tables.location import is_address
+from soel.tables.npy import beside_names, read_npy, read_npz
 from soel.tables.parquet import flatten, parquet_names, read_parquet, with_notes
-from soel.tables.schema import Layout, Schema
+from soel.tables.raw_columns import as_objects, give_back
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import Layout, Schema
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SchemaError
-from soel.tables.address import Place
-from soel.tables.batches import BLOCK_ROWS, PART_ROWS, Part
-from soel.tables.budget import Budget, decoded_bytes, too_large
-from soel.tables.file_errors import FAULTS, check_distinct, not_a_table, reason
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.schema import Layout
+from soel.tables.batches import BLOCK_ROWS, PART_ROWS, DataPart
+from soel.tables.limits import FAULTS, Budget, check_distinct, decoded_bytes, not_a_table, reason, too_large
+from soel.tables.location import Location
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import Layout
 
 PIECE_BYTES = 1 << 28  # of text that is written out at once
 DEEPEST = 20  # records in records
@@ -27,11 +26,11 @@ _NOTES = b"soel.notes"
 class ParquetFiles:
     """Files with the same columns, in the order of their names, as a format of parts."""
 
-    place: Place
+    place: Location
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[DataPart, ...]
 
-    def batches(self, part: Part) -> Iterator[Any]:
+    def batches(self, part: DataPart) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
         table, groups = import_module("pyarrow").Table, list(range(part.start, part.stop))
         try:
@@ -45,10 +44,10 @@ class ParquetFiles:
             raise _unreadable(part.file, error) from error
 
 
-def open_parquet(place: Place, files: list[str]) -> ParquetFiles:
+def open_parquet(place: Location, files: list[str]) -> ParquetFiles:
     """Look at the footers of the files."""
     columns: tuple[str, ...] = ()
-    parts: list[Part] = []
+    parts: list[DataPart] = []
     n_rows = 0
     for name in files:
         names, sizes = _footer(place, name)
@@ -58,7 +57,7 @@ def open_parquet(place: Place, files: list[str]) -> ParquetFiles:
             raise SchemaError(f"{name} has other columns than the files before it ({odd}). Write all files alike.")
         columns = columns or names
         for start, stop in _runs(sizes):
-            parts.append(Part(len(parts), name, n_rows, sum(sizes[start:stop]), start, stop))
+            parts.append(DataPart(len(parts), name, n_rows, sum(sizes[start:stop]), start, stop))
             n_rows += parts[-1].n_rows
     return ParquetFiles(place, columns, tuple(parts))
 
@@ -94,7 +93,7 @@ def with_notes(table: Any, notes: Sequence[str]) -> Any:
 
 def parquet_names(path: Path) -> list[str]:
     """The column names in the footer of a Parquet file."""
-    return list(_footer(Place(str(path.absolute().parent)), path.name)[0])
+    return list(_footer(Location(str(path.absolute().parent)), path.name)[0])
 
 
 def flatten(table: Any) -> Any:
@@ -115,7 +114,7 @@ def flatten(table: Any) -> Any:
     return table
 
 
-def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
+def _footer(place: Location, name: str) -> tuple[tuple[str, ...], list[int]]:
     """The columns of a file, and the rows of each row group."""
     try:
         with _open_file(place, name) as file:
@@ -126,7 +125,7 @@ def _footer(place: Place, name: str) -> tuple[tuple[str, ...], list[int]]:
         raise _unreadable(name, error) from error
 
 
-def _open_file(place: Place, name: str, texts: Sequence[str] = ()) -> Any:
+def _open_file(place: Location, name: str, texts: Sequence[str] = ()) -> Any:
     """A file; one that lies elsewhere is read a row group at a time, since each request takes long."""
     return import_module("pyarrow.parquet").ParquetFile(
         place.for_arrow(name),

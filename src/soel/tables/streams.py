@@ -18,25 +18,25 @@ import numpy as np
 
 from soel.checks import is_missing
 from soel.errors import DataError, EmptyTableError, SchemaError
-from soel.tables.address import Place, find_place, fingerprint_of, is_address
-from soel.tables.arrays import open_npy
-from soel.tables.batches import Format, Part, column_of
-from soel.tables.columns import Column
+from soel.tables.batches import DataPart, Format, column_of
+from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
 from soel.tables.decide import decide
-from soel.tables.file_errors import check_known, reason
 from soel.tables.frame import Frame, Raw, extra_columns, frame_by, note_on_extras, raw_from, raw_from_arrow
 from soel.tables.kinds.category import Category
-from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.limits import check_known, reason
+from soel.tables.location import Location, find_place, fingerprint_of, is_address
+from soel.tables.npy import open_npy
 from soel.tables.parquet import open_parquet
-from soel.tables.schema import Schema
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import Schema
 
 CSV_SUFFIXES = (".csv", ".tsv", ".txt")
 SUFFIXES = (".parquet", *CSV_SUFFIXES, ".npy")
 
 
 @dataclass(frozen=True)
-class Block:
+class RowBlock:
     """Some consecutive rows. first_row: the number of the first one in the stream. ids: an Arrow array of text (n,).
 
     aside: the columns that are no features, as Arrow arrays (n,).
@@ -64,7 +64,7 @@ class Stream:
 
     name: str
     address: str
-    place: Place
+    place: Location
     format: Format
     id_column: str | None
     exclude: tuple[str, ...]
@@ -73,7 +73,7 @@ class Stream:
     links: tuple[Stream, ...] = ()
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[DataPart, ...]:
         """The units of resuming and of sharding, in order."""
         return self.format.parts
 
@@ -114,7 +114,7 @@ class Stream:
         found = decide(raw.cells, self.options, raw.layout, raw.named)[0]
         return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
 
-    def blocks(self, part: Part) -> Iterator[Block]:
+    def blocks(self, part: DataPart) -> Iterator[RowBlock]:
         """The rows of a part, in order."""
         for first_row, batch in self.batches(part):
             try:
@@ -125,9 +125,9 @@ class Stream:
                 raise DataError(
                     f"{self.name} cannot be read from row {first_row} on: {reason(error)}. Write it again."
                 ) from error
-            yield Block(first_row, frame, *self.names_of(batch, first_row))
+            yield RowBlock(first_row, frame, *self.names_of(batch, first_row))
 
-    def batches(self, part: Part) -> Iterator[tuple[int, Any]]:
+    def batches(self, part: DataPart) -> Iterator[tuple[int, Any]]:
         """The rows of a part as they lie in the file, each batch with the number of its first row."""
         first_row = part.first_row
         try:
@@ -242,16 +242,16 @@ class _Chain:
         return self.formats[0].columns
 
     @cached_property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[DataPart, ...]:
         return tuple(part for part, _, _ in self._links)
 
-    def batches(self, part: Part) -> Iterator[Any]:
+    def batches(self, part: DataPart) -> Iterator[Any]:
         _, home, own = self._links[part.number]
         return home.batches(own)
 
     @cached_property
-    def _links(self) -> list[tuple[Part, Format, Part]]:
-        links: list[tuple[Part, Format, Part]] = []
+    def _links(self) -> list[tuple[DataPart, Format, DataPart]]:
+        links: list[tuple[DataPart, Format, DataPart]] = []
         n_rows = 0
         for form in self.formats:
             for own in form.parts:
@@ -260,7 +260,7 @@ class _Chain:
         return links
 
 
-def _open(place: Place, files: list[str], options: ReadOptions = DEFAULT) -> Format:
+def _open(place: Location, files: list[str], options: ReadOptions = DEFAULT) -> Format:
     suffix = Path(files[0]).suffix.lower()
     if suffix == ".parquet":
         return open_parquet(place, files)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soel.errors import DataError
-from soel.tables.file_errors import FAULTS, reason
+from soel.tables.limits import FAULTS, reason
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
 _CHUNK = 1 << 20

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from soel.session.media import SessionMaps, SessionMedia
-from soel.tables.columns import Column, Values
-from soel.tables.frame import Frame as TableFrame
+from soel.tables.column import Column, Values
+from soel.tables.frame import Frame
 from soel.tables.kinds import kind_of
 from soel.text import ENGLISH, Texts
 from soel.types import ANOMALY, Rows
@@ -35,7 +35,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ClipFrame:
     """A picture near this one in time. seconds: before (negative) or after it."""
 
     item: str
@@ -109,7 +109,7 @@ class ItemView:
         """The width and height of its picture in pixels; None where it has none."""
         return None
 
-    def frames(self, item: str) -> tuple[Frame, ...]:
+    def frames(self, item: str) -> tuple[ClipFrame, ...]:
         """The pictures around it in time, in order; empty where there are none."""
         return ()
 
@@ -134,7 +134,7 @@ class TableView(ItemView):
     named: whether the ids are names that people gave; else a row is called by its number, as in files of scores.
     """
 
-    def __init__(self, ids: Sequence[str], read: Callable[[], TableFrame], named: bool = True) -> None:
+    def __init__(self, ids: Sequence[str], read: Callable[[], Frame], named: bool = True) -> None:
         self._ids, self._read, self._reading, self._named = ids, read, threading.Lock(), named
         self._kept: OrderedDict[frozenset[str], Mapping[str, _Usual]] = OrderedDict()
 
@@ -180,12 +180,12 @@ class TableView(ItemView):
         return None if called is None else called[1]
 
     @property
-    def _frame(self) -> TableFrame:
+    def _frame(self) -> Frame:
         with self._reading:  # one thread reads, the others wait for it
             return self._held
 
     @cached_property
-    def _held(self) -> TableFrame:
+    def _held(self) -> Frame:
         return self._read()
 
     @cached_property
@@ -278,12 +278,12 @@ class MediaView(ItemView):
         height, width = self._media.picture(item).shape[:2]
         return int(width), int(height)
 
-    def frames(self, item: str) -> tuple[Frame, ...]:
+    def frames(self, item: str) -> tuple[ClipFrame, ...]:
         """The frames around this one that are items, thinned to a few but never without the frame itself."""
         around = self._media.items_around(item, SECONDS)
         step = max(1, -(-len(around) // MOST_FRAMES))
         middle = next((at for at, (_, other) in enumerate(around) if other == item), 0)
-        return tuple(Frame(other, round(seconds, 3)) for seconds, other in around[middle % step :: step])
+        return tuple(ClipFrame(other, round(seconds, 3)) for seconds, other in around[middle % step :: step])
 
     @cached_property
     def _kind(self) -> Literal["image", "video"]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from soel.tables.columns import Values, readable_time
+from soel.tables.column import Values, readable_time
 from soel.text import ENGLISH, Texts
 from soel.types import Floats
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from soel.errors import DataError, UnknownItemError
 from soel.report.outcome import Outcome
 from soel.session import SessionState
-from soel.tables.columns import Values
+from soel.tables.column import Values
 from soel.types import Rows
 from soel.web.cards import ItemView
 

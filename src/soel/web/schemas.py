@@ -10,7 +10,7 @@ from soel.session.marks import Shape
 from soel.session.people import Person
 from soel.session.worker import JobStatus
 from soel.types import Verdict
-from soel.web.cards import Field, Frame, Kind
+from soel.web.cards import ClipFrame, Field, Kind
 from soel.web.insight import Point
 
 
@@ -139,7 +139,7 @@ class ItemOut(BaseModel):
     n_standing_out: int
     n_fields: int
     neighbours: list[NeighbourOut]
-    frames: list[Frame]
+    frames: list[ClipFrame]
     has_map: bool
     verdict: Verdict | None
     note: str

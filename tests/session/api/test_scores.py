@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from soel.session.scores import score_file
-from soel.tables.csv_cells import read_rows, write_rows
+from soel.tables.rows import read_rows, write_rows
 from tests.table_session import Make
 
 

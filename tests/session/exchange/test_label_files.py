@@ -11,7 +11,7 @@ from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
 from soel.session import Answer, Session
 from soel.session.label_formats import Entry, as_tasks, list_entries, read_tasks
 from soel.session.labels import FORMATS, export_labels, import_labels, read_labels
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from soel.types import Verdict
 from tests.table_session import Make
 

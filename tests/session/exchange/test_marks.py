@@ -12,7 +12,7 @@ from soel.errors import LabelError
 from soel.session import Session
 from soel.session.labels import export_labels, import_labels
 from soel.session.marks import Mark, Region
-from soel.tables.csv_cells import read_rows
+from soel.tables.rows import read_rows
 from tests.table_session import Make
 
 POINT = Region("point", ((0.25, 0.5),))

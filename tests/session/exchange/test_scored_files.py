@@ -9,7 +9,7 @@ import pytest
 from soel.cli.sheet import tell_sheet
 from soel.session import Session, scores
 from soel.session.labels import _read_rows, import_labels
-from soel.tables.write import write_table
+from soel.tables.rows import write_table
 from tests.cli.conftest import write_table as write_pool
 from tests.table_session import Make
 

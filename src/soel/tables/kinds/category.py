@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from soel.tables.columns import Column, Values, as_categories
-from soel.tables.features import Code, DerivedCode, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, see_words
-from soel.tables.kinds.words import MAX_CATEGORIES
+from soel.tables.codes import Code, DerivedCode, Scaling
+from soel.tables.column import Column, Values, as_categories
+from soel.tables.kinds.kind import MAX_CATEGORIES, ColumnKind, ColumnSource, Found, see_words
 from soel.tables.tally import ColumnBaseline, Counted, Counts, count_categories
 from soel.types import Floats
 
@@ -119,7 +118,7 @@ def fit_words(name: str, values: Values, scaling: Scaling, marks_missing: bool =
     return CategoryCode.fit(name, counts, n_missing * marks_missing, scaling)
 
 
-class Category(Kind):
+class Category(ColumnKind):
     """Words that repeat; what no other kind takes."""
 
     name = "category"
@@ -127,7 +126,7 @@ class Category(Kind):
     changed_by = ("text", "ignore")
     codes: ClassVar[tuple[type[Code], ...]] = (CategoryCode, FrequencyCode)
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Whatever is left."""
         return Found(see_words(source.words, len(source.cells)))
 

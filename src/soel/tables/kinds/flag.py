@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from soel.tables.cells import Cells
-from soel.tables.columns import Column, Form, Values
-from soel.tables.kinds.base import Found, Source, see_numbers
+from soel.tables.column import Column, Form, Values
+from soel.tables.kinds.kind import ColumnSource, Found, Words, see_numbers
 from soel.tables.kinds.number import Number
 from soel.tables.kinds.number_text import blank_missing, tidy
-from soel.tables.kinds.words import Words
+from soel.tables.raw_columns import RawColumn
 from soel.types import Floats
 
 N_SPELLINGS = 6  # of yes and no, in small and capital letters
@@ -30,7 +29,7 @@ class Flag(Number):
     holds = "yes and no"
     plain_advice = ""
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Two words of one language, or what a file stores as booleans."""
         if source.cells.type == "flag":
             return Found(see_numbers(source.cells.values), values=source.cells.values)
@@ -40,7 +39,7 @@ class Flag(Number):
         if words is None:
             return None
         form = Form(words=words)
-        values = self.parse(Column(source.name, self.name, form), Cells("text", source.texts))
+        values = self.parse(Column(source.name, self.name, form), RawColumn("text", source.texts))
         return Found(replace(see_numbers(values), examples=source.words.top[:2]), form, "", values)
 
     def parse_texts(self, column: Column, texts: Any) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from soel.tables.columns import Values
+from soel.tables.column import Values
 from soel.types import Floats
 
 _NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)

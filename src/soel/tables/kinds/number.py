@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.errors import DataError
-from soel.tables.cells import Cells
-from soel.tables.columns import PLAIN, Column, Form, Values, check_finite
-from soel.tables.features import Code, NumericCode, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, example_of, has_fractions, see_numbers
+from soel.tables.codes import Code, NumericCode, Scaling
+from soel.tables.column import PLAIN, Column, Form, Values, check_finite
+from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, has_fractions, is_id_name, see_numbers
 from soel.tables.kinds.missing import blank_codes, doubt_codes, find_codes
 from soel.tables.kinds.number_text import (
     as_floats,
@@ -24,14 +23,14 @@ from soel.tables.kinds.number_text import (
     tells_point,
     tidy,
 )
-from soel.tables.kinds.words import is_id_name
+from soel.tables.raw_columns import RawColumn
 from soel.types import Floats
 
 FEW_ROWS = 20
 _LEADING_ZERO = r"^0\d"
 
 
-class Number(Kind):
+class Number(ColumnKind):
     """Numbers, read with the signs and units of the pool."""
 
     name = "number"
@@ -40,7 +39,7 @@ class Number(Kind):
     plain_advice = "Give numbers, or NaN where the value is missing"
     codes: ClassVar[tuple[type[Code], ...]] = (NumericCode,)
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Numbers, unless they only name the rows; text that mostly holds numbers is refused."""
         if source.numbers is not None:
             form, doubt = choose_form(source.numbers, source.file.decimal, source.file.separator)
@@ -61,11 +60,11 @@ class Number(Kind):
         is_name = source.asked != "numeric" and not found.form.missing and names_rows(source) is not None
         return None if is_name else found
 
-    def parse(self, column: Column, cells: Cells) -> Values:
+    def parse(self, column: Column, cells: RawColumn) -> Values:
         """Numbers by the form of the pool, NaN for its codes."""
         return check_finite(column.name, blank_codes(self._parse(column, cells), column.form.missing))
 
-    def _parse(self, column: Column, cells: Cells) -> Floats:
+    def _parse(self, column: Column, cells: RawColumn) -> Floats:
         if cells.type in ("number", "flag", "duration"):
             return np.asarray(cells.values)
         if cells.type in ("text", "category"):
@@ -95,12 +94,12 @@ class Number(Kind):
     def becomes(self, column: Column) -> str:
         return "a number"
 
-    def asked_in_vain(self, source: Source) -> DataError:
+    def asked_in_vain(self, source: ColumnSource) -> DataError:
         """Every column that is not of numbers has said so before."""
         return DataError(f"Column {source.name!r} is asked for as numbers, and holds none. Read it otherwise.")
 
 
-def has_leading_zeros(source: Source) -> bool:
+def has_leading_zeros(source: ColumnSource) -> bool:
     """Whether plain whole numbers in text have leading zeros, as codes do."""
     import pyarrow.compute as pc
 
@@ -109,7 +108,7 @@ def has_leading_zeros(source: Source) -> bool:
     return bool(pc.any(pc.match_substring_regex(source.texts, _LEADING_ZERO)).as_py())
 
 
-def names_rows(source: Source) -> str | None:
+def names_rows(source: ColumnSource) -> str | None:
     """Why plain numbers only name the rows, empty where that is sure; None where they do not."""
     values = source.plain
     if values is None or not source.file.named or not source.whole or len(np.unique(values)) < len(values):
@@ -124,7 +123,7 @@ def names_rows(source: Source) -> str | None:
     return "its numbers are too long to compute with, and all differ" if source.lost else None
 
 
-def _with_point_for_thousands(source: Source) -> Found | None:
+def _with_point_for_thousands(source: ColumnSource) -> Found | None:
     """Plain numbers in a file with decimal commas, whose point separates thousands."""
     import pyarrow.compute as pc
 
@@ -139,7 +138,7 @@ def _with_point_for_thousands(source: Source) -> Found | None:
     return None if values is None else _coded(source, values, form, doubt, source.texts)
 
 
-def _coded(source: Source, values: Floats, form: Form, doubt: str, texts: Any = None) -> Found:
+def _coded(source: ColumnSource, values: Floats, form: Form, doubt: str, texts: Any = None) -> Found:
     """Numbers less the codes for missing values among them, which is said; what else is doubtful is odd.
 
     A doubt that offers another option stays one, so that the option is asked for.

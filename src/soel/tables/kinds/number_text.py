@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.tables.columns import BOUNDS, Form
+from soel.tables.column import BOUNDS, Form
 from soel.types import Floats
 
 N_HEAD = 200  # cells that are tried before all are
@@ -38,7 +38,7 @@ _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberSigns:
     """What the text of a column allows.
 
     signs: (decimal, thousands) that fit all cells.
@@ -101,7 +101,7 @@ def as_floats(texts: Any) -> Floats | None:
     return np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
 
 
-def find_numbers(texts: Any) -> Numbers | None:
+def find_numbers(texts: Any) -> NumberSigns | None:
     """What tidy Arrow strings without missing words allow; None where they are not numbers throughout."""
     head = texts.drop_null().slice(0, N_HEAD)
     unit = _unit_of(head)
@@ -112,7 +112,7 @@ def find_numbers(texts: Any) -> Numbers | None:
     everywhere = [each for each in units if each in (unit, "%")]
     if not signs or not all(is_all(texts, f"{re.escape(each)}[) -]*$") for each in everywhere):
         return None
-    return Numbers(tuple(signs), units, "".join(sign for sign in ".," if _any(texts, re.escape(sign))))
+    return NumberSigns(tuple(signs), units, "".join(sign for sign in ".," if _any(texts, re.escape(sign))))
 
 
 def parse_numbers(texts: Any, form: Form) -> Floats | None:
@@ -144,7 +144,7 @@ def misfit(texts: Any, form: Form) -> int | None:
     return None if row < 0 else int(row)
 
 
-def choose_form(found: Numbers, decimal: str | None, separator: str = "") -> tuple[Form, str]:
+def choose_form(found: NumberSigns, decimal: str | None, separator: str = "") -> tuple[Form, str]:
     """The form for a column, and the doubt that remains. decimal: the file's sign, where other columns tell it."""
     wanted = decimal or ("," if separator == ";" else ".")
     signs = next((signs for signs in found.signs if signs[0] == wanted), found.signs[0])

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.errors import DataError, SchemaError
-from soel.tables.cells import TIME, Cells
-from soel.tables.columns import PLAIN, Column, Form, Values, as_seconds
-from soel.tables.features import Code, DerivedCode, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, example_of, see_numbers, see_times
+from soel.tables.codes import Code, DerivedCode, Scaling
+from soel.tables.column import PLAIN, Column, Form, Values, as_seconds
+from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, see_numbers, see_times
 from soel.tables.kinds.number import Number, has_leading_zeros
 from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.kinds.time_text import find_duration, find_times, parse_compact, parse_duration, parse_times
+from soel.tables.raw_columns import TIME, RawColumn
 from soel.tables.tally import ColumnBaseline, Counted
 from soel.types import Floats
 
@@ -91,7 +91,7 @@ class TimeCode(DerivedCode):
         return ColumnBaseline(self.counted, self.tally(values, edges), edges)
 
 
-class Time(Kind):
+class Time(ColumnKind):
     """Points in time: of files that have such a type, text in common layouts, and numbers that stand for them."""
 
     name = "time"
@@ -100,7 +100,7 @@ class Time(Kind):
     names_layout = True
     codes: ClassVar[tuple[type[Code], ...]] = (TimeCode,)
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Text in one layout, or several of dates; numbers such as 20241231; in a column called so, seconds or days."""
         values, type_ = source.cells.values, source.cells.type
         if type_ in ("time", "clock"):
@@ -116,7 +116,7 @@ class Time(Kind):
             return None
         return Found(see_times(found.values, source.texts), found.form, found.doubt, found.values)
 
-    def parse(self, column: Column, cells: Cells) -> Values:
+    def parse(self, column: Column, cells: RawColumn) -> Values:
         """Times by the layout of the pool; text for a pool that had times has to be ISO."""
         if cells.type in ("time", "clock"):
             return np.asarray(cells.values)
@@ -142,7 +142,7 @@ class Time(Kind):
     def becomes(self, column: Column) -> str:
         return "hour, weekday, month, gap"
 
-    def asked_in_vain(self, source: Source) -> DataError:
+    def asked_in_vain(self, source: ColumnSource) -> DataError:
         """No layout fits."""
         if source.texts is None:
             return DataError(
@@ -165,7 +165,7 @@ class Duration(Number):
     plain_advice = ""
     names_layout = True
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Text such as 1:23:45 or 2h 30m, or what a file stores as durations."""
         if source.cells.type == "duration":
             return Found(see_numbers(source.cells.values), values=source.cells.values)
@@ -203,7 +203,7 @@ def from_number(values: Floats, form: Form) -> Values | None:
     return found
 
 
-def _numbers_as_times(source: Source) -> Found | None:
+def _numbers_as_times(source: ColumnSource) -> Found | None:
     """Days such as 20241231; in a column that is called so, seconds since 1970 and the days of spreadsheets."""
     values = source.plain
     assert values is not None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.tables.columns import Form
+from soel.tables.column import Form
 from soel.tables.kinds.number_text import N_HEAD, is_all
 from soel.types import Floats
 

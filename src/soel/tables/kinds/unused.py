@@ -6,18 +6,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from soel.tables.cells import Cells, as_objects
-from soel.tables.columns import Column, Values
-from soel.tables.features import Code, NumericCode, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, see_numbers, see_words
+from soel.tables.codes import Code, NumericCode, Scaling
+from soel.tables.column import Column, Values
 from soel.tables.kinds.category import fit_words
+from soel.tables.kinds.kind import (
+    FEW_ROWS,
+    LONG,
+    MAX_CATEGORIES,
+    NEARLY_ALL,
+    ColumnKind,
+    ColumnSource,
+    Found,
+    are_codes,
+    is_id_name,
+    see_numbers,
+    see_words,
+)
 from soel.tables.kinds.number import Number, names_rows
-from soel.tables.kinds.words import FEW_ROWS, LONG, MAX_CATEGORIES, NEARLY_ALL, are_codes, is_id_name
+from soel.tables.raw_columns import RawColumn, as_objects
 
 WORDS = "words"  # the layout of a constant that is no number
 
 
-class Id(Kind):
+class Id(ColumnKind):
     """Names of rows."""
 
     name = "id"
@@ -25,7 +36,7 @@ class Id(Kind):
     is_used = False
     names_rows = True
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Numbers that only name the rows; codes that nearly all differ."""
         why = names_rows(source)
         if why is not None and source.plain is not None:
@@ -54,11 +65,11 @@ class Constant(Number):
     holds = "a number"
     codes: ClassVar[tuple[type[Code], ...]] = ()
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Never: what is constant is seen after it was read."""
         return None
 
-    def parse(self, column: Column, cells: Cells) -> Values:
+    def parse(self, column: Column, cells: RawColumn) -> Values:
         """A number, or text."""
         return as_objects(cells) if column.form.layout == WORDS else super().parse(column, cells)
 
@@ -71,14 +82,14 @@ class Constant(Number):
         return "nothing: constant"
 
 
-class Ignored(Kind):
+class Ignored(ColumnKind):
     """What is empty, or not wanted."""
 
     name = "ignored"
     changed_by = ()
     is_used = is_kept = False
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Never: what is empty or not wanted is not looked at."""
         return None
 

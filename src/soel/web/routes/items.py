@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from soel.report.outcome import Outcome
 from soel.report.reasons import find_why, read_reasons
 from soel.session import SessionState
-from soel.tables.write import write_table
+from soel.tables.rows import write_table
 from soel.text import Texts
 from soel.web.dependencies import REFUSALS, Context, ContextDep, Documented, OwnerDep, TextsDep, UserDep
 from soel.web.items import LabelFilter, Op, Selection, Sort

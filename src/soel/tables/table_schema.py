@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from soel.errors import ModelFileError
-from soel.tables.columns import BOUNDS, Column
+from soel.tables.column import BOUNDS, Column
 from soel.tables.kinds import KIND_NAMES, kind_of
 from soel.tables.kinds.missing import write_code
 

@@ -17,7 +17,7 @@ _EDGE_BYTES = 1 << 20  # a Parquet footer, which holds statistics of every colum
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A folder on this machine or behind an address; its files are named relative to it.
 
     It can be sent to another process.
@@ -75,7 +75,7 @@ def hide_password(data: str | Path) -> str:
     return _PASSWORD.sub(r"\1***\2", str(data)) if is_address(data) else str(data)
 
 
-def find_place(data: str | Path) -> tuple[Place, str]:
+def find_place(data: str | Path) -> tuple[Location, str]:
     """Where data lie: a folder and the empty name, or the folder of a file and the file's name."""
     address = str(data).rstrip("/")
     if is_address(data):
@@ -88,10 +88,10 @@ def find_place(data: str | Path) -> tuple[Place, str]:
         exists, is_folder = path.exists(), path.is_dir()
     if not exists:
         raise DataError(f"{data} does not exist. Give the path or the address of a table.")
-    return (Place(address), "") if is_folder else (Place(folder), name)
+    return (Location(address), "") if is_folder else (Location(folder), name)
 
 
-def fingerprint_of(place: Place, files: list[str]) -> str:
+def fingerprint_of(place: Location, files: list[str]) -> str:
     """A digest of the files' names, sizes, first and last MiB: cheap, and a file written anew gets another one."""
     digest = hashlib.sha256()
     for name in files:

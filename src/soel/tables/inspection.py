@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import LabelError
-from soel.tables.address import is_address
-from soel.tables.columns import Column, Values
+from soel.tables.column import Column, Values
 from soel.tables.frame import Frame, Raw, frame_from
 from soel.tables.kinds import kind_of
+from soel.tables.location import is_address
 from soel.tables.open import copy_as_parquet, read_raw
-from soel.tables.options import DEFAULT, ReadOptions
-from soel.tables.schema import Schema
+from soel.tables.read_options import DEFAULT, ReadOptions
+from soel.tables.table_schema import Schema
 from soel.tables.text_files import inner_suffix, unpacking
 
 FEW_LABELS = 10

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from soel.errors import ConfigError, DataError, SchemaError
-from soel.tables.columns import Values
+from soel.tables.column import Values
 from soel.tables.tally import ColumnBaseline, Counted, Counts, count_numbers, find_edges
 from soel.types import Floats
 

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from soel.tables.cells import Cells
-from soel.tables.columns import Column, Values
-from soel.tables.features import Code, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, example_of, see_words
+from soel.tables.codes import Code, Scaling
+from soel.tables.column import Column, Values
 from soel.tables.kinds.category import CategoryCode, FrequencyCode, fit_words
+from soel.tables.kinds.kind import MAX_CATEGORIES, NEARLY_ALL, ColumnKind, ColumnSource, Found, example_of, see_words
 from soel.tables.kinds.number_text import blank_missing, is_all, tidy
-from soel.tables.kinds.words import MAX_CATEGORIES, NEARLY_ALL
+from soel.tables.raw_columns import RawColumn
 from soel.tables.tally import ColumnBaseline, Counted, Counts, count_categories
 from soel.types import Floats
 
@@ -76,14 +75,14 @@ class AddressCode(Code):
         return cls(str(values["name"]), parts)
 
 
-class Address(Kind):
+class IPv4(ColumnKind):
     """IPv4 addresses."""
 
     name = "address"
     holds = "IPv4 addresses"
     codes: ClassVar[tuple[type[Code], ...]] = (AddressCode,)
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Four blocks up to 255 in every cell, unless nearly every row has a network of its own."""
         if not source.is_words or not are_addresses(source.texts):
             return None
@@ -92,7 +91,7 @@ class Address(Kind):
             return None
         return Found(see_words(source.words, len(source.cells)))
 
-    def parse(self, column: Column, cells: Cells) -> Values:
+    def parse(self, column: Column, cells: RawColumn) -> Values:
         if cells.type in ("text", "category"):
             texts = blank_missing(tidy(cells.values))
             if are_addresses(texts):

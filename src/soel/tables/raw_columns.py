@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from soel.checks import is_missing, is_number
 from soel.errors import DataError
-from soel.tables.columns import CellError, Values, cell_text
+from soel.tables.column import CellError, Values, cell_text
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
 TIME = "datetime64[us]"
@@ -22,7 +22,7 @@ EXACT = 2**53  # whole numbers up to here are exact as floats
 
 
 @dataclass(frozen=True)
-class Cells:
+class RawColumn:
     """Cells of one type. values (N,): float64 with NaN, datetime64[us] with NaT, or Arrow strings with null.
 
     whole: whether they came as whole numbers. lost: whether some of those were too large to be kept exactly.
@@ -36,15 +36,15 @@ class Cells:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: NDArray[Any]) -> Cells:
+    def take(self, rows: NDArray[Any]) -> RawColumn:
         """Some of the rows."""
         import pyarrow as pa
 
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
-        return Cells(self.type, values, self.whole, self.lost)
+        return RawColumn(self.type, values, self.whole, self.lost)
 
 
-def as_objects(cells: Cells) -> Values:
+def as_objects(cells: RawColumn) -> Values:
     """Cells as text: 2.0 is '2', blank and NaN are missing."""
     if cells.type in ("text", "category"):
         import pyarrow as pa
@@ -73,7 +73,7 @@ def give_back(n_cells: int, at: int = 0) -> None:
         pa.default_memory_pool().release_unused()
 
 
-def cells_from_arrow(name: str, column: Any) -> Cells:
+def cells_from_arrow(name: str, column: Any) -> RawColumn:
     """A column of an Arrow table."""
     import pyarrow as pa
 
@@ -86,37 +86,37 @@ def cells_from_arrow(name: str, column: Any) -> Cells:
     if kinds.is_dictionary(kind):
         return _category(name, column.cast(kind.value_type))
     if kinds.is_string(kind) or kinds.is_large_string(kind):
-        return Cells("text", column)
+        return RawColumn("text", column)
     if kinds.is_null(kind):
-        return Cells("text", column.cast(pa.string()))
+        return RawColumn("text", column.cast(pa.string()))
     if kinds.is_boolean(kind):
-        return Cells("flag", _floats(column.cast(pa.int8()).cast(pa.float64())))
+        return RawColumn("flag", _floats(column.cast(pa.int8()).cast(pa.float64())))
     if kinds.is_integer(kind):
         return _from_integers(column)
     if kinds.is_floating(kind) or kinds.is_decimal(kind):
-        return Cells("number", _floats(column.cast(pa.float64(), safe=False)))
+        return RawColumn("number", _floats(column.cast(pa.float64(), safe=False)))
     if kinds.is_timestamp(kind) or kinds.is_date(kind):
-        return Cells("time", _times(column.cast(pa.timestamp("us"), safe=False)))
+        return RawColumn("time", _times(column.cast(pa.timestamp("us"), safe=False)))
     if kinds.is_time(kind):
         clock = column.cast(pa.time64("us"), safe=False).cast(pa.int64())
-        return Cells("clock", _times(clock.cast(pa.timestamp("us"))))
+        return RawColumn("clock", _times(clock.cast(pa.timestamp("us"))))
     if kinds.is_duration(kind):
         micros = column.cast(pa.duration("us"), safe=False).cast(pa.int64()).cast(pa.float64(), safe=False)
-        return Cells("duration", _floats(micros) / 1e6)
+        return RawColumn("duration", _floats(micros) / 1e6)
     if str(kind) in ("string_view", "binary_view"):
-        return Cells("text", column.cast(pa.string()))
+        return RawColumn("text", column.cast(pa.string()))
     return cells_from_objects(name, column.to_pylist())
 
 
-def cells_from_series(name: str, series: nw.Series[Any]) -> Cells:
+def cells_from_series(name: str, series: nw.Series[Any]) -> RawColumn:
     """A column of a frame of any library."""
     dtype = series.dtype
     if isinstance(dtype, nw.Categorical | nw.Enum):
         return _category(name, series.to_list())
     if dtype == nw.Boolean:
-        return Cells("flag", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64))
+        return RawColumn("flag", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64))
     if dtype.is_numeric() and dtype not in (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128):  # exact as floats
-        return Cells("number", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), dtype.is_integer())
+        return RawColumn("number", np.asarray(series.cast(nw.Float64).to_numpy(), np.float64), dtype.is_integer())
     if dtype.is_integer() or isinstance(dtype, nw.String) or dtype.is_temporal():
         try:
             return cells_from_arrow(name, series.to_arrow())
@@ -125,44 +125,48 @@ def cells_from_series(name: str, series: nw.Series[Any]) -> Cells:
     return cells_from_objects(name, series.to_list())
 
 
-def cells_from_array(name: str, column: NDArray[Any]) -> Cells:
+def cells_from_array(name: str, column: NDArray[Any]) -> RawColumn:
     """A column of a plain array; a mask says what is missing."""
     if column.dtype.kind == "M":
-        return Cells("time", column.astype(TIME))
+        return RawColumn("time", column.astype(TIME))
     if column.dtype.kind == "m":
         seconds = column.astype("timedelta64[us]").astype(np.float64) / 1e6
-        return Cells("duration", np.where(np.isnat(column), np.nan, seconds))
+        return RawColumn("duration", np.where(np.isnat(column), np.nan, seconds))
     if column.dtype.kind in "iu" and column.dtype.itemsize == 8:
         lost = bool(((column > EXACT) | (column < -EXACT)).any()) if len(column) else False
-        return Cells("number", column.astype(np.float64), True, lost)
+        return RawColumn("number", column.astype(np.float64), True, lost)
     if column.dtype.kind in "buif":
-        return Cells("number", column.astype(np.float64), column.dtype.kind in "iu")
+        return RawColumn("number", column.astype(np.float64), column.dtype.kind in "iu")
     return cells_from_objects(name, column.tolist())
 
 
-def cells_from_objects(name: str, cells: Sequence[Any]) -> Cells:
+def cells_from_objects(name: str, cells: Sequence[Any]) -> RawColumn:
     """A column of Python objects: all numbers, all times, or else text."""
     import pyarrow as pa
 
     present = [cell for cell in cells if not is_missing(cell)]
     types = set(map(type, present))
     if all(issubclass(each, str) for each in types):
-        return Cells("text", pa.array([cell if isinstance(cell, str) else None for cell in cells], _text_type(present)))
+        return RawColumn(
+            "text", pa.array([cell if isinstance(cell, str) else None for cell in cells], _text_type(present))
+        )
     odd = next((cell for cell in present if not _is_cell(cell)), None)
     if odd is not None:
         raise _not_a_cell(name, odd)
     if types <= {bool, np.bool_}:
-        return Cells("flag", np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]))
+        return RawColumn("flag", np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]))
     if all(is_number(cell) for cell in present):
         whole = all(issubclass(each, int | np.integer) for each in types)
         lost = whole and any(abs(int(cell)) > EXACT for cell in present)
-        return Cells("number", np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]), whole, lost)
+        return RawColumn(
+            "number", np.array([np.nan if is_missing(cell) else float(cell) for cell in cells]), whole, lost
+        )
     if all(isinstance(cell, datetime.date | np.datetime64) for cell in present):
-        return Cells("time", np.array([_moment(cell) for cell in cells], TIME))
+        return RawColumn("time", np.array([_moment(cell) for cell in cells], TIME))
     if all(isinstance(cell, datetime.timedelta | np.timedelta64) for cell in present):
-        return Cells("duration", np.array([np.nan if is_missing(cell) else _seconds(cell) for cell in cells]))
+        return RawColumn("duration", np.array([np.nan if is_missing(cell) else _seconds(cell) for cell in cells]))
     texts = [None if is_missing(cell) else cell_text(cell) for cell in cells]
-    return Cells("text", pa.array(texts, pa.string()))
+    return RawColumn("text", pa.array(texts, pa.string()))
 
 
 def _text_type(texts: Sequence[str]) -> Any:
@@ -171,24 +175,26 @@ def _text_type(texts: Sequence[str]) -> Any:
     return pa.large_string() if sum(map(len, texts)) > 1 << 29 else pa.string()
 
 
-def _category(name: str, cells: Any) -> Cells:
+def _category(name: str, cells: Any) -> RawColumn:
     import pyarrow as pa
 
     objects = cells if isinstance(cells, list) else cells.to_pylist()
     odd = next((cell for cell in objects if not is_missing(cell) and not _is_cell(cell)), None)
     if odd is not None:
         raise _not_a_cell(name, odd)
-    return Cells("category", pa.array([None if is_missing(cell) else cell_text(cell) for cell in objects], pa.string()))
+    return RawColumn(
+        "category", pa.array([None if is_missing(cell) else cell_text(cell) for cell in objects], pa.string())
+    )
 
 
-def _from_integers(column: Any) -> Cells:
+def _from_integers(column: Any) -> RawColumn:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     ends = pc.min_max(column)
     low, high = ends["min"].as_py() or 0, ends["max"].as_py() or 0
     lost = max(abs(low), abs(high)) > EXACT
-    return Cells("number", _floats(column.cast(pa.float64(), safe=False)), True, lost)
+    return RawColumn("number", _floats(column.cast(pa.float64(), safe=False)), True, lost)
 
 
 def _floats(column: Any) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from soel.numeric import gumbel
-from soel.tables.batches import Part, column_of
+from soel.tables.batches import DataPart, column_of
 from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
 from soel.types import Counted, Progress, Rows
@@ -75,7 +75,7 @@ class DrawPart:
         return DrawnPart(number, part.n_rows, table)
 
 
-def _draw_from_part(stream: Stream, part: Part, rows: Rows) -> Any:
+def _draw_from_part(stream: Stream, part: DataPart, rows: Rows) -> Any:
     """Those of these rows that are in a part, as an Arrow table; None where there are none."""
     inside = rows[np.searchsorted(rows, part.first_row) : np.searchsorted(rows, part.first_row + part.n_rows)]
     if not len(inside):

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.tables.address import Place
-from soel.tables.batches import BLOCK_ROWS, PART_ROWS, Part
-from soel.tables.file_errors import reason
-from soel.tables.options import DEFAULT, ReadOptions
+from soel.tables.batches import BLOCK_ROWS, PART_ROWS, DataPart
+from soel.tables.limits import reason
+from soel.tables.location import Location
+from soel.tables.read_options import DEFAULT, ReadOptions
 
 Arrays = Mapping[str, NDArray[Any]]
 _ADVICE = "Save a plain 2D array with np.save or np.savez."
@@ -29,7 +29,7 @@ class NpyFile:
     offset: where its values begin. by_column: whether columns lie one by one.
     """
 
-    place: Place
+    place: Location
     file: str
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -42,13 +42,15 @@ class NpyFile:
         return tuple(f"x{position}" for position in range(self.shape[1]))
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[DataPart, ...]:
         """Ranges of rows."""
         n_rows, starts = self.shape[0], range(0, self.shape[0], PART_ROWS)
         spans = [(start, min(start + PART_ROWS, n_rows)) for start in starts]
-        return tuple(Part(at, self.file, start, stop - start, start, stop) for at, (start, stop) in enumerate(spans))
+        return tuple(
+            DataPart(at, self.file, start, stop - start, start, stop) for at, (start, stop) in enumerate(spans)
+        )
 
-    def batches(self, part: Part) -> Iterator[NDArray[Any]]:
+    def batches(self, part: DataPart) -> Iterator[NDArray[Any]]:
         """The rows of a part as arrays (n, d)."""
         n_rows, width = self.shape
         with self.place.open(self.file) as file:
@@ -67,7 +69,7 @@ class NpyFile:
         return np.frombuffer(content, self.dtype)
 
 
-def open_npy(place: Place, name: str) -> NpyFile:
+def open_npy(place: Location, name: str) -> NpyFile:
     """Look at the header of the file."""
     try:
         with place.open(name) as file:

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from soel.tables.columns import Column, Values, as_categories
-from soel.tables.features import Code, DerivedCode, Scaling
-from soel.tables.kinds.base import Found, Kind, Source, see_words
-from soel.tables.kinds.words import LONG, MANY, MAX_CATEGORIES, NEARLY_ALL
+from soel.tables.codes import Code, DerivedCode, Scaling
+from soel.tables.column import Column, Values, as_categories
+from soel.tables.kinds.kind import LONG, MANY, MAX_CATEGORIES, NEARLY_ALL, ColumnKind, ColumnSource, Found, see_words
 from soel.tables.tally import Counted
 from soel.types import Floats
 
@@ -43,14 +42,14 @@ class TextCode(DerivedCode):
         return np.array([np.nan if text is None else float(len(text)) for text in as_categories(values).tolist()])
 
 
-class Text(Kind):
+class FreeText(ColumnKind):
     """Free text."""
 
     name = "text"
     option = "text"
     codes: ClassVar[tuple[type[Code], ...]] = (TextCode,)
 
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """Several words a cell, and few cells that repeat."""
         words, seen = source.words, see_words(source.words, len(source.cells))
         if source.asked:

@@ -1,24 +1,25 @@
 """What a kind of column is: one class that recognises, parses, encodes and describes it.
 
-A kind is a file with a subclass of `Kind`, one line in `kinds.KINDS`, and its words for people (`columns.kind_NAME` and
-`reading.n_NAME` in the languages of the page). Nothing else branches on the name of a kind.
+A kind is a file with a subclass of `ColumnKind`, one line in `kinds.KINDS`, and its words for people
+(`columns.kind_NAME` and `reading.n_NAME` in the languages of the page). Nothing else branches on the name of a kind.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError
-from soel.tables.cells import Cells, as_objects
-from soel.tables.columns import PLAIN, Column, Form, Seen, Values, as_seconds
-from soel.tables.features import Code, Scaling
-from soel.tables.kinds.number_text import Numbers, tidy
-from soel.tables.kinds.words import Words, count_words
+from soel.tables.codes import Code, Scaling
+from soel.tables.column import PLAIN, Column, Form, Seen, Values, as_seconds
+from soel.tables.kinds.number_text import NumberSigns, tidy
+from soel.tables.raw_columns import RawColumn, as_objects
 from soel.types import Floats
 
 N_BARS, N_EXAMPLES = 16, 3
@@ -40,7 +41,7 @@ class FileHints:
 
 
 @dataclass(frozen=True)
-class Source:
+class ColumnSource:
     """A column whose kind is to be found.
 
     asked: the option that names it, if there is one.
@@ -51,11 +52,11 @@ class Source:
     """
 
     name: str
-    cells: Cells
+    cells: RawColumn
     asked: str | None = None
     texts: Any = None
     plain: Floats | None = None
-    numbers: Numbers | None = None
+    numbers: NumberSigns | None = None
     whole: bool = False
     lost: bool = False
     file: FileHints = field(default_factory=FileHints)
@@ -95,7 +96,7 @@ class Found:
     values: Values | None = None
 
 
-class Kind(ABC):
+class ColumnKind(ABC):
     """A kind of column.
 
     name: for `Column.kind`. option: the setting that asks for it, such as 'numeric'.
@@ -117,10 +118,10 @@ class Kind(ABC):
     codes: ClassVar[tuple[type[Code], ...]] = ()
 
     @abstractmethod
-    def sniff(self, source: Source) -> Found | None:
+    def sniff(self, source: ColumnSource) -> Found | None:
         """How the column is read, if it is of this kind; the first kind that says so has it."""
 
-    def parse(self, column: Column, cells: Cells) -> Values:
+    def parse(self, column: Column, cells: RawColumn) -> Values:
         """The values of a column; cells that cannot be read so are refused."""
         return as_objects(cells)
 
@@ -140,7 +141,7 @@ class Kind(ABC):
     def becomes(self, column: Column) -> str:
         """What the column becomes, in words."""
 
-    def asked_in_vain(self, source: Source) -> DataError:
+    def asked_in_vain(self, source: ColumnSource) -> DataError:
         """What to raise if the kind was asked for and cannot be had."""
         return DataError(f"Column {source.name!r} is asked for as {self.name}, and cannot be read so.")
 
@@ -152,7 +153,7 @@ class Kind(ABC):
         return SchemaError(f"{held} and holds {given} now. {advice}.")
 
 
-def example_of(cells: Cells) -> str:
+def example_of(cells: RawColumn) -> str:
     """A cell for a message."""
     objects = [cell for cell in as_objects(cells).tolist() if cell is not None]
     return repr(objects[0]) if objects else "nothing"
@@ -225,3 +226,82 @@ def _bars(ordered: Floats, low: float, high: float) -> tuple[int, ...]:
 
 def _number(value: float) -> str:
     return f"{value:.6g}" if abs(value) < 1e15 and value != int(value) else f"{value:.15g}"
+
+
+MAX_CATEGORIES = 32  # more are told by how frequent they are
+NEARLY_ALL, MANY = 0.9, 0.3  # shares of cells that are distinct
+LONG = 4.0  # words a cell of free text has on average
+FEW_ROWS = 5
+N_TOP = 50
+_ID_NAME = re.compile(
+    r"(?:^|[\W_])(?:id|ids|uuid|guid|rowid|row|index|idx|key|pk|nr|no|number|serial|record|ref|reference)$"
+    r"|^(?:unnamed: ?\d+|#)$",
+    re.IGNORECASE,
+)
+_ID_END = re.compile(r"[a-z](?:Id|ID|Key|Nr|No)$|(?i:beleg|auftrags?|kunden|rechnungs|bestell|vorgangs|konto)nr\.?$")
+_LABEL_NAME = re.compile(
+    r"^(?:is[ _]?)?(?:label|target|(?:ground[ _]?)?truth|class|outcome|fraud(?:ulent)?|anomal(?:y|ous)|outlier|y)s?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What texts a column has. n_distinct, n_cells: counts without the missing ones. top, counts: the most frequent
+    texts (equally frequent ones in the order of the alphabet) and how often they occur.
+    """
+
+    n_distinct: int
+    n_cells: int
+    top: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def share(self) -> float:
+        """How many of the cells are distinct."""
+        return self.n_distinct / max(self.n_cells, 1)
+
+
+def count_words(texts: Any) -> Words:
+    """Count tidy Arrow strings; empty ones are missing."""
+    import pyarrow.compute as pc
+
+    encoded = texts.dictionary_encode()
+    distinct = encoded.dictionary
+    counts = np.bincount(np.asarray(encoded.indices.drop_null()), minlength=len(distinct))
+    empty = pc.index(distinct, "").as_py()
+    if empty >= 0:
+        counts[empty] = 0
+    n_cells = int(counts.sum())
+    top = _most_frequent(distinct, counts, len(distinct) - (empty >= 0))
+    words = distinct.take(np.array(top, np.int64)).to_pylist()  # a type, where there is none
+    return Words(len(distinct) - (empty >= 0), n_cells, tuple(words), tuple(counts[top].tolist()))
+
+
+def _most_frequent(distinct: Any, counts: NDArray[np.int64], n_distinct: int) -> list[int]:
+    """Positions of the N_TOP most frequent texts, whatever the order of the rows. counts: 0 for what is no text."""
+    import pyarrow.compute as pc
+
+    chosen = np.flatnonzero(counts)
+    if n_distinct > N_TOP:
+        least = np.partition(counts, -N_TOP)[-N_TOP]
+        above, ties = np.flatnonzero(counts > least), np.flatnonzero(counts == least)
+        first = pc.bottom_k_unstable(distinct.take(ties), N_TOP - len(above))
+        chosen = np.concatenate([above, ties[np.asarray(first)]])
+    texts = dict(zip(chosen.tolist(), distinct.take(chosen).to_pylist(), strict=True))
+    return sorted(texts, key=lambda at: (-counts[at], texts[at]))
+
+
+def are_codes(words: Words) -> bool:
+    """Whether the most frequent texts are mostly digits, as accounts and telephones are."""
+    return all(2 * sum(map(str.isdigit, text)) > len(text.replace(" ", "")) for text in words.top)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column is called as ids are."""
+    return bool(_ID_NAME.search(name) or _ID_END.search(name))
+
+
+def is_label_name(name: str) -> bool:
+    """Whether a column is called as labels are."""
+    return bool(_LABEL_NAME.match(name.strip()))
