@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from soel.assess import ESTIMATORS
 from soel.testing import CONTAMINATION_LAWS
-from soel.testing.contamination import example_evidence
 from soel.testing.laws import Law
+from soel.testing.learning_laws import example_evidence
 
 NAMES = [name for name in ESTIMATORS if name != "fixed"]  # which listens to no answer
 

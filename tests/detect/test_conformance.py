@@ -6,8 +6,8 @@ import pytest
 
 from soel.detect import DETECTORS
 from soel.testing import DETECTOR_LAWS
-from soel.testing.detectors import DetectorClass
 from soel.testing.laws import Law
+from soel.testing.scoring_laws import DetectorClass
 
 
 @pytest.mark.parametrize("law", DETECTOR_LAWS)

@@ -8,7 +8,7 @@ import pytest
 from soel.detect.incontext import share
 from soel.detect.incontext.predictor import Context
 from soel.detect.incontext.share import PRIOR, PretrainedShare, _quantiles, share_bins
-from soel.testing.contamination import example_evidence
+from soel.testing.learning_laws import example_evidence
 from soel.types import Evidence
 
 

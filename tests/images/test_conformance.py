@@ -9,8 +9,8 @@ import pytest
 from soel.images.extractors import OwnExtractor
 from soel.images.onnx_extractor import OnnxExtractor
 from soel.testing import EXTRACTOR_LAWS
-from soel.testing.extractors import MakeExtractor
 from soel.testing.laws import Law
+from soel.testing.scoring_laws import MakeExtractor
 from tests.images.makers import ColourExtractor, residual_network
 
 

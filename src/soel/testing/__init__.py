@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from soel.testing.contamination import CONTAMINATION_LAWS, check_contamination_estimator
-from soel.testing.detectors import DETECTOR_LAWS, check_detector
-from soel.testing.extractors import EXTRACTOR_LAWS, check_extractor
-from soel.testing.objectives import OBJECTIVE_LAWS, check_objective
-from soel.testing.strategies import STRATEGY_LAWS, check_strategy
+from soel.testing.learning_laws import (
+    CONTAMINATION_LAWS,
+    OBJECTIVE_LAWS,
+    STRATEGY_LAWS,
+    check_contamination_estimator,
+    check_objective,
+    check_strategy,
+)
+from soel.testing.scoring_laws import DETECTOR_LAWS, EXTRACTOR_LAWS, check_detector, check_extractor
 
 if TYPE_CHECKING:
     from soel.testing.backbones import BACKBONE_LAWS, check_backbone

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,30 +17,66 @@ from soel.networks import Model, fit, losses, warm_up
 from soel.networks.base import Backbone
 from soel.networks.objectives import Task
 from soel.settings import Schedule
-from soel.testing.laws import Law, check_all, laws_of, require
+from soel.testing.laws import ABSOLUTE, RELATIVE, Kit, Use, require
 from soel.types import ItemWeights, RankedWeights
 
 MakeBackbone = Callable[[int, Sequence[np.random.Generator]], Backbone]
 WIDTH, ROWS, MEMBERS = 16, 40, 2
-TOY_WIDTH = 6
-RELATIVE, ABSOLUTE = 1e-3, 1e-4  # sums of a stack may be taken in another order
+TOY_WIDTH, TOY_ROWS = 6, 300
+
+
+def _rows(n_members: int = MEMBERS) -> Tensor:
+    """Values from -1 to 1, the same rows for every member: (S, ROWS, WIDTH)."""
+    x = np.random.default_rng(0).uniform(-1, 1, (ROWS, WIDTH)).astype(np.float32)
+    return torch.from_numpy(x).expand(n_members, ROWS, WIDTH)
+
+
+def _prepare(make: MakeBackbone, n_members: int = MEMBERS, seed: int = 0) -> Backbone:
+    backbone = make(WIDTH, [np.random.default_rng([seed, member]) for member in range(n_members)])
+    backbone.eval().prepare(_rows(n_members))
+    return backbone
+
+
+def _require_close(first: Tensor, second: Tensor, message: str) -> None:
+    require(first.shape == second.shape, f"{message} Shapes: {tuple(first.shape)} and {tuple(second.shape)}.")
+    gap = float((first - second).detach().abs().max())
+    require(torch.allclose(first, second, RELATIVE, ABSOLUTE), f"{message} Largest difference: {gap:.3g}.")
+
+
+def _use(make: MakeBackbone) -> list[Use]:
+    """Weights follow the generators given; torch's global generator is neither read nor moved."""
+
+    def weigh(_: object) -> list[np.ndarray]:
+        before = torch.random.get_rng_state()
+        weights = [value.numpy() for value in _prepare(make).state_dict().values()]
+        require(torch.equal(before, torch.random.get_rng_state()), "Torch's global generator was used.")
+        return weights
+
+    return [Use("weights", weigh, {})]
+
+
+BACKBONE_LAWS: Kit[MakeBackbone] = Kit(_use, build=lambda make: make)
 
 
 def check_backbone(make: MakeBackbone) -> None:
     """Hold a backbone against every law."""
-    check_all(BACKBONE_LAWS, make)
+    BACKBONE_LAWS.check(make)
 
 
+@BACKBONE_LAWS.law
 def check_losses_are_one_number_a_row_and_member(make: MakeBackbone) -> None:
-    """(S, B) and finite, while training and afterwards; rows that differ have other losses."""
+    """(S, B) and finite, while training and afterwards; rows that differ have other losses, and so do other seeds."""
     backbone = _prepare(make)
     for mode in (True, False):
         for name, loss in zip(("L0", "L1"), backbone.train(mode).losses(_rows()), strict=True):
             require(loss.shape == (MEMBERS, ROWS), f"{name} of {MEMBERS} members is {tuple(loss.shape)}.")
             require(torch.isfinite(loss).all(), f"{name} must be finite.")
             require((loss.std(dim=1) > 0).all(), f"{name} is the same for all rows: it tells nothing.")
+    first, other = (_prepare(make, seed=seed).state_dict() for seed in (0, 9))
+    require(any(not torch.equal(other[name], first[name]) for name in other), "Another seed must give other weights.")
 
 
+@BACKBONE_LAWS.law
 def check_losses_oppose_one_another(make: MakeBackbone) -> None:
     """Training on L0 lowers L0, and leaves it lower than training on L1 does."""
     means = []
@@ -53,14 +88,12 @@ def check_losses_oppose_one_another(make: MakeBackbone) -> None:
             backbone.losses(_rows())[which].mean().backward()
             optimizer.step()
         means.append(backbone.losses(_rows())[0].mean(dim=1))
-    before = _prepare(make).train().losses(_rows())[0].mean(dim=1)
-    require((means[0] < before).all(), f"Training on L0 must lower L0: {before.tolist()} to {means[0].tolist()}.")
-    require(
-        (means[0] < means[1]).all(),
-        f"L0 must be lower after training on L0 than on L1: {means[0].tolist()} and {means[1].tolist()}.",
-    )
+    before, (after, opposed) = _prepare(make).train().losses(_rows())[0].mean(dim=1), means
+    require((after < before).all(), f"Training on L0 must lower L0: {before.tolist()} to {after.tolist()}.")
+    require((after < opposed).all(), f"Training on L1 leaves L0 lower: {after.tolist()} and {opposed.tolist()}.")
 
 
+@BACKBONE_LAWS.law
 def check_embeddings_tell_rows_apart(make: MakeBackbone) -> None:
     """(S, B, D) and finite; equal rows have equal embeddings, other rows others."""
     x = _rows().clone()
@@ -73,18 +106,22 @@ def check_embeddings_tell_rows_apart(make: MakeBackbone) -> None:
     require((gaps > 0).all(), f"{int((gaps == 0).sum())} rows have the embedding of another one.")
 
 
+@BACKBONE_LAWS.law
 def check_gradients_reach_every_parameter(make: MakeBackbone) -> None:
-    """Of every member: a weight that no loss depends on is never learnt."""
+    """Of every member: a weight that no loss depends on is never learnt. `last_layer` names one of them."""
     backbone = _prepare(make).train()
     l0, l1 = backbone.losses(_rows())
     (l0.mean() + 0.5 * l1.mean()).backward()
-    for name, parameter in backbone.named_parameters():
+    names = dict(backbone.named_parameters())
+    require(backbone.last_layer in names, f"There is no parameter {backbone.last_layer!r} among {', '.join(names)}.")
+    for name, parameter in names.items():
         require(parameter.grad is not None, f"No gradient reaches {name}.")
         assert parameter.grad is not None
         shares = parameter.grad.reshape(MEMBERS, -1) if len(parameter) % MEMBERS == 0 else parameter.grad[None]
         require((shares.abs().amax(dim=1) > 0).all(), f"The gradient of {name} is 0 for a member.")
 
 
+@BACKBONE_LAWS.law
 def check_members_never_mix(make: MakeBackbone) -> None:
     """A member computes in a stack what it computes alone, whatever the rows of the others are."""
     stack, x = _prepare(make, 3), _rows(3).clone()
@@ -95,34 +132,25 @@ def check_members_never_mix(make: MakeBackbone) -> None:
         alone.eval().prepare(_rows(1))
         for both, single in zip(together, alone.train().losses(_rows(1)), strict=True):
             _require_close(both[member], single[0], f"Member {member} has other losses in a stack than alone.")
-        _require_close(
-            embedded[member], alone.eval().embed(_rows(1))[0], f"Member {member} has other embeddings in a stack."
-        )
+        own = alone.eval().embed(_rows(1))[0]
+        _require_close(embedded[member], own, f"Member {member} has other embeddings in a stack.")
 
 
+@BACKBONE_LAWS.law
 def check_rows_do_not_meet_after_training(make: MakeBackbone) -> None:
     """In eval mode a row's losses and embedding are its own, whatever stands beside it."""
     backbone = _prepare(make).eval()
     for name, compute in (("losses", lambda x: torch.stack(backbone.losses(x), -1)), ("embedding", backbone.embed)):
-        _require_close(
-            compute(_rows()[:, :3]), compute(_rows())[:, :3], f"The {name} of a row depends on the rows beside it."
-        )
+        few, all_rows = compute(_rows()[:, :3]), compute(_rows())[:, :3]
+        _require_close(few, all_rows, f"The {name} of a row depends on the rows beside it.")
 
 
-def check_single_rows_leave_the_statistics(make: MakeBackbone) -> None:
-    """A batch of one row gives finite losses while training and changes no running statistics."""
-    backbone = _prepare(make).train()
-    backbone.losses(_rows())
-    before = {name: value.clone() for name, value in backbone.named_buffers()}
-    for loss in backbone.losses(_rows()[:, :1]):
-        require(torch.isfinite(loss).all(), "The loss of a single row must be finite.")
-    if backbone.is_recordable:  # without chance, and with the batch-norm of `layers`
-        changed = [name for name, value in backbone.named_buffers() if not torch.equal(value, before[name])]
-        require(not changed, f"A single row has no spread; it changed {', '.join(changed)}.")
-
-
+@BACKBONE_LAWS.law
 def check_batches_are_normed_apart(make: MakeBackbone) -> None:
-    """`losses_apart` gives each batch what `losses` gives it, and leaves the same statistics behind."""
+    """`losses_apart` gives each batch what `losses` gives it, and leaves the same statistics behind.
+
+    A batch of one row has finite losses and no spread: it changes no running statistics.
+    """
     sizes = [7, ROWS - 8, 1]
     backbone = _prepare(make).train()
     twin = copy.deepcopy(backbone)
@@ -130,25 +158,17 @@ def check_batches_are_normed_apart(make: MakeBackbone) -> None:
     for together, single in zip(backbone.losses_apart(_rows(), sizes), apart, strict=True):
         for first, second in zip(together, single, strict=True):
             _require_close(first, second, "A batch has other losses in one pass with others than in one of its own.")
+            require(torch.isfinite(first).all(), "The loss of a single row must be finite.")
     for (name, first), second in zip(backbone.named_buffers(), twin.buffers(), strict=True):
         _require_close(first, second, f"{name} is another after one pass over all batches than after one each.")
+    before = {name: value.clone() for name, value in backbone.named_buffers()}
+    backbone.losses(_rows()[:, :1])
+    if backbone.is_recordable:  # without chance, and with the batch-norm of `layers`
+        changed = [name for name, value in backbone.named_buffers() if not torch.equal(value, before[name])]
+        require(not changed, f"A single row has no spread; it changed {', '.join(changed)}.")
 
 
-def check_seeding_is_idempotent(make: MakeBackbone) -> None:
-    """Weights follow the generators given; the global ones are neither read nor moved."""
-    weights = []
-    with torch.random.fork_rng(devices=[]):
-        for seed in (1, 2):
-            torch.manual_seed(seed)
-            before = torch.random.get_rng_state()
-            weights.append(_prepare(make).state_dict())
-            require(torch.equal(before, torch.random.get_rng_state()), "Torch's global generator was used.")
-    for name, value in weights[0].items():
-        require(torch.equal(value, weights[1][name]), f"{name} differs between two backbones of the same seed.")
-    other = make(WIDTH, [np.random.default_rng([9, member]) for member in range(MEMBERS)]).state_dict()
-    require(any(not torch.equal(other[name], weights[0][name]) for name in other), "Another seed must give others.")
-
-
+@BACKBONE_LAWS.law
 def check_state_is_the_whole_backbone(make: MakeBackbone) -> None:
     """Another backbone with the same state dict has the same losses."""
     first, second = _prepare(make), make(WIDTH, [np.random.default_rng([9, m]) for m in range(MEMBERS)])
@@ -158,70 +178,30 @@ def check_state_is_the_whole_backbone(make: MakeBackbone) -> None:
         require(torch.equal(mine, theirs), "A part of the backbone is missing from its state dict.")
 
 
-def check_last_layer_is_a_parameter(make: MakeBackbone) -> None:
-    """`last_layer` names one, for strategies that look at its gradients."""
-    backbone = _prepare(make)
-    names = dict(backbone.named_parameters())
-    require(backbone.last_layer in names, f"There is no parameter {backbone.last_layer!r} among {', '.join(names)}.")
-
-
+@BACKBONE_LAWS.law
 def check_training_beats_no_training(make: MakeBackbone) -> None:
-    """Every parameter changes, scores are not constant, and they find more anomalies than before any training."""
-    toy = _toy()
+    """Every parameter changes, scores are not constant, and they find more anomalies than before any training.
+
+    Normal rows of the toy vary along the first columns, anomalies along the last ones; six anomalies and fourteen
+    normal rows are labelled, and the rest is ranked.
+    """
+    is_anomaly = np.arange(TOY_ROWS) < TOY_ROWS // 10
+    x = np.random.default_rng(1).normal(size=(TOY_ROWS, TOY_WIDTH)) * np.where(np.arange(TOY_WIDTH) < 3, 1.0, 0.1)
+    x[is_anomaly] = 1.5 * x[is_anomaly][:, ::-1]
+    x = x.astype(np.float32)
+    known = np.concatenate([np.flatnonzero(is_anomaly)[:6], np.flatnonzero(~is_anomaly)[:14]])
+    anomaly = is_anomaly[known].astype(np.float32)
+    rest = np.setdiff1d(np.arange(TOY_ROWS), known)
+    task = Task(known, ItemWeights(1 - anomaly, anomaly), rest, RankedWeights(0.5), 0.1)
     model = Model(make(TOY_WIDTH, [np.random.default_rng(0)]), [np.random.default_rng(0)], learning_rate=1e-3)
     schedule = Schedule(epochs=100, learning_rate=1e-3, pseudo_labels="batch")
     untrained = {name: value.detach().clone() for name, value in model.backbone.named_parameters()}
-    fresh = auroc(toy.is_anomaly, losses(model, toy.x)[0][0])
-    warm_up(model, toy.x, schedule)
-    fit(model, toy.x, [toy.task], schedule)
+    fresh = auroc(is_anomaly, losses(model, x)[0][0])
+    warm_up(model, x, schedule)
+    fit(model, x, [task], schedule)
     for name, value in model.backbone.named_parameters():
         require(not torch.equal(value, untrained[name]), f"Training does not change {name}.")
-    scores = losses(model, toy.x)[0][0]
+    scores = losses(model, x)[0][0]
     require(np.ptp(scores) > 0, "All scores are the same after training.")
-    found = auroc(toy.is_anomaly, scores)
+    found = auroc(is_anomaly, scores)
     require(found > max(fresh, 0.85), f"AUROC of the toy is {fresh:.3f} before and {found:.3f} after training.")
-
-
-BACKBONE_LAWS: tuple[Law[MakeBackbone], ...] = laws_of(__name__, but=check_backbone)
-
-
-@dataclass(frozen=True)
-class _Toy:
-    """Normal rows vary along the first columns, anomalies along the last ones; some are labelled."""
-
-    x: np.ndarray
-    is_anomaly: np.ndarray
-
-    @property
-    def task(self) -> Task:
-        """Six anomalies and fourteen normal rows are labelled; the rest is ranked."""
-        known = np.concatenate([np.flatnonzero(self.is_anomaly)[:6], np.flatnonzero(~self.is_anomaly)[:14]])
-        anomaly = self.is_anomaly[known].astype(np.float32)
-        rest = np.setdiff1d(np.arange(len(self.x)), known)
-        return Task(known, ItemWeights(1 - anomaly, anomaly), rest, RankedWeights(0.5), 0.1)
-
-
-def _toy(n_rows: int = 300) -> _Toy:
-    rng = np.random.default_rng(1)
-    is_anomaly = np.arange(n_rows) < n_rows // 10
-    x = rng.normal(size=(n_rows, TOY_WIDTH)) * np.where(np.arange(TOY_WIDTH) < 3, 1.0, 0.1)
-    x[is_anomaly] = 1.5 * x[is_anomaly][:, ::-1]
-    return _Toy(x.astype(np.float32), is_anomaly)
-
-
-def _rows(n_members: int = MEMBERS) -> Tensor:
-    """Values from -1 to 1, the same rows for every member: (S, ROWS, WIDTH)."""
-    x = np.random.default_rng(0).uniform(-1, 1, (ROWS, WIDTH)).astype(np.float32)
-    return torch.from_numpy(x).expand(n_members, ROWS, WIDTH)
-
-
-def _prepare(make: MakeBackbone, n_members: int = MEMBERS) -> Backbone:
-    backbone = make(WIDTH, [np.random.default_rng([0, member]) for member in range(n_members)])
-    backbone.eval().prepare(_rows(n_members))
-    return backbone
-
-
-def _require_close(first: Tensor, second: Tensor, message: str) -> None:
-    require(first.shape == second.shape, f"{message} Shapes: {tuple(first.shape)} and {tuple(second.shape)}.")
-    gap = float((first - second).detach().abs().max())
-    require(torch.allclose(first, second, RELATIVE, ABSOLUTE), f"{message} Largest difference: {gap:.3g}.")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from soel.types import UNLABELLED, PoolView
+from soel.types import UNLABELLED, Floats, PoolView
 
 Part = TypeVar("Part")
 Law = Callable[[Part], None]
+RELATIVE, ABSOLUTE = 1e-3, 1e-4  # libraries add up in another order for other numbers of rows
 
 
 def require(holds: object, message: str) -> None:
@@ -21,23 +22,65 @@ def require(holds: object, message: str) -> None:
         raise AssertionError(message)
 
 
-def laws_of(module: str, but: Callable[[Any], None]) -> tuple[Law[Any], ...]:
-    """The laws of a kit in the order of its module: its functions `check_...`. but: the one that checks them all."""
-    parts = vars(sys.modules[module]).items()
-    return tuple(
-        part for name, part in parts if name.startswith("check_") and part.__module__ == module and part is not but
-    )
+@dataclass(frozen=True)
+class Use:
+    """A part at work on an example. compute: its result. given: the arrays that it is handed, by name."""
+
+    case: str
+    compute: Callable[[Any], Any]
+    given: Mapping[str, np.ndarray]
 
 
-def check_all(laws: Sequence[Law[Part]], part: Part) -> None:
-    """Hold a part against every law; one AssertionError names all those that it breaks."""
-    broken = []
-    for law in laws:
+class Kit(list[Law[Part]]):
+    """The laws of one kind of part, in order.
+
+    uses: examples at which every part repeats itself and leaves what it is given alone. build: what is used, from the
+    part. tolerance: relative and absolute, of results that repeat.
+    """
+
+    def __init__(
+        self,
+        uses: Callable[[Part], Sequence[Use]],
+        build: Callable[[Any], Any] = lambda part: part(),
+        tolerance: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
+        self._build, self._tolerance = build, tolerance
+
+        def check_results_repeat(part: Part) -> None:
+            """Equal input gives equal results, from the same part and a new one; global seeds and input stay."""
+            for use in uses(part):
+                self._check_repeats(part, use)
+
+        super().__init__([check_results_repeat])
+
+    def law(self, law: Law[Part]) -> Law[Part]:
+        """Add a law, as a decorator."""
+        self.append(law)
+        return law
+
+    def check(self, part: Part) -> None:
+        """Hold a part against every law; one AssertionError names all those that it breaks."""
+        broken = []
+        for law in self:
+            try:
+                law(part)
+            except Exception as error:
+                broken.append(f"{law.__name__}: {type(error).__name__}: {error}")
+        require(not broken, f"{len(broken)} of {len(self)} laws are broken:\n" + "\n".join(broken))
+
+    def _check_repeats(self, part: Part, use: Use) -> None:
+        built, state = self._build(part), np.random.get_state()
+        before = {name: array.copy() for name, array in use.given.items()}
         try:
-            law(part)
-        except Exception as error:
-            broken.append(f"{law.__name__}: {type(error).__name__}: {error}")
-    require(not broken, f"{len(broken)} of {len(laws)} laws are broken:\n" + "\n".join(broken))
+            first = use.compute(built)
+            for seed, again in enumerate((built, self._build(part))):
+                np.random.seed(seed)
+                same = equal(first, use.compute(again), *self._tolerance)
+                require(same, f"The same input gave another result the second time ({use.case}).")
+        finally:
+            np.random.set_state(state)
+        for name, array in use.given.items():
+            require(equal(array, before[name]), f"The {name} that were given are changed ({use.case}).")
 
 
 @contextmanager
@@ -53,24 +96,29 @@ def expecting(what: str, *kinds: type[Exception]) -> Iterator[None]:
     raise AssertionError(f"{what} must raise {wanted}; nothing was raised.")
 
 
-@contextmanager
-def leaving_alone(what: str, **arrays: np.ndarray) -> Iterator[None]:
-    """Require that the block changes none of these arrays."""
-    before = {name: array.copy() for name, array in arrays.items()}
-    yield
-    for name, array in arrays.items():
-        require(np.array_equal(array, before[name], equal_nan=True), f"{what} changed the {name} it was given.")
-
-
-def equal(first: Any, second: Any) -> bool:
-    """Whether two results are the same to the bit: arrays, dataclasses of arrays, or plain values."""
+def equal(first: Any, second: Any, relative: float = 0.0, absolute: float = 0.0) -> bool:
+    """Whether two results are the same: arrays, dataclasses, tuples or plain values; to the bit without a tolerance."""
     if first is None or second is None:
         return first is second
     if hasattr(first, "__dataclass_fields__"):
-        return type(first) is type(second) and all(
-            equal(getattr(first, name), getattr(second, name)) for name in first.__dataclass_fields__
+        first, second = ([type(x).__name__, *vars(x).values()] for x in (first, second))
+    if isinstance(first, tuple | list):
+        return len(first) == len(second) and all(
+            equal(*pair, relative, absolute) for pair in zip(first, second, strict=True)
         )
-    return bool(np.array_equal(first, second))
+    if not relative or not isinstance(first, np.ndarray):
+        return bool(np.array_equal(first, second, equal_nan=isinstance(first, np.ndarray) and first.dtype.kind == "f"))
+    return first.shape == second.shape and np.allclose(first, second, relative, absolute)
+
+
+def require_apart(what: str, compute: Callable[[Any], Any], rows: Any) -> None:
+    """Require that what is computed of a row is its own, whatever stands beside it."""
+    together: Floats = np.asarray(compute(rows))
+    alone = np.concatenate([np.asarray(compute(rows[:3])), np.asarray(compute(rows[3:4]))])
+    gap = float(np.abs(alone - together[:4]).max())
+    require(
+        equal(alone, together[:4], RELATIVE, ABSOLUTE), f"The {what} of a row depends on those beside it: {gap:.3g}."
+    )
 
 
 def example_view(n_rows: int = 60, seed: int = 0, n_labelled: int = 0, contamination: float | None = 0.1) -> PoolView:
