@@ -11,10 +11,10 @@ import torch
 
 from benchmarks.loop_ntl import LoopNTL, train_loop
 from soel.learner import Learner
-from soel.networks.model import threads_for
+from soel.networks.stack import threads_for
 from soel.settings import AUTHORS
 from soel.types import Kind, Pool
-from soel_paper.runs import learn_together, prepare_together
+from soel_paper.experiment import learn_together, prepare_together
 
 N_ROWS, N_COLUMNS, EPOCHS, SEEDS = 246, 9, 40, 5  # the pool of BreastW under the paper's protocol
 

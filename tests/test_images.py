@@ -12,7 +12,7 @@ from soel import SOEL
 from soel.errors import SchemaError
 from soel.images import image_rows
 from soel.images.extract import extract
-from soel.images.image_arrays import image_array
+from soel.images.source import image_array
 from soel.settings import DEFAULT, PAPER, Schedule
 from tests.images.makers import ColourExtractor
 from tests.images.test_patches import PlaceExtractor

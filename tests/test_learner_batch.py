@@ -13,7 +13,7 @@ from soel import networks
 from soel.learner import Learner
 from soel.settings import PAPER, Profile
 from soel.types import Pool
-from soel_paper.runs import _Stack, learn_together, prepare_together
+from soel_paper.experiment import _Stack, learn_together, prepare_together
 from tests.conftest import make_learner, make_toy
 from tests.variants import BESIDE_A_NETWORK
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError
 from soel.types import ANOMALY, NORMAL, Floats, Labels
-from soel_paper.catalogue_files import read_rows
+from soel_paper.catalogue import read_rows
 
 FOLDERS = ("oddbench", "tables")  # of a data folder
 POOL_ROWS, TEST_NORMALS, HIGHEST_SHARE, FEWEST_ANOMALIES = 500, 350, 0.15, 6

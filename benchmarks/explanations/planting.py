@@ -10,7 +10,7 @@ import numpy as np
 from soel import SOEL
 from soel.explain.groups import measure_likeness
 from soel.types import Floats, Rows
-from soel_paper.catalogue_files import read_rows
+from soel_paper.catalogue import read_rows
 
 TABLES = (
     "annthyroid",

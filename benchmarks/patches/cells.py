@@ -18,8 +18,8 @@ from soel.detect.base import PlaceDetector
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
 from soel.images.grids import Grid
-from soel.images.image_arrays import image_array
 from soel.images.patches import SMALLEST_SIDE, map_grid
+from soel.images.source import image_array
 from soel.learner import Learner
 from soel.model import Fitted
 from soel.settings import PROFILES

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from soel.errors import DataError
 from soel.types import Floats, Kind
-from soel_paper.catalogue_files import read_rows
+from soel_paper.catalogue import read_rows
 
 SHARES = (0.01, 0.05, 0.15, 0.4)
 POOL_ROWS, FEWEST_ROWS, NEW_NORMALS, FEWEST_NEW = 300, 120, 600, 100

@@ -9,119 +9,71 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soel.ask.base import Strategy
-    from soel.assess.share import ContaminationEstimator
-    from soel.detect.base import Detector
+    from soel.ask.base import Strategy as Strategy
+    from soel.assess.share import ContaminationEstimator as ContaminationEstimator
+    from soel.detect.base import Detector as Detector
     from soel.errors import (
-        ConfigError,
-        DataError,
-        LabelError,
-        ModelFileError,
-        SchemaError,
-        SessionError,
-        SoelError,
-        StorageError,
-        UnknownItemError,
+        ConfigError as ConfigError,
+        DataError as DataError,
+        LabelError as LabelError,
+        ModelFileError as ModelFileError,
+        SchemaError as SchemaError,
+        SessionError as SessionError,
+        SoelError as SoelError,
+        StorageError as StorageError,
+        UnknownItemError as UnknownItemError,
     )
-    from soel.estimator import SOEL
-    from soel.explain import Explanation, Reason
-    from soel.images.extractors import Extractor
-    from soel.networks.base import Backbone
-    from soel.networks.objectives import Objective
-    from soel.session import Answer, Session, SessionOptions
-    from soel.session.create import create_session, open_session
-    from soel.session.growth import add_data, remove_items
-    from soel.session.listing import list_sessions
-    from soel.session.merge import take_labels
-    from soel.session.pictures import MediaOptions
-    from soel.settings import PROFILES, Profile, Schedule
-    from soel.types import Estimate, Evidence, ItemWeights, Kind, Label, PoolView, RankedWeights, Selection, Verdict
+    from soel.estimator import SOEL as SOEL
+    from soel.explain import Explanation as Explanation, Reason as Reason
+    from soel.images.extractors import Extractor as Extractor
+    from soel.networks.base import Backbone as Backbone
+    from soel.networks.objectives import Objective as Objective
+    from soel.session import Answer as Answer, Session as Session, SessionOptions as SessionOptions
+    from soel.session.create import create_session as create_session, open_session as open_session
+    from soel.session.growth import add_data as add_data, remove_items as remove_items
+    from soel.session.listing import list_sessions as list_sessions
+    from soel.session.merge import take_labels as take_labels
+    from soel.session.pictures import MediaOptions as MediaOptions
+    from soel.settings import PROFILES as PROFILES, Profile as Profile, Schedule as Schedule
+    from soel.types import (
+        Estimate as Estimate,
+        Evidence as Evidence,
+        ItemWeights as ItemWeights,
+        Kind as Kind,
+        Label as Label,
+        PoolView as PoolView,
+        RankedWeights as RankedWeights,
+        Selection as Selection,
+        Verdict as Verdict,
+    )
 
 __version__ = "0.1.0"
 
-_NAMES = {
-    "soel.estimator": ("SOEL",),
-    "soel.session.create": ("create_session", "open_session"),
-    "soel.session.growth": ("add_data", "remove_items"),
-    "soel.session.merge": ("take_labels",),
-    "soel.session.listing": ("list_sessions",),
-    "soel.session": ("Answer", "Session", "SessionOptions"),
-    "soel.session.pictures": ("MediaOptions",),
-    "soel.settings": ("PROFILES", "Profile", "Schedule"),
-    "soel.ask.base": ("Strategy",),
-    "soel.networks.objectives": ("Objective",),
-    "soel.networks.base": ("Backbone",),
-    "soel.assess.share": ("ContaminationEstimator",),
-    "soel.detect.base": ("Detector",),
-    "soel.explain": ("Explanation", "Reason"),
-    "soel.images.extractors": ("Extractor",),
-    "soel.types": (
-        "Estimate",
-        "Evidence",
-        "ItemWeights",
-        "Kind",
-        "Label",
-        "PoolView",
-        "RankedWeights",
-        "Selection",
-        "Verdict",
-    ),
-    "soel.errors": (
-        "ConfigError",
-        "DataError",
-        "LabelError",
-        "ModelFileError",
-        "SchemaError",
-        "SessionError",
-        "SoelError",
-        "StorageError",
-        "UnknownItemError",
-    ),
+_HOME_OF = {
+    name: module
+    for module, names in {
+        "soel.ask.base": "Strategy",
+        "soel.assess.share": "ContaminationEstimator",
+        "soel.detect.base": "Detector",
+        "soel.errors": "ConfigError DataError LabelError ModelFileError SchemaError"
+        " SessionError SoelError StorageError UnknownItemError",
+        "soel.estimator": "SOEL",
+        "soel.explain": "Explanation Reason",
+        "soel.images.extractors": "Extractor",
+        "soel.networks.base": "Backbone",
+        "soel.networks.objectives": "Objective",
+        "soel.session": "Answer Session SessionOptions",
+        "soel.session.create": "create_session open_session",
+        "soel.session.growth": "add_data remove_items",
+        "soel.session.listing": "list_sessions",
+        "soel.session.merge": "take_labels",
+        "soel.session.pictures": "MediaOptions",
+        "soel.settings": "PROFILES Profile Schedule",
+        "soel.types": "Estimate Evidence ItemWeights Kind Label PoolView RankedWeights Selection Verdict",
+    }.items()
+    for name in names.split()
 }
-_HOME_OF = {name: module for module, names in _NAMES.items() for name in names}
-
-__all__ = [
-    "PROFILES",
-    "SOEL",
-    "Answer",
-    "Backbone",
-    "ConfigError",
-    "ContaminationEstimator",
-    "DataError",
-    "Detector",
-    "Estimate",
-    "Evidence",
-    "Explanation",
-    "Extractor",
-    "ItemWeights",
-    "Kind",
-    "Label",
-    "LabelError",
-    "MediaOptions",
-    "ModelFileError",
-    "Objective",
-    "PoolView",
-    "Profile",
-    "RankedWeights",
-    "Reason",
-    "Schedule",
-    "SchemaError",
-    "Selection",
-    "Session",
-    "SessionError",
-    "SessionOptions",
-    "SoelError",
-    "StorageError",
-    "Strategy",
-    "UnknownItemError",
-    "Verdict",
-    "add_data",
-    "create_session",
-    "list_sessions",
-    "open_session",
-    "remove_items",
-    "take_labels",
-]
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

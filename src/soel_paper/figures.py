@@ -16,7 +16,7 @@ from soel.assess.metrics import auroc
 from soel.files import write_whole
 from soel.learner import Learner
 from soel.types import UNLABELLED, Floats, Kind, Pool
-from soel_paper.results import RAW, FigureTable, Missing, word
+from soel_paper.findings import RAW, FigureTable, Missing, word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from soel import DataError
 from soel.types import Floats, Rows
-from soel_paper.catalogue_files import ClassSets, Content, LabelledRows
+from soel_paper.catalogue import ClassSets, Content, LabelledRows
 from soel_paper.methods import Order
 
 USUAL_SHARE = 0.1

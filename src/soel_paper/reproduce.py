@@ -12,13 +12,12 @@ from typing import Any
 from soel import ConfigError, DataError
 from soel.files import write_whole
 from soel.types import Progress
-from soel_paper.artefact import FIRST_SEED, Artefact
+from soel_paper.artefacts import FIRST_SEED, Artefact
 from soel_paper.cell import Cell
-from soel_paper.claims import Judgement
 from soel_paper.figures import UNDRAWN, can_draw, draw_curves, panels
+from soel_paper.findings import AXES, FigureTable, Judgement, Missing, collect, word
 from soel_paper.methods import PEERS, SOEL, UNSUPERVISED, VARIANTS, Method, Variant, choose_methods
 from soel_paper.peers import missing_package
-from soel_paper.results import AXES, FigureTable, Missing, collect, word
 from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource, own_name
 

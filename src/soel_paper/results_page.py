@@ -10,8 +10,7 @@ from pathlib import Path
 from soel.deep import has_gpu
 from soel.files import write_whole
 from soel.types import Progress
-from soel_paper.artefact import Artefact
-from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, find_artefact
+from soel_paper.artefacts import MEDICAL, PHOTOS, TABLES, Artefact, find_artefact
 from soel_paper.catalogue import CATALOGUE
 from soel_paper.methods import VARIANTS, Variant, in_float32, narrow, settings_table
 from soel_paper.reproduce import Plan, Reproduction, apply_plan, reproduce

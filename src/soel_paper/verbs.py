@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.reply import Reply
+from soel.cli.arguments import Reply
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def run_datasets(args: argparse.Namespace) -> Reply:
     from soel.report.progress import progress_bar
     from soel.text import format_table
     from soel_paper.catalogue import CATALOGUE, find_dataset
-    from soel_paper.downloads import data_folder, fetch
-    from soel_paper.sources import DataSource, best_extractor
+    from soel_paper.sources import DataSource, best_extractor, data_folder, fetch
 
     source = DataSource(args.data_dir, extractor=args.extractor or best_extractor(args.data_dir))
     folder = data_folder(source.data_dir)

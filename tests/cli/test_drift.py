@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from soel.cli.reply import Exit
+from soel.cli.arguments import Exit
 from soel.session.config import read_config, write_config
 from soel.tables.rows import read_rows
 from tests.cli.conftest import HEADER, N_ROWS, Run

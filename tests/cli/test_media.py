@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.reply import Exit
+from soel.cli.arguments import Exit
 from soel.images import __main__ as extractors
 from soel.session import pictures
 from soel.tables.rows import read_rows

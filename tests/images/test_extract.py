@@ -19,9 +19,8 @@ from soel.images import extract as pipeline
 from soel.images.decode import square
 from soel.images.extract import GrowingMatrix, extract
 from soel.images.extractors import OwnExtractor, open_extractor
-from soel.images.image_arrays import image_array
 from soel.images.image_items import Picture, PictureSource
-from soel.images.source import open_source
+from soel.images.source import image_array, open_source
 from tests.images.makers import ColourExtractor, make_clip, make_folder, noise
 
 KILLED = """

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from soel.errors import ConfigError, DataError
-from soel.images.image_arrays import holds_pictures, image_array, read_arrays
-from soel.images.source import Reading, open_source
+from soel.images.source import Reading, holds_pictures, image_array, open_source, read_arrays
 
 
 def pictures(seed: int, n: int, *shape: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from soel.errors import ConfigError
 from soel.images.extract import extract
 from soel.images.grids import Grid
-from soel.images.image_arrays import image_array
+from soel.images.source import image_array
 from soel.images.tiles import Tiled, count_tiles, stretch
 from tests.images.test_patches import PlaceExtractor
 

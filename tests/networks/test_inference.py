@@ -7,10 +7,9 @@ import pytest
 import torch
 from scipy.spatial.distance import pdist
 
-from soel.networks import Model, embed, inference, losses
-from soel.networks.inference import _Fold, gradient_embeddings
-from soel.networks.model import ROWS_TIMES_PARAMETERS, precision, threads_for
+from soel.networks import Model, embed, losses, stack
 from soel.networks.others import Autoencoder
+from soel.networks.stack import ROWS_TIMES_PARAMETERS, _Fold, gradient_embeddings, precision, threads_for
 from soel.settings import PAPER
 from tests.conftest import make_learner, make_toy
 
@@ -33,7 +32,7 @@ def test_blocks_give_what_one_pass_gives(cores: str, monkeypatch: pytest.MonkeyP
         whole = model.backbone.eval().losses(torch.from_numpy(X).expand(2, *X.shape))
         embedded = model.backbone.embed(torch.from_numpy(X).expand(2, *X.shape))
     monkeypatch.setenv("OMP_NUM_THREADS", cores)
-    monkeypatch.setattr(inference, "BLOCK_VALUES", 1)  # blocks of 256 rows
+    monkeypatch.setattr(stack, "BLOCK_VALUES", 1)  # blocks of 256 rows
     model.backbone.train()  # losses are those of eval mode all the same
     for found, expected in zip(losses(model, X), whole, strict=True):
         np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-6)
@@ -51,7 +50,7 @@ def test_members_may_have_rows_of_their_own() -> None:
 
 @pytest.fixture
 def _two_threads(monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr("soel.networks.model.n_cores", lambda: 5)
+    monkeypatch.setattr("soel.networks.stack.n_cores", lambda: 5)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -103,7 +102,7 @@ def test_long_gradients_are_folded_and_keep_distances_roughly(monkeypatch: pytes
     learner, pool = make_learner(PAPER.with_parts(backbone="deep-svdd"), toy.x)
     model = learner.new_network(pool).model
     folded = gradient_embeddings(model, toy.x[:6], np.zeros(6, bool))
-    monkeypatch.setattr("soel.networks.inference.WIDTH", 10**9)
+    monkeypatch.setattr("soel.networks.stack.WIDTH", 10**9)
     whole = gradient_embeddings(model, toy.x[:6], np.zeros(6, bool))
     assert (folded.shape, whole.shape) == ((6, 2048), (6, 512 * 128))
     apart, as_far = (pdist(points) for points in (whole, folded))

@@ -16,8 +16,7 @@ from soel.assess.metrics import auroc
 from soel.errors import ConfigError
 from soel.learner import Learner
 from soel.networks import losses
-from soel.networks.inference import gradient_embeddings
-from soel.networks.model import join, split
+from soel.networks.stack import gradient_embeddings, join, split
 from soel.networks.vision import (
     Conv,
     Dropout,

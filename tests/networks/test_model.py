@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from soel.networks import Model, losses, warm_up
-from soel.networks.model import join, split
 from soel.networks.others import Autoencoder
+from soel.networks.stack import join, split
 from soel.settings import AUTHORS, PAPER, Schedule
-from soel_paper.runs import learn_together, prepare_together
+from soel_paper.experiment import learn_together, prepare_together
 from tests.conftest import make_learner, make_toy
 
 D = 4

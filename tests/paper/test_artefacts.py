@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from soel.errors import ConfigError, LabelError
-from soel_paper.artefact import Artefact
-from soel_paper.artefacts import ARTEFACTS, find_artefact
+from soel_paper.artefacts import ARTEFACTS, Artefact, find_artefact
 from soel_paper.catalogue import CATALOGUE
 from soel_paper.experiment import run_cells
 from soel_paper.methods import NINE, VARIANTS, Variant

@@ -15,11 +15,9 @@ import pytest
 
 from soel.download import RemoteFile
 from soel.errors import ConfigError, DataError
-from soel_paper import catalogue_files, downloads
-from soel_paper.catalogue import CATALOGUE, Dataset, find_dataset, reader_for
-from soel_paper.catalogue_files import ClassSets, LabelledRows
-from soel_paper.downloads import DataFolder, content_digest, data_folder, fetch, load, unpack
-from soel_paper.sources import DataSource
+from soel_paper import catalogue, sources
+from soel_paper.catalogue import CATALOGUE, ClassSets, Dataset, LabelledRows, find_dataset, reader_for
+from soel_paper.sources import DataFolder, DataSource, content_digest, data_folder, fetch, load, unpack
 from tests.paper.server import Server
 
 
@@ -65,7 +63,7 @@ def adbench(server: Server, tmp_path: Path) -> Dataset:
     rng = np.random.default_rng(0)
     np.savez_compressed(tmp_path / "29_Pima.npz", X=rng.normal(size=(2000, 8)), y=np.arange(2000) % 3 == 0)
     server.content = (tmp_path / "29_Pima.npz").read_bytes()
-    rows = catalogue_files.read_rows(tmp_path / "29_Pima.npz")
+    rows = catalogue.read_rows(tmp_path / "29_Pima.npz")
     (file,) = find_dataset("pima").files
     return replace(find_dataset("pima"), files=(replace(file, address=server.address),), content=content_digest(rows))
 
@@ -141,10 +139,10 @@ def _write_idx(path: Path, values: np.ndarray, cut: int = 0) -> None:
 def test_damaged_idx_files_are_named(tmp_path: Path) -> None:
     _write_idx(tmp_path / "a.gz", np.zeros(5, np.uint8), cut=1)
     with pytest.raises(DataError, match="4 bytes"):
-        catalogue_files.read_idx(tmp_path / "a.gz")
+        catalogue.read_idx(tmp_path / "a.gz")
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"\1\2\3\4"))
     with pytest.raises(DataError, match="no idx file"):
-        catalogue_files.read_idx(tmp_path / "b.gz")
+        catalogue.read_idx(tmp_path / "b.gz")
 
 
 def test_cifar_is_fetched_unpacked_and_read(tmp_path: Path) -> None:
@@ -184,7 +182,7 @@ def ucsd(tmp_path: Path) -> Path:
 
 
 def test_published_frames_are_read_with_their_truth(ucsd: Path) -> None:
-    frames, abnormal = catalogue_files.read_frames(ucsd)
+    frames, abnormal = catalogue.read_frames(ucsd)
     found = [f"{frame.parent.name}/{frame.stem}" for frame in np.array(frames)[abnormal]]
     assert found == ["Test001/002", "Test001/003", "Test002/001", "Test002/004", "Test002/005"]
     assert len(frames) == 20
@@ -193,7 +191,7 @@ def test_published_frames_are_read_with_their_truth(ucsd: Path) -> None:
 def test_a_clip_that_is_not_listed_is_no_whole_copy(ucsd: Path) -> None:
     (ucsd / "Test" / "Test003").mkdir()
     with pytest.raises(DataError, match="3 test clips and lists 2"):
-        catalogue_files.read_frames(ucsd)
+        catalogue.read_frames(ucsd)
 
 
 def test_a_video_needs_features(tmp_path: Path) -> None:
@@ -210,17 +208,17 @@ def test_what_has_no_address_must_be_put_there(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_named_or_taken_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(downloads.VARIABLE, str(tmp_path))
+    monkeypatch.setenv(sources.VARIABLE, str(tmp_path))
     assert data_folder() == DataFolder(tmp_path, given=True)
-    monkeypatch.delenv(downloads.VARIABLE)
+    monkeypatch.delenv(sources.VARIABLE)
     assert not data_folder().given
     with pytest.raises(DataError, match="does not exist"):
         data_folder(tmp_path / "absent")
 
 
 def test_plain_arrays_of_images_are_read_by_their_names(tmp_path: Path) -> None:
-    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar10.npz") is catalogue_files.read_classes
-    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar-10-batches-bin") is catalogue_files.read_cifar
+    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar10.npz") is catalogue.read_classes
+    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar-10-batches-bin") is catalogue.read_cifar
 
 
 def tar(path: Path, *members: tarfile.TarInfo) -> Path:
@@ -264,7 +262,7 @@ def test_what_leads_elsewhere_is_refused_before_anything_is_written(evil: tarfil
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "MAX_BYTES", 5)
+    monkeypatch.setattr(sources, "MAX_BYTES", 5)
     with pytest.raises(DataError, match="6 bytes, more than 5"):
         unpack(tar(tmp_path / "a.tar.gz", entry("one"), entry("two")), tmp_path / "out")
 

@@ -8,8 +8,8 @@ import pytest
 
 from soel.errors import DataError
 from soel_paper.cell import Cell, Condition, Expert
+from soel_paper.findings import collect
 from soel_paper.methods import LOE, NINE, SOEL, VARIANTS
-from soel_paper.results import collect
 from soel_paper.runner import CellStore
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)

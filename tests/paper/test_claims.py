@@ -6,8 +6,19 @@ from typing import Any
 import pytest
 
 from soel_paper.cell import Expert
-from soel_paper.claims import NOT_RUN, Check, alike, as_printed, beats, best, small, unbiased
-from soel_paper.results import Figure, FigureTable, Position
+from soel_paper.findings import (
+    NOT_RUN,
+    Check,
+    Figure,
+    FigureTable,
+    Position,
+    alike,
+    as_printed,
+    beats,
+    best,
+    small,
+    unbiased,
+)
 
 USUAL = Position("a", "", 10, None, Expert(), "f1")
 

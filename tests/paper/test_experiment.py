@@ -15,7 +15,7 @@ from soel.errors import DataError
 from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
-from soel_paper.catalogue_files import ClassSets, LabelledRows
+from soel_paper.catalogue import ClassSets, LabelledRows
 from soel_paper.cell import Cell, Condition, Expert
 from soel_paper.experiment import _start, equal_scores, off_diagonal, run_cells
 from soel_paper.methods import Variant

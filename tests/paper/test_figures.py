@@ -11,7 +11,7 @@ from soel.settings import PAPER, Schedule
 from soel_paper import figures
 from soel_paper.cell import Expert
 from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps
-from soel_paper.results import Figure, FigureTable, Position
+from soel_paper.findings import Figure, FigureTable, Position
 
 SVG = "{http://www.w3.org/2000/svg}"
 

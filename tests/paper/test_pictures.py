@@ -13,10 +13,10 @@ from PIL import Image
 from soel.errors import DataError
 from soel.settings import AUTHORS, PAPER, Schedule
 from soel_paper.artefacts import ARTEFACTS
-from soel_paper.catalogue_files import ClassSets, LabelledRows
+from soel_paper.catalogue import ClassSets, LabelledRows
 from soel_paper.cell import Cell, Condition
-from soel_paper.fixmatch import CHANGES, GREY, N_DRAWS, augment, confident, learn_fixmatch, strong, weak
 from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, narrow, with_paper_settings
+from soel_paper.peers import CHANGES, GREY, N_DRAWS, augment, confident, learn_fixmatch, strong, weak
 from soel_paper.protocols import one_vs_rest
 from soel_paper.reproduce import Plan, reproduce
 from soel_paper.runner import CellStore, compute

@@ -1,9 +1,11 @@
-"""Arguments that several verbs share: which session, where it computes, what a new one is like."""
+"""What verbs share: a reply, and the arguments for a session, for where it computes and for what a new one is like."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,29 @@ if TYPE_CHECKING:
     from soel.cli.column_settings import DataSettings
     from soel.scoring.ray import Cluster
     from soel.session import Session
+
+
+class Exit(IntEnum):
+    """How a command ends, for whoever called it."""
+
+    DONE = 0
+    BUG = 1
+    REFUSED = 2  # with a message
+    DAMAGED = 3  # `check`: a file or an event is not what it was
+    DRIFTED = 5  # `score --fail-on-drift`: the scores are written, but the rows are not like the pool
+    INCOMPLETE = 6  # `score`: some pictures cannot be read; the scores of all others are written
+    EMPTY = 7  # `score --data`: a header without rows; nothing is written
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Reply:
+    """document: plain JSON values. text: short, ending with the command to type next. code: how the command ends."""
+
+    document: Mapping[str, Any]
+    text: str
+    code: Exit = Exit.DONE
+
 
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
 GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"

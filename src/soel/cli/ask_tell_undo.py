@@ -9,8 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import add_place, open_session
-from soel.cli.reply import Reply
+from soel.cli.arguments import Reply, add_place, open_session
 from soel.errors import ConfigError, SessionError
 from soel.report.progress import progress_bar
 

@@ -6,8 +6,7 @@ import argparse
 from contextlib import closing
 from typing import Any
 
-from soel.cli.arguments import add_place, open_session
-from soel.cli.reply import Reply
+from soel.cli.arguments import Reply, add_place, open_session
 from soel.errors import ConfigError
 
 

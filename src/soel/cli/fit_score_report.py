@@ -10,8 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from soel.cli.arguments import add_engine, add_place, cluster_options, open_session
-from soel.cli.reply import Exit, Reply
+from soel.cli.arguments import Exit, Reply, add_engine, add_place, cluster_options, open_session
 from soel.errors import ConfigError, EmptyTableError
 from soel.report.progress import progress_bar
 

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import add_place, open_session
-from soel.cli.reply import Exit, Reply
+from soel.cli.arguments import Exit, Reply, add_place, open_session
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import STORE_HELP, add_engine, add_session_options, cluster_options, given_options
+from soel.cli.arguments import STORE_HELP, Reply, add_engine, add_session_options, cluster_options, given_options
 from soel.cli.column_settings import describe_settings, may_ask, read_data_settings, settle
 from soel.cli.look import show_columns
-from soel.cli.reply import Reply
 from soel.cli.status import describe_sample
 from soel.report.progress import progress_bar
 

@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import add_session_options, given_options
+from soel.cli.arguments import Reply, add_session_options, given_options
 from soel.cli.column_settings import describe_ignored, describe_settings, may_ask, read_data_settings, settle
-from soel.cli.reply import Reply
 from soel.errors import ConfigError
 from soel.report.progress import Bar
 

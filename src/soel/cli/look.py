@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.arguments import Reply
 from soel.cli.column_settings import add_columns, describe_settings, read_data_settings, write_template
-from soel.cli.reply import Reply
 from soel.text import percent
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from soel.cli import (
     look,
     status,
 )
+from soel.cli.arguments import Exit, Reply
 from soel.cli.column_settings import as_flag
-from soel.cli.reply import Exit, Reply
 from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.text import name_options, show
 from soel_paper.verbs import add_reproduce

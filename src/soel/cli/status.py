@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import add_place, open_session
-from soel.cli.reply import Reply
+from soel.cli.arguments import Reply, add_place, open_session
 from soel.errors import ConfigError
 from soel.text import format_table
 

@@ -11,8 +11,8 @@ import numpy as np
 from soel.errors import SchemaError
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
-from soel.images.image_arrays import image_array
 from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
+from soel.images.source import image_array
 from soel.images.tiles import Tiles, open_tiles
 from soel.plugins import is_installed
 from soel.settings import PICTURE_BACKBONES, Profile

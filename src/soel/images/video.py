@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DataError
-from soel.images.decode import MAX_PIXELS
-from soel.images.image_files import Scanned
+from soel.images.decode import MAX_PIXELS, Scanned
 from soel.images.image_items import DIGITS, MediaItem, Picture, Skipped, check_name, leave_out, number_ids, reason
 from soel.plugins import missing_package
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from soel.plugins import Registry
 
 if TYPE_CHECKING:
-    from soel.networks.inference import embed, gradient_embeddings, losses
     from soel.networks.loop import fit, warm_up
-    from soel.networks.model import Model, join, split
+    from soel.networks.stack import Model, embed, gradient_embeddings, join, losses, split
 
 BACKBONES = Registry(
     "backbone",
@@ -28,21 +27,10 @@ BACKBONES = Registry(
     },
 )
 
-_HOME_OF = {
-    "Model": "model",
-    "embed": "inference",
-    "fit": "loop",
-    "gradient_embeddings": "inference",
-    "join": "model",
-    "losses": "inference",
-    "split": "model",
-    "warm_up": "loop",
-}
-
 __all__ = ["BACKBONES", "Model", "embed", "fit", "gradient_embeddings", "join", "losses", "split", "warm_up"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"soel.networks.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'soel.networks' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'soel.networks' has no attribute {name!r}")
+    return getattr(import_module(f"soel.networks.{'loop' if name in ('fit', 'warm_up') else 'stack'}"), name)

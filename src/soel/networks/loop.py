@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from soel.deep import Tensor, torch
-from soel.networks.inference import losses
-from soel.networks.model import Model, precision, threads_for
 from soel.networks.objectives import Task
+from soel.networks.stack import Model, losses, precision, threads_for
 from soel.settings import Schedule
 from soel.types import Floats, ItemWeights, Progress, RankedWeights
 

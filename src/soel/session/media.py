@@ -14,9 +14,8 @@ import numpy as np
 from soel.assess.threshold import ThresholdRule, parse_threshold
 from soel.detect.base import PlaceDetector
 from soel.errors import DataError, SessionError
-from soel.images.decode import load_thumbnail, shrink
+from soel.images.decode import ImageFiles, load_thumbnail, shrink
 from soel.images.grids import Grid
-from soel.images.image_files import ImageFiles
 from soel.images.image_items import MediaItem, PictureSource
 from soel.images.maps import MappedPicture, draw_overlay, write_heat_maps
 from soel.images.patches import map_grid

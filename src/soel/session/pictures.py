@@ -12,9 +12,9 @@ from statistics import median
 from typing import Any
 
 from soel.errors import ConfigError, DataError, SchemaError
+from soel.images.decode import image_list
 from soel.images.extract import Batch, Elsewhere, Features, compute_rows, extract
 from soel.images.extractors import DEFAULT, Extractor, cache_folder, open_extractor
-from soel.images.image_files import image_list
 from soel.images.image_items import MediaItem, Picture, PictureSource, Skipped, describe, known_labels
 from soel.images.image_rows import ImageRows
 from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before

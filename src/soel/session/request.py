@@ -19,8 +19,7 @@ from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, 
 from soel.files import is_marked, mark, private_folder, remove_marked
 from soel.images import decode, video
 from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR, REMOTE, onnx_file, open_extractor
-from soel.images.image_arrays import is_idx
-from soel.images.source import Reading, is_media, open_source
+from soel.images.source import Reading, is_idx, is_media, open_source
 from soel.session import SessionOptions
 from soel.session.pictures import MediaOptions
 from soel.session.store import strip_password
