@@ -77,7 +77,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n, 2) of the two classes in the order of `classes_`."""
-        return self._codes.probabilities(self.anomaly_probability(X))
+        chances = self.anomaly_probability(X)
+        return self._codes.probabilities(chances)
 
     def p_values(self, X: Any) -> Floats:
         """How often a normal row scores as high: (n,). At most `rate` of new normal rows have one of `rate` or less.
@@ -148,7 +149,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         So positive means normal where y was not given or has the codes of outlier detectors (-1 and 1), and anomaly
         where y has 0 and 1.
         """
-        return self._codes.decide(self.anomaly_score(X) - self.threshold_)
+        scores = self.anomaly_score(X)  # first: it says where nothing is fitted
+        return self._codes.decide(scores - self.threshold_)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class (n,) of each row in the codes of y: 1 anomaly and 0 normal, or -1 anomaly and 1 normal.
@@ -156,7 +158,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         A row is an anomaly where it scores above `threshold_`, which was set on the pool: of other rows 'alarms=20' may
         flag more than 20, or fewer.
         """
-        return self._codes.predict(self.anomaly_score(X) > self.threshold_)
+        scores = self.anomaly_score(X)
+        return self._codes.predict(scores > self.threshold_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -85,7 +85,7 @@ def test_an_unsure_reading_is_open_below_the_item_of_a_phone(
             browser, viewport={"width": 375, "height": 700}, locale=language, color_scheme=scheme, has_touch=True
         )
         expect(page.locator("#reading-rows tr")).to_have_count(4)
-        expect(page.locator("#reading-rows tr.doubtful").first).to_contain_text("--")
+        expect(page.locator("#reading-rows tr.doubtful").first).to_contain_text("id_column = ")
         top = "place => place.getBoundingClientRect().top"
         assert page.locator("#labelling").evaluate(top) < page.locator("#reading").evaluate(top)
         assert page.evaluate("document.documentElement.scrollWidth") <= 375

@@ -7,7 +7,7 @@ import random
 import time
 from dataclasses import dataclass, field
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Error, Page
 
 from tests.web.live_server import Live
 
@@ -49,14 +49,18 @@ def trouble(
     page.add_init_script(FETCH % json.dumps(options))
 
 
+QUIET = """() => window.inFlight === 0 && JSON.parse(sessionStorage.getItem('outbox') ?? '[]').length === 0
+    && !['saving', 'trouble'].includes(document.getElementById('saved')?.dataset.state)"""
+
+
 def settle(page: Page) -> None:
     """Wait until nothing is on its way and nothing waits to be sent."""
     until, quiet = time.monotonic() + PATIENCE, 0
     while quiet < 3:
-        is_quiet = page.evaluate(
-            "() => window.inFlight === 0 && JSON.parse(sessionStorage.getItem('outbox') ?? '[]').length === 0"
-            " && !['saving', 'trouble'].includes(document.getElementById('saved')?.dataset.state)"
-        )
+        try:
+            is_quiet = page.evaluate(QUIET)
+        except Error:  # the page loads itself again
+            is_quiet = False
         quiet = quiet + 1 if is_quiet else 0
         assert time.monotonic() < until, "the page is still at work"
         page.wait_for_timeout(50)
