@@ -7,6 +7,7 @@ index has (on Linux with four gigabytes of CUDA), `torch-cpu.txt` the build with
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "lock"
-TORCH = ("cuda-", "nvidia-", "torch", "triton")
+TORCH = re.compile("(cuda-|nvidia-|torch|triton$)")
 NOT_RUN_TIME = ("benchmarks", "dev", "docs")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 RUN_TIME = [extra for extra in EXTRAS if extra not in NOT_RUN_TIME]
@@ -38,7 +39,7 @@ def main() -> int:
         packages = _packages(_uv("pyproject.toml", "-", *flags, given=BUILD))
         if name == "test":
             packages |= _packages(_uv("-", "--no-deps", given=APART))
-        torch |= {package: text for package, text in packages.items() if package.startswith(TORCH)}
+        torch |= {package: text for package, text in packages.items() if TORCH.match(package)}
         _write(name, [text for package, text in packages.items() if package not in torch])
     _write("torch", torch.values())
     _write("audit", _packages(_uv("-", given=AUDIT)).values())

@@ -16,12 +16,14 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from soel.assess.threshold import parse_threshold
-from soel.errors import MissingPackageError, ModelFileError
+from soel.errors import DataError, MissingPackageError, ModelFileError
 from soel.files import building, finish_exchange, write_whole
 from soel.learner import Learner
 from soel.model import Blend, Fitted, restore, state_of
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
+from soel.tables.frame import Raw, frame_by
+from soel.tables.raw_columns import cells_from_objects
 
 if TYPE_CHECKING:
     from soel.networks.base import UserModule
@@ -29,12 +31,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A model with what is needed to use it on a user's own table. `extra`: plain JSON of the face that saved it."""
+    """A model with what is needed to use it on a user's own table.
+
+    extra: plain JSON of the face that saved it. probe: the score of one row that follows from the encoder alone, where
+    it was saved; None for a model of pictures.
+    """
 
     learner: Learner
     model: Blend
     encoder: Encoder
     extra: Mapping[str, Any] = field(default_factory=dict)
+    probe: float | None = None
 
     @property
     def fitted(self) -> Fitted:
@@ -58,6 +65,7 @@ def save_model(folder: Path, saved: SavedModel) -> str:
         "threshold_rule": str(learner.threshold),
         "contamination": learner.contamination,
         "extra": dict(saved.extra),
+        "probe": score_probe(saved),
     }
     return write_model(folder, arrays, content)
 
@@ -82,6 +90,27 @@ def load_model(folder: Path, backbone: UserModule | None = None, encoder: Encode
         raise ModelFileError(f"The manifest of {folder} does not fit its weights: {error}.") from error
 
 
+def score_probe(saved: SavedModel) -> float | None:
+    """The score of a row that has the first example of each column, or zeros where nothing is known of columns."""
+    if saved.model.patches is not None:
+        return None
+    encoder, features = saved.encoder, np.zeros((1, saved.encoder.n_features), np.float32)
+    if encoder.schema is not None:
+        examples = {column.name: (*column.seen.examples, None)[:1] for column in encoder.schema.columns}
+        cells = {name: cells_from_objects(name, example) for name, example in examples.items()}
+        with suppress(DataError):  # an example that is shortened
+            features = encoder.encode(frame_by(Raw(cells, named=True), encoder.schema))
+    return float(saved.model.score(features)[0])
+
+
+def matches_probe(saved: SavedModel) -> bool:
+    """Whether this machine computes what the one did that saved the model, but for the last digits."""
+    if saved.probe is None:
+        return True
+    found = score_probe(saved)
+    return found is not None and bool(np.isclose(found, saved.probe, rtol=1e-3, atol=1e-3))
+
+
 def _rebuild(
     arrays: Mapping[str, np.ndarray],
     content: Mapping[str, Any],
@@ -97,7 +126,9 @@ def _rebuild(
     model = restore(arrays, content["detector"], lambda: learner.new_model(width))
     if model.detector is None and model.network is None:
         raise ValueError("it names neither a detector nor a network")
-    return SavedModel(learner, model, encoder or Encoder.from_json(content["encoder"]), content["extra"])
+    encoder = encoder or Encoder.from_json(content["encoder"])
+    probe = content.get("probe")
+    return SavedModel(learner, model, encoder, content["extra"], None if probe is None else float(probe))
 
 
 def _check_size(arrays: Mapping[str, np.ndarray], n_features: int) -> None:

@@ -17,7 +17,7 @@ from soel.session import Answer, SessionOptions, create
 from soel.session.request import Creation, session_folder
 from soel.types import Verdict
 from soel.web.auth import Auth
-from soel.web.launch import Address, _bind
+from soel.web.launch import Address, bind_address
 from tests.session.fake_learner import use_fake_learner
 from tests.web.browser import SOURCE, LabelCommand
 from tests.web.sample_data import write_pumps
@@ -105,13 +105,13 @@ def test_the_command_prints_a_link_and_stops_quietly(prepared: Path) -> None:
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     auth = Auth(tmp_path)
-    first = _bind(Address(), auth)
+    first = bind_address(Address(), auth.port)
     first.listen()
     port = first.getsockname()[1]
     with pytest.raises(ConfigError, match=f"port {port}"):
-        _bind(Address(port=port), auth)
+        bind_address(Address(port=port), auth.port)
     auth.remember_port(port)
-    second = _bind(Address(), auth)
+    second = bind_address(Address(), auth.port)
     assert second.getsockname()[1] not in (0, port)
     first.close()
     second.close()

@@ -52,9 +52,11 @@ OUT_HELP = ".csv, .parquet, .json, .xlsx (default: DIR/scores.csv); of data read
 
 def run_fit(args: argparse.Namespace) -> Reply:
     """Learn from all answers so far."""
+    from soel.session.feedback import adopt_answered
     from soel.session.state import estimate_body
 
     with closing(open_session(args)) as session, progress_bar("Training") as bar:
+        adopt_answered(session)
         fitted = session.fit(bar)
     estimate = fitted.estimate
     lines = [

@@ -22,6 +22,7 @@ from soel.cli import (
     init_demo,
     label,
     look,
+    serve,
     status,
 )
 from soel.cli.arguments import Exit, Reply
@@ -40,9 +41,11 @@ VERBS = (
     add_remove_set,
     import_export_check,
     decide_assign,
+    serve,
 )
 GROUPS = {
     "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
+    "unattended": ("serve",),
     "data": ("add", "remove", "import", "export", "check", "set"),
     "team": ("decide", "assign"),
     "research": ("reproduce",),
@@ -50,7 +53,6 @@ GROUPS = {
 ELSEWHERE = {
     "train": "`soel fit DIR` learns from the answers",
     "predict": "`soel score DIR --data FILE` scores rows",
-    "serve": "`soel label DIR` serves the page",
     "models": "`soel status DIR` names the model of the last fit; all of them are in DIR/models",
 }
 

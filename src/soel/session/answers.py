@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from soel.errors import LabelError
 from soel.session.events import Event
@@ -18,18 +18,22 @@ class Answer:
     """An expert's word on one item. note: None keeps the annotator's earlier note, an empty one removes it.
 
     key: made up by the sender, so that the same answer sent twice is stored once; empty for none.
+    row: the cells of an item that is in no pool yet, by column.
     """
 
     item: str
     verdict: Verdict
     note: str | None = None
     key: str = ""
+    row: Mapping[str, Any] | None = None
 
     def event(self, who: str) -> Event:
         """The answer as it is stored."""
         body: dict[str, object] = {} if self.note is None else {"note": self.note}
         if self.key:
             body["key"] = self.key
+        if self.row is not None:
+            body["row"] = dict(self.row)
         label = self.verdict.label
         if label is None:
             return Event(self.verdict.value, who, self.item, body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from soel.assess.conformal import FitFigures
 from soel.errors import LabelError, SessionError
@@ -68,6 +68,8 @@ class Folding:
         self._fits: list[Fit] = []
         self._pools: list[PoolRef] = [FIRST]
         self._gone: frozenset[str] = frozenset()
+        self._waiting: dict[str, Mapping[str, Any]] = {}  # rows that were answered and are in no pool yet
+        self._adopted: set[str] = set()  # those that came into one
         self._names: set[str] = set()  # everybody who did something, or is to
         self._last_answer = 0  # the number of the last answer, undo or decision
         self._about_items = 0  # the number of the last event that speaks of items: a round, an answer, a decision
@@ -143,6 +145,7 @@ class Folding:
                 assigned=self._there(self._assigned),
                 marks=self._there({item: tuple(marks.values()) for item, marks in self._marks.items() if marks}),
                 maps_wait=self._maps_wait,
+                waiting=dict(self._waiting),
             )
         return self._state
 
@@ -162,6 +165,9 @@ class Folding:
         if key[1]:
             self._keys.add(key)
         item, verdict = _item_of(event), Verdict(event.kind) if event.kind != "label" else _verdict(event)
+        if "row" in event.body and item not in self._adopted:
+            self._waiting[item] = dict(event.body["row"])
+            self._gone |= {item}
         own = self._items.setdefault(item, _Item()).votes.setdefault(event.who, [])
         before = own[-1] if own else None
         first = before.first_label if before else None
@@ -276,6 +282,8 @@ class Folding:
             return
         self._pools.append(change.pool)
         self._gone = (self._gone | change.removed) - change.returned
+        self._adopted = (self._adopted | (change.returned & self._waiting.keys())) - change.removed
+        self._waiting = {item: row for item, row in self._waiting.items() if item not in change.returned}
         self._warm_up = None  # that of the new pool is still to be made
 
     def _knew_pool(self, after: int) -> bool:

@@ -312,7 +312,7 @@ class Labelling:
         self._check_names(sorted({who for who, _ in answers} | {who for who, _, _ in others}))
         for text in [answer.note or "" for _, answer in answers] + [text for _, _, text in others]:
             check_text(text)
-        self._check_items([answer.item for _, answer in answers] + [item for _, item, _ in others])
+        self._check_items([answer.item for _, answer in answers if answer.row is None] + [each[1] for each in others])
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Refuse names that nobody could read, that belong to the session, or that look like another's."""

@@ -138,6 +138,9 @@ def take_step(session: Session, what: str, options: dict[str, Any], report: Repo
         _draw(session, what, options.get("n"), report)
     else:
         if what == "fit":
+            from soel.session.feedback import adopt_answered
+
+            adopt_answered(session)
             session.fit(report)
         keep_outcome(session)
     keep_reasons(session)

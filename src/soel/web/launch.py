@@ -63,7 +63,7 @@ def serve(
     make_app: Callable[[Site], ASGIApp], auth: Auth, owner: str, address: Address, announce: Callable[[str], None]
 ) -> None:
     """Serve until stopped. announce: called with the owner's one-time link once the page can be opened."""
-    with closing(_bind(address, auth)) as listener:
+    with closing(bind_address(address, auth.port)) as listener:
         port = int(listener.getsockname()[1])
         auth.remember_port(port)
         app = make_app(Site(allowed_hosts(address, port), auth.cookie, address.scheme))
@@ -97,15 +97,15 @@ def allowed_hosts(address: Address, port: int) -> frozenset[str]:
     return frozenset({f"{name}:{port}".lower() for name in (*OURSELVES, *named)} | bare)
 
 
-def _bind(address: Address, auth: Auth) -> socket.socket:
-    """A listening socket on the port asked for; without one, on the last port if it is free, else on any."""
-    for port in [address.port] if address.port else [auth.port, 0]:
+def bind_address(address: Address, usual: int = 0) -> socket.socket:
+    """A listening socket on the port asked for; without one, on the usual port if it is free, else on any."""
+    for port in [address.port] if address.port else [usual, 0]:
         try:
             return _socket(address.host, port)
         except OSError as error:
             if port == 0 or address.port:
                 raise ConfigError(
-                    f"The page cannot be served on {address.host} port {port} ({error.strerror or error}); "
+                    f"Nothing can be served on {address.host} port {port} ({error.strerror or error}); "
                     "choose another <<host>> or <<port>>."
                 ) from error
     raise AssertionError("any port was tried")

@@ -121,7 +121,6 @@ def error_page(templates: Jinja2Templates, request: Request, status: int, messag
 
 
 MOST_BYTES, BODY_SECONDS = 256 * 1024, 30.0
-TOO_LARGE = f"The request is larger than {MOST_BYTES} bytes; send less at once."
 READING = ("GET", "HEAD")
 OPEN_PATHS = ("/enter", "/welcome", "/health", "/texts.js")
 SECURITY_HEADERS = {
@@ -157,11 +156,11 @@ class SecurityMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        guarded = _with_headers(send, private=not scope["path"].startswith("/static/"))
+        guarded = with_security_headers(send, private=not scope["path"].startswith("/static/"))
         try:
             scope.setdefault("state", {})["user"] = self._check(scope)
             if scope["method"] not in READING:
-                receive = await _whole_body(receive)
+                receive = await whole_body(receive, Headers(scope=scope))
         except RefusedError as refusal:
             await _refuse(self._templates, scope, refusal)(scope, receive, guarded)
             return
@@ -173,8 +172,7 @@ class SecurityMiddleware:
             raise RefusedError(400, "This address is not the page's own; use the link that `soel label` printed.")
         if scope["method"] not in READING:
             self._check_origin(headers, scope.get("scheme", "http"))
-        if int(_length(headers)) > MOST_BYTES:
-            raise RefusedError(413, TOO_LARGE)
+        _check_length(headers, MOST_BYTES)
         user = self._auth.user_of(_cookie(headers, self._site.cookie))
         path = scope["path"]
         if user is None and path not in OPEN_PATHS and not path.startswith("/static/"):
@@ -188,9 +186,14 @@ class SecurityMiddleware:
             raise RefusedError(403, "Changes are accepted from the page itself only, not from other sites.")
 
 
-def _length(headers: Mapping[str, str]) -> str:
+def _check_length(headers: Mapping[str, str], most: int) -> None:
     text = headers.get("content-length", "0")
-    return text if text.isascii() and text.isdigit() and len(text) < 16 else str(MOST_BYTES + 1)
+    if not (text.isascii() and text.isdigit() and len(text) < 16) or int(text) > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> RefusedError:
+    return RefusedError(413, f"The request is larger than {most} bytes; send less at once.")
 
 
 def _cookie(headers: Mapping[str, str], name: str) -> str:
@@ -211,11 +214,12 @@ def _refuse(templates: Jinja2Templates, scope: Scope, refusal: RefusedError) -> 
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status)
 
 
-async def _whole_body(receive: Receive) -> Receive:
+async def whole_body(receive: Receive, headers: Mapping[str, str], most: int = MOST_BYTES) -> Receive:
     """The body read up to its limit in size and time, whatever it claims; the app then reads it from memory."""
+    _check_length(headers, most)
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            body = await _read_body(receive)
+            body = await _read_body(receive, most)
     except TimeoutError:
         raise RefusedError(408, "The request took too long to arrive; send it again.") from None
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
@@ -226,19 +230,22 @@ async def _whole_body(receive: Receive) -> Receive:
     return replay
 
 
-async def _read_body(receive: Receive) -> bytes:
-    body, more = b"", True
+async def _read_body(receive: Receive, most: int) -> bytes:
+    body, more = bytearray(), True
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             break
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-        if len(body) > MOST_BYTES:
-            raise RefusedError(413, TOO_LARGE)
-    return body
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
+            raise _too_large(most)
+    return bytes(body)
 
 
-def _with_headers(send: Send, private: bool) -> Send:
+def with_security_headers(send: Send, private: bool) -> Send:
+    """Put the security headers on every answer. private: whether nobody may keep it."""
+
     async def add(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)

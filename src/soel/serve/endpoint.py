@@ -1,0 +1,231 @@
+"""The endpoint: its routes, and the errors that they answer with."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from soel.errors import DataError, SoelError, StorageError
+from soel.serve import bodies
+from soel.serve.card import model_card
+from soel.serve.gate import Access, Gate
+from soel.serve.meters import CONTENT_TYPE, Meters
+from soel.serve.micro_batch import BusyError, LateError, MicroBatches
+from soel.serve.served import Batch, ServedModel, Verdicts
+from soel.tables.frame import Raw
+from soel.web.errors import STATUS as ERROR_STATUS
+
+SMALL = 16_384  # bytes of a body that is read at once; a larger one is read beside the requests of others
+STATUS = ((bodies.TooManyRowsError, 413), (BusyError, 429), (LateError, 503), (StorageError, 507), *ERROR_STATUS)
+V2 = "/v2/models/soel"
+ROWS = {
+    bodies.JSON: {"schema": {"type": "object", "required": ["rows"], "properties": {"rows": {"type": "array"}}}},
+    bodies.CSV: {"schema": {"type": "string"}},
+    bodies.ARROW: {"schema": {"type": "string", "format": "binary"}},
+}
+BODY = {"requestBody": {"required": True, "content": ROWS}}
+TENSORS = {"requestBody": {"required": True, "content": {bodies.JSON: {"schema": {"type": "object"}}}}}
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    code: {"description": text}
+    for code, text in {
+        401: "No token, or a wrong one",
+        403: "Without a token, a request that is not from a program on this machine",
+        404: "No such item",
+        408: "It took too long to arrive",
+        409: "The session cannot do this now",
+        413: "Too many bytes or rows",
+        415: "A form that is not read",
+        422: "The rows cannot be used: the message names row and column",
+        429: "Too many rows wait, or too many wrong tokens",
+        503: "It took too long, or the model is not ready",
+        507: "The disk is full, or cannot be written to",
+    }.items()
+}
+
+
+class FeedbackIn(BaseModel):
+    """What somebody says about an item."""
+
+    id: Annotated[str, Field(min_length=1, max_length=500)]
+    label: Annotated[str, Field(max_length=20, description="anomaly, normal, skip or unsure")]
+    who: Annotated[str, Field(min_length=1, max_length=100)] = "expert"
+    note: Annotated[str, Field(max_length=2000)] | None = None
+
+
+@dataclass
+class Desk:
+    """What the routes share. served: the model of new requests; one that is replaced ends those it began.
+
+    explain: reasons for rows by the model, None where the rows it learnt from are not known. keep: keeps the rows of
+    alarms until they are answered. tell: stores what somebody says. ready: whether requests should come here.
+    """
+
+    served: ServedModel
+    batches: MicroBatches
+    meters: Meters
+    explain: Callable[[ServedModel, Batch, Verdicts], list[str | None]] | None = None
+    keep: Callable[[ServedModel, Batch, Verdicts], None] | None = None
+    tell: Callable[[FeedbackIn], dict[str, Any]] | None = None
+    ready: bool = True
+
+    def replace(self, served: ServedModel) -> None:
+        """Serve another model from the next request on."""
+        self.meters.begin(served)
+        self.served = served
+
+    async def score(self, read: Callable[[], Raw], size: int, why: bool) -> tuple[ServedModel, dict[str, Any]]:
+        """Read rows and score them with others; returns the model and the columns of the answer."""
+        served = self.served
+        work = _Read(served, read)
+        batch = work() if size <= SMALL else await run_in_threadpool(work)
+        if why and self.explain is None:
+            raise DataError("Reasons need the rows that the model learnt from; serve the session, not its model alone.")
+        verdicts = served.judge(await self.batches.score(served, batch.features))
+        self.meters.note(served, batch, verdicts)
+        columns: dict[str, Any] = verdicts.columns(batch.ids)
+        if self.keep is not None and verdicts.alarms.any():
+            await run_in_threadpool(self.keep, served, batch, verdicts)
+        if why and self.explain is not None:
+            columns["why"] = await run_in_threadpool(self.explain, served, batch, verdicts)
+        return served, columns
+
+
+@dataclass(frozen=True)
+class _Read:
+    served: ServedModel
+    read: Callable[[], Raw]
+
+    def __call__(self) -> Batch:
+        return self.served.read(self.read())
+
+
+def create_endpoint(desk: Desk, access: Access) -> FastAPI:
+    """The app that answers requests."""
+    app = FastAPI(title="soel serve", version=version("soel"), docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.add_exception_handler(SoelError, _refuse)
+    app.add_exception_handler(StorageError, _refuse)
+    app.add_exception_handler(Exception, _bug)
+    _add_routes(app, desk)
+    _add_protocol(app, desk)
+    app.add_middleware(Gate, access=access)
+
+    @app.middleware("http")
+    async def count(request: Request, call: Any) -> Response:
+        begun = time.perf_counter()
+        answer: Response = await call(request)
+        path = getattr(request.scope.get("route"), "path", "other")
+        desk.meters.requests.labels(path, str(answer.status_code)).inc()
+        if path in ("/v1/score", f"{V2}/infer"):
+            desk.meters.seconds.observe(time.perf_counter() - begun)
+        return answer
+
+    return app
+
+
+def _add_routes(app: FastAPI, desk: Desk) -> None:
+    @app.post("/v1/score", responses=REFUSALS, openapi_extra=BODY)
+    async def score(request: Request, why: Annotated[bool, Query(description="Say why of alarms")] = False) -> Response:
+        """Scores of rows, as JSON or, where `Accept` asks for it, as an Arrow stream."""
+        kind = request.headers.get("content-type", bodies.JSON).partition(";")[0].strip().lower()
+        if kind not in ROWS:
+            return JSONResponse({"error": f"{kind[:100]!r} is not read. Send {', '.join(ROWS)}."}, 415)
+        body = await request.body()
+        served, columns = await desk.score(lambda: bodies.read_body(body, kind), len(body), why)
+        if bodies.ARROW in request.headers.get("accept", ""):
+            return Response(bodies.write_arrow(columns), media_type=bodies.ARROW)
+        return Response(bodies.write_rows(columns, model=served.version), media_type=bodies.JSON)
+
+    @app.get("/v1/model", responses=REFUSALS)
+    async def model(request: Request) -> Response:
+        """What the model reads, what its alarms promise, its version and its card; the card alone as text/markdown."""
+        served = desk.served
+        if "text/markdown" in request.headers.get("accept", ""):
+            return PlainTextResponse(model_card(served), media_type="text/markdown")
+        return JSONResponse({**served.document(), "soel": version("soel"), "card": model_card(served)})
+
+    @app.post("/v1/feedback", responses=REFUSALS)
+    def feedback(given: FeedbackIn) -> dict[str, Any]:
+        """Store what somebody says about an item of the session, or about an alarm; it is on disk when this answers."""
+        if desk.tell is None:
+            raise DataError("A model alone keeps no answers; serve the session that it was fitted in.")
+        return desk.tell(given)
+
+    @app.get("/metrics", responses=REFUSALS)
+    def metrics() -> Response:
+        """What was counted, for Prometheus."""
+        desk.meters.n_waiting = lambda: desk.batches.n_waiting
+        return Response(desk.meters.render(), media_type=CONTENT_TYPE)
+
+    for path in ("/health/live", "/v2/health/live"):
+        app.get(path, include_in_schema=path.startswith("/health"))(_live)
+
+    async def ready() -> Response:
+        """Whether the model is loaded and has scored its recorded row as where it was saved."""
+        return JSONResponse({"ready": desk.ready, "live": True}, 200 if desk.ready else 503)
+
+    for path in ("/health/ready", "/v2/health/ready", f"{V2}/ready", f"{V2}/versions/{{version}}/ready"):
+        app.get(path, include_in_schema=path == "/health/ready")(ready)
+
+
+async def _live() -> dict[str, bool]:
+    """Whether the process answers."""
+    return {"live": True}
+
+
+def _add_protocol(app: FastAPI, desk: Desk) -> None:
+    """The Open Inference Protocol, version 2."""
+
+    @app.get("/v2", responses=REFUSALS)
+    async def server() -> dict[str, Any]:
+        """Which server this is."""
+        return {"name": "soel", "version": version("soel"), "extensions": ["binary_tensor_data"]}
+
+    async def describe() -> dict[str, Any]:
+        """The tensors that the model takes and gives."""
+        served = desk.served
+        kinds = {each["name"]: "FP64" if each["kind"] == "number" else "BYTES" for each in served.columns}
+        named = {served.id_column: "BYTES"} if served.id_column else {}
+        gives = zip(("id", "score", "probability", "p_value", "alarm", "not_sure"), "BFFFAA", strict=True)
+        types = {"B": "BYTES", "F": "FP64", "A": "BOOL"}
+        return {
+            "name": "soel",
+            "versions": [served.version],
+            "platform": "soel",
+            "inputs": [{"name": n, "datatype": t, "shape": [-1]} for n, t in (named | kinds).items()],
+            "outputs": [{"name": n, "datatype": types[t], "shape": [-1]} for n, t in gives],
+        }
+
+    async def infer(request: Request) -> Response:
+        """Scores of rows that come as tensors."""
+        body, given = await request.body(), dict[str, Any]()
+
+        def read() -> Raw:
+            asked, raw = bodies.read_tensors(body, request.headers.get("inference-header-content-length"))
+            given.update(asked)
+            return raw
+
+        served, columns = await desk.score(read, len(body), why=False)
+        return Response(json.dumps(bodies.write_tensors(given, served.version, columns)), media_type=bodies.JSON)
+
+    for path in (V2, f"{V2}/versions/{{version}}"):
+        app.get(path, responses=REFUSALS, include_in_schema=path == V2)(describe)
+        app.post(f"{path}/infer", responses=REFUSALS, openapi_extra=TENSORS, include_in_schema=path == V2)(infer)
+
+
+async def _refuse(_request: Request, error: Exception) -> Response:
+    status = next((code for kind, code in STATUS if isinstance(error, kind)), 409)
+    wait = {"retry-after": "1"} if status in (429, 503) else {}
+    return JSONResponse({"error": str(error)}, status, headers=wait)
+
+
+async def _bug(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"This is a bug: {type(error).__name__}. What was stored before is safe."}, 500)
