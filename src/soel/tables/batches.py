@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
+
+from soel.tables.arrow import pa
 
 PART_ROWS = 262_144  # a part ends with the row group or block that reaches this
 BLOCK_ROWS = 32_768  # what is in memory at once
@@ -46,7 +47,6 @@ class Format(Protocol):
 
 def column_of(batch: Any, name: str) -> Any:
     """One column of a batch as an Arrow array."""
-    arrow = import_module("pyarrow")
     if isinstance(batch, np.ndarray):
-        return arrow.array(batch[:, int(name.removeprefix("x"))])
+        return pa.array(batch[:, int(name.removeprefix("x"))])
     return batch.column(name).combine_chunks()

@@ -11,13 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from soel.errors import DataError
+from soel.tables.arrow import pa, pa_csv, pc
 from soel.tables.batches import BLOCK_ROWS, DataPart
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.limits import FAULTS, check_header, not_a_table
@@ -85,19 +85,18 @@ class CsvFile:
         return table
 
     def _parse(self, content: bytes, use_threads: bool = True) -> Any:
-        arrow, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
         names = list(self.columns)
         width = sum(map(len, names)) + 8 * len(names)
-        read = arrow_csv.ReadOptions(
+        read = pa_csv.ReadOptions(
             use_threads=use_threads,
             column_names=names,
             block_size=min(max(1 << 20, 256 * width), 1 << 26),
             encoding=self.encoding.replace("utf-8", "utf8"),
         )
-        parse = arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
-        as_text = dict.fromkeys(names, arrow.string())
-        convert = arrow_csv.ConvertOptions(strings_can_be_null=True, column_types=as_text)
-        return arrow_csv.read_csv(arrow.BufferReader(content), read, parse, convert)
+        parse = pa_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True)
+        as_text = dict.fromkeys(names, pa.string())
+        convert = pa_csv.ConvertOptions(strings_can_be_null=True, column_types=as_text)
+        return pa_csv.read_csv(pa.BufferReader(content), read, parse, convert)
 
     def _counted(self, part: DataPart, content: bytes, error: Exception) -> Exception:
         """The error with the number of the row in the whole file: Arrow counts only without threads."""
@@ -149,7 +148,6 @@ def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
 
 def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layout]:
     """The rows of a file in this encoding."""
-    arrow = import_module("pyarrow")
     with plain_file(path, options.max_unpacked, encoding) as plain:
         is_recoded = plain != path and encoding.startswith(("utf-16", "utf-32"))
         try:
@@ -160,8 +158,8 @@ def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layo
             raise
         except FAULTS as error:
             raise not_a_table(path.name, error, _ADVICE) from error
-    empty = arrow.table({name: arrow.nulls(0, arrow.string()) for name in file.columns})
-    table, repeated = _without_names(arrow.concat_tables(tables) if tables else empty)
+    empty = pa.table({name: pa.nulls(0, pa.string()) for name in file.columns})
+    table, repeated = _without_names(pa.concat_tables(tables) if tables else empty)
     notes = (*_notes_on(encoding, options), *file.notes, *repeated, *note_on_blanks(file.n_blank))
     return table, Layout("csv", encoding, file.separator, notes)
 
@@ -302,14 +300,13 @@ def _without_names(table: Any) -> tuple[Any, tuple[str, ...]]:
     names = table.column_names
     if len(names) < 2 or (len(table) < _FEW_ROWS and not _holds(table.column(0), names[0])):
         return table, ()
-    compute = import_module("pyarrow.compute")
     repeats = None
     for at, name in enumerate(names):
-        same = compute.equal(compute.utf8_trim_whitespace(table.column(at)), name)
-        repeats = same if repeats is None else compute.and_kleene(repeats, same)
-        if not compute.any(repeats).as_py():
+        same = pc.equal(pc.utf8_trim_whitespace(table.column(at)), name)
+        repeats = same if repeats is None else pc.and_kleene(repeats, same)
+        if not pc.any(repeats).as_py():
             return table, ()
-    kept = table.filter(compute.invert(compute.fill_null(repeats, False)))
+    kept = table.filter(pc.invert(pc.fill_null(repeats, False)))
     n = len(table) - len(kept)
     lines = "A line that repeats" if n == 1 else f"{n:,} lines that repeat"
     return kept, (f"{lines} the names of the columns {'is' if n == 1 else 'are'} left out.",)

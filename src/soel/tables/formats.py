@@ -20,6 +20,7 @@ from typing import Any
 
 from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
+from soel.tables.arrow import pa
 from soel.tables.column import cell_text
 from soel.tables.contained import UnreadableError, contained, rows_of
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
@@ -67,8 +68,6 @@ def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
 def _read_contained(kind: str, path: Path, options: ReadOptions) -> Any:
     """What the child process reads, as an Arrow table."""
-    import pyarrow as pa
-
     with contained(kind, path, path.stat().st_size, options.max_unpacked) as file:
         batches, budget = [], Budget(path.name, options.max_unpacked)
         with pa.ipc.open_stream(file) as reader:
@@ -234,8 +233,6 @@ def read_address(address: str, options: ReadOptions) -> tuple[Any, Layout]:
 
 def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A Hugging Face dataset as `save_to_disk` writes it: Arrow files in a folder; of several splits, one is chosen."""
-    import pyarrow as pa
-
     if (path / "dataset_dict.json").exists():
         splits = sorted(each.name for each in path.iterdir() if (each / "state.json").exists())
         return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "<<sheet>>"), options)
@@ -290,8 +287,6 @@ def _choose(name: str, names: Sequence[str], asked: str | None, what: str, optio
 
 def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], budget: Budget | None = None) -> Any:
     """An Arrow table from rows of Python objects; a column of mixed cells becomes text."""
-    import pyarrow as pa
-
     cells: list[list[Any]] = [[] for _ in names]
     for row in rows:
         if budget is not None:
@@ -302,8 +297,6 @@ def _from_rows(names: Sequence[str], rows: Iterable[Sequence[Any]], budget: Budg
 
 
 def _column(cells: list[Any]) -> Any:
-    import pyarrow as pa
-
     try:
         return pa.array(cells)
     except (ValueError, TypeError):  # of several types

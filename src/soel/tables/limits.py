@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from soel.errors import DataError, SchemaError
+from soel.tables.arrow import pa, pc
 
 # Arrow's errors are of these kinds; a file that claims more memory than there is counts among them.
 FAULTS = (
@@ -117,8 +118,6 @@ def enough_memory(name: str) -> Iterator[None]:
 
 def decoded_bytes(data: Any) -> int:
     """The bytes that an Arrow array or batch takes once its dictionaries are written out."""
-    import pyarrow as pa
-
     if isinstance(data, pa.RecordBatch):
         return sum(map(decoded_bytes, data.columns))
     if isinstance(data, pa.DictionaryArray):
@@ -131,9 +130,6 @@ def decoded_bytes(data: Any) -> int:
 
 
 def _dictionary_bytes(data: Any) -> int:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values, kinds = data.dictionary, pa.types
     if not len(values):
         return 8 * len(data)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
+from soel.tables.arrow import pq
 from soel.tables.csv import csv_names, read_csv
 from soel.tables.decide import parse_column
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
@@ -148,7 +148,7 @@ def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Pat
         _check_file(path)
         table, layout, name = *open_arrow(path, options), path.name
     copy = folder / f"{name}.parquet"
-    import_module("pyarrow.parquet").write_table(with_notes(table, layout.notes), copy)
+    pq.write_table(with_notes(table, layout.notes), copy)
     return copy
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from soel.errors import DataError, SchemaError
+from soel.tables.arrow import pa, pc, pq
 from soel.tables.batches import BLOCK_ROWS, PART_ROWS, DataPart
 from soel.tables.limits import FAULTS, Budget, check_distinct, decoded_bytes, not_a_table, reason, too_large
 from soel.tables.location import Location
@@ -32,7 +32,7 @@ class ParquetFiles:
 
     def batches(self, part: DataPart) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
-        table, groups = import_module("pyarrow").Table, list(range(part.start, part.stop))
+        table, groups = pa.Table, list(range(part.start, part.stop))
         try:
             with _open_file(self.place, part.file) as plain:
                 schema, texts = plain.schema_arrow, _text_leaves(plain)
@@ -64,19 +64,18 @@ def open_parquet(place: Location, files: list[str]) -> ParquetFiles:
 
 def read_parquet(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
     """A Parquet file; its own types say how columns are meant. What it holds is counted before text is written out."""
-    parquet, arrow = import_module("pyarrow.parquet"), import_module("pyarrow")
     try:
         # Hive-style folder names must not become columns, so the file is opened as a file.
-        with parquet.ParquetFile(path) as file:
+        with pq.ParquetFile(path) as file:
             schema, texts = file.schema_arrow, _text_leaves(file)
             if 8 * file.metadata.num_rows * file.metadata.num_columns > options.max_unpacked:  # as float64
                 raise too_large(path.name, options.max_unpacked)
         budget, batches = Budget(path.name, options.max_unpacked), []
-        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
             for batch in file.iter_batches():
                 budget.take(decoded_bytes(batch))
                 batches.append(batch)
-        table = arrow.Table.from_batches([_written_out(batch, schema) for batch in batches], schema)
+        table = pa.Table.from_batches([_written_out(batch, schema) for batch in batches], schema)
         table.validate(full=True)  # the reader does not look whether text is UTF-8
         notes = json.loads((schema.metadata or {}).get(_NOTES, b"[]"))
         return table, Layout("parquet", notes=tuple(map(str, notes)))
@@ -98,7 +97,7 @@ def parquet_names(path: Path) -> list[str]:
 
 def flatten(table: Any) -> Any:
     """An Arrow table without records: {"order": {"sum": 5}} is a column 'order.sum'. A list of words is 'a, b'."""
-    arrow, kinds = import_module("pyarrow"), import_module("pyarrow").types
+    kinds = pa.types
     for _ in range(DEEPEST):
         if not any(kinds.is_struct(kind) for kind in table.schema.types):
             break
@@ -108,8 +107,8 @@ def flatten(table: Any) -> Any:
         if of is not None and (
             kinds.is_string(of) or kinds.is_integer(of) or kinds.is_floating(of) or kinds.is_null(of)
         ):
-            words = table.column(at).cast(arrow.list_(arrow.string()))
-            joined = import_module("pyarrow.compute").binary_join(words, ", ")
+            words = table.column(at).cast(pa.list_(pa.string()))
+            joined = pc.binary_join(words, ", ")
             table = table.set_column(at, table.column_names[at], joined)
     return table
 
@@ -127,7 +126,7 @@ def _footer(place: Location, name: str) -> tuple[tuple[str, ...], list[int]]:
 
 def _open_file(place: Location, name: str, texts: Sequence[str] = ()) -> Any:
     """A file; one that lies elsewhere is read a row group at a time, since each request takes long."""
-    return import_module("pyarrow.parquet").ParquetFile(
+    return pq.ParquetFile(
         place.for_arrow(name),
         buffer_size=_BUFFER_BYTES,
         pre_buffer=not place.is_local,
@@ -146,7 +145,7 @@ def _written_out(batch: Any, schema: Any) -> Any:
     """A batch with the types of its schema: text as text."""
     pairs = zip(batch.columns, schema.types, strict=True)
     columns = [column if column.type == kind else column.cast(kind) for column, kind in pairs]
-    return import_module("pyarrow").RecordBatch.from_arrays(columns, schema=schema)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _pieces(batch: Any) -> Iterator[Any]:

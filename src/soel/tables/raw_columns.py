@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from soel.checks import is_missing, is_number
 from soel.errors import DataError
+from soel.tables.arrow import pa, pc
 from soel.tables.column import CellError, Values, cell_text
 
 Type = Literal["number", "flag", "time", "clock", "duration", "text", "category"]
@@ -38,8 +39,6 @@ class RawColumn:
 
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Some of the rows."""
-        import pyarrow as pa
-
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
         return RawColumn(self.type, values, self.whole, self.lost)
 
@@ -47,9 +46,6 @@ class RawColumn:
 def as_objects(cells: RawColumn) -> Values:
     """Cells as text: 2.0 is '2', blank and NaN are missing."""
     if cells.type in ("text", "category"):
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         texts = pc.utf8_trim_whitespace(cells.values)
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
         return np.asarray(texts.to_numpy(zero_copy_only=False), object)
@@ -68,15 +64,11 @@ def give_back(n_cells: int, at: int = 0) -> None:
     n_cells: of a column. at: its number: of columns that are short, every so many are waited for.
     """
     if (at + 1) * n_cells // MUCH > at * n_cells // MUCH:
-        import pyarrow as pa
-
         pa.default_memory_pool().release_unused()
 
 
 def cells_from_arrow(name: str, column: Any) -> RawColumn:
     """A column of an Arrow table."""
-    import pyarrow as pa
-
     kinds = pa.types
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -142,8 +134,6 @@ def cells_from_array(name: str, column: NDArray[Any]) -> RawColumn:
 
 def cells_from_objects(name: str, cells: Sequence[Any]) -> RawColumn:
     """A column of Python objects: all numbers, all times, or else text."""
-    import pyarrow as pa
-
     present = [cell for cell in cells if not is_missing(cell)]
     types = set(map(type, present))
     if all(issubclass(each, str) for each in types):
@@ -170,14 +160,10 @@ def cells_from_objects(name: str, cells: Sequence[Any]) -> RawColumn:
 
 
 def _text_type(texts: Sequence[str]) -> Any:
-    import pyarrow as pa
-
     return pa.large_string() if sum(map(len, texts)) > 1 << 29 else pa.string()
 
 
 def _category(name: str, cells: Any) -> RawColumn:
-    import pyarrow as pa
-
     objects = cells if isinstance(cells, list) else cells.to_pylist()
     odd = next((cell for cell in objects if not is_missing(cell) and not _is_cell(cell)), None)
     if odd is not None:
@@ -188,9 +174,6 @@ def _category(name: str, cells: Any) -> RawColumn:
 
 
 def _from_integers(column: Any) -> RawColumn:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ends = pc.min_max(column)
     low, high = ends["min"].as_py() or 0, ends["max"].as_py() or 0
     lost = max(abs(low), abs(high)) > EXACT

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from soel.numeric import gumbel
+from soel.tables.arrow import pa, pq
 from soel.tables.batches import DataPart, column_of
 from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
@@ -84,14 +84,14 @@ def _draw_from_part(stream: Stream, part: DataPart, rows: Rows) -> Any:
     for first_row, batch in stream.batches(part):
         at = inside[(inside >= first_row) & (inside < first_row + len(batch))] - first_row
         pieces.append(_take(stream, batch, first_row, at, id_column))
-    return import_module("pyarrow").concat_tables(pieces, promote_options="permissive")
+    return pa.concat_tables(pieces, promote_options="permissive")
 
 
 def join_sample(stream: Stream, parts: Iterable[DrawnPart], path: Path) -> str:
     """Write what was drawn from the parts, in their order, as one Parquet file; returns its id column."""
     tables = [part.table for part in parts if part.table is not None]
-    whole = import_module("pyarrow").concat_tables(tables, promote_options="permissive")
-    import_module("pyarrow.parquet").write_table(with_notes(whole, stream.notes), path)
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    pq.write_table(with_notes(whole, stream.notes), path)
     return _id_column(stream)
 
 
@@ -107,9 +107,8 @@ def _id_column(stream: Stream) -> str:
 
 def _take(stream: Stream, batch: Any, first_row: int, at: Rows, id_column: str) -> Any:
     """Some rows of a batch as an Arrow table: the cells as they are written, so that they are read as the rest is."""
-    arrow = import_module("pyarrow")
     ids, aside = stream.names_of(batch, first_row)
-    rows = arrow.array(at)
+    rows = pa.array(at)
     taken: dict[str, Any] = {id_column: ids.take(rows)}
     taken |= {name: column_of(batch, name).take(rows) for name in stream.features}
-    return arrow.table(taken | {name: aside[name].take(rows) for name in stream.exclude if name != id_column})
+    return pa.table(taken | {name: aside[name].take(rows) for name in stream.exclude if name != id_column})

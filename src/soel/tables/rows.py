@@ -19,6 +19,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from soel.errors import ConfigError, DataError
 from soel.files import replacing, replacing_text
+from soel.tables.arrow import pa, pq
 from soel.tables.text_files import guess_encoding
 
 SUFFIXES = (".csv", ".parquet", ".json", ".xlsx")
@@ -62,12 +63,8 @@ def write_table(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], 
 
 def write_parquet(out: Path, columns: Mapping[str, list[Any]]) -> None:
     """Write columns as Parquet."""
-    try:
-        pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise DataError("Parquet needs pyarrow, which is not installed; write .csv instead.") from error
     with replacing(out) as file:
-        parquet.write_table(pyarrow.table(dict(columns)), file)
+        pq.write_table(pa.table(dict(columns)), file)
 
 
 def _write_json(out: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

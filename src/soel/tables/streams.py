@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from soel.checks import is_missing
 from soel.errors import DataError, EmptyTableError, SchemaError
+from soel.tables.arrow import pa, pc
 from soel.tables.batches import DataPart, Format, column_of
 from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
@@ -142,10 +142,9 @@ class Stream:
 
     def names_of(self, batch: Any, first_row: int) -> tuple[Any, dict[str, Any]]:
         """The ids of a batch and the columns that are no features, as Arrow arrays."""
-        arrow = import_module("pyarrow")
         aside = {name: column_of(batch, name) for name in self._aside}
         if self.id_column is None:
-            return arrow.array(np.arange(first_row, first_row + len(batch))).cast(arrow.string()), aside
+            return pa.array(np.arange(first_row, first_row + len(batch))).cast(pa.string()), aside
         try:
             return _as_ids(self.id_column, aside[self.id_column]), aside
         except DataError as error:
@@ -281,13 +280,12 @@ def _may_hold_words(column: Column) -> Column:
 
 def _as_ids(name: str, column: Any) -> Any:
     """The ids that a column says, as `check_ids` reads them; that none comes twice is not looked at here."""
-    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    kinds, kind = arrow.types, column.type
+    kinds, kind = pa.types, column.type
     if not (kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind)):
-        column = arrow.array([None if is_missing(cell) else str(cell) for cell in column.to_pylist()], arrow.string())
-    ids = compute.utf8_trim_whitespace(column.cast(arrow.string()))
-    empty = compute.fill_null(compute.equal(ids, ""), True)
-    if compute.any(empty).as_py():
-        row = compute.index(empty, True).as_py()
+        column = pa.array([None if is_missing(cell) else str(cell) for cell in column.to_pylist()], pa.string())
+    ids = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    empty = pc.fill_null(pc.equal(ids, ""), True)
+    if pc.any(empty).as_py():
+        row = pc.index(empty, True).as_py()
         raise DataError(f"The id column {name!r} is empty in row {row}. Give every row an id.")
     return ids

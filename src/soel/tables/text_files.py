@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from soel.errors import DataError
+from soel.tables.arrow import pa
 from soel.tables.limits import FAULTS, reason
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
@@ -185,8 +186,6 @@ def _open_unpacked(path: Path) -> Iterator[IO[bytes] | Any]:
         with bz2.open(path, "rb") as file:
             yield file
     elif suffix == ".zst":
-        import pyarrow as pa
-
         with pa.input_stream(str(path), compression="zstd") as file:
             yield file
     else:

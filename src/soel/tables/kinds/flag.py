@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from soel.tables.arrow import pa, pc
 from soel.tables.column import Column, Form, Values
 from soel.tables.kinds.kind import ColumnSource, Found, Words, see_numbers
 from soel.tables.kinds.number import Number
@@ -44,9 +45,6 @@ class Flag(Number):
 
     def parse_texts(self, column: Column, texts: Any) -> Floats:
         """1 and 0 by the words of the pool; digits are taken too."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         texts = blank_missing(tidy(texts))
         known = {**(column.form.words or {"true": 1, "false": 0}), "1": 1, "0": 0}
         at = pc.index_in(pc.utf8_lower(texts), pa.array(list(known), pa.string()))

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from soel.tables.arrow import pa, pc
 from soel.tables.codes import Code, DerivedCode, Scaling
 from soel.tables.column import Column, Values, as_categories
 from soel.tables.kinds.kind import LONG, MANY, MAX_CATEGORIES, NEARLY_ALL, ColumnKind, ColumnSource, Found, see_words
@@ -24,9 +25,6 @@ class TextCode(DerivedCode):
 
     def derive(self, values: Values) -> Mapping[str, Floats]:
         """The logarithms (N,), NaN for missing."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         texts = pa.array(as_categories(values), pa.string())
         measures = {
             "length": pc.utf8_length(texts),

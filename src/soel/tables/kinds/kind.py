@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError, SchemaError
+from soel.tables.arrow import pa, pc
 from soel.tables.codes import Code, Scaling
 from soel.tables.column import PLAIN, Column, Form, Seen, Values, as_seconds
 from soel.tables.kinds.number_text import NumberSigns, tidy
@@ -74,15 +75,11 @@ class ColumnSource:
     @cached_property
     def words_a_cell(self) -> float:
         """How many words a cell has on average."""
-        import pyarrow.compute as pc
-
         return 1.0 + float(pc.mean(pc.count_substring(self.as_texts, " ")).as_py() or 0.0)
 
     @cached_property
     def as_texts(self) -> Any:
         """The cells as tidy Arrow strings, also where they are numbers or times."""
-        import pyarrow as pa
-
         return tidy(pa.array(as_objects(self.cells), pa.string())) if self.texts is None else self.texts
 
 
@@ -171,9 +168,6 @@ def ends_as_written(texts: Any, values: Values) -> tuple[str, ...]:
 
     Of several, the first by the alphabet, so that the order of rows does not matter.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     present = values[~(np.isnat(values) if values.dtype.kind == "M" else np.isnan(values))]
     if not len(present):
         return ()
@@ -264,8 +258,6 @@ class Words:
 
 def count_words(texts: Any) -> Words:
     """Count tidy Arrow strings; empty ones are missing."""
-    import pyarrow.compute as pc
-
     encoded = texts.dictionary_encode()
     distinct = encoded.dictionary
     counts = np.bincount(np.asarray(encoded.indices.drop_null()), minlength=len(distinct))
@@ -280,8 +272,6 @@ def count_words(texts: Any) -> Words:
 
 def _most_frequent(distinct: Any, counts: NDArray[np.int64], n_distinct: int) -> list[int]:
     """Positions of the N_TOP most frequent texts, whatever the order of the rows. counts: 0 for what is no text."""
-    import pyarrow.compute as pc
-
     chosen = np.flatnonzero(counts)
     if n_distinct > N_TOP:
         least = np.partition(counts, -N_TOP)[-N_TOP]

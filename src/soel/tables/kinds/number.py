@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.errors import DataError
+from soel.tables.arrow import pc
 from soel.tables.codes import Code, NumericCode, Scaling
 from soel.tables.column import PLAIN, Column, Form, Values, check_finite
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, has_fractions, is_id_name, see_numbers
@@ -101,8 +102,6 @@ class Number(ColumnKind):
 
 def has_leading_zeros(source: ColumnSource) -> bool:
     """Whether plain whole numbers in text have leading zeros, as codes do."""
-    import pyarrow.compute as pc
-
     if source.texts is None or source.plain is None or has_fractions(source.plain):
         return False
     return bool(pc.any(pc.match_substring_regex(source.texts, _LEADING_ZERO)).as_py())
@@ -125,8 +124,6 @@ def names_rows(source: ColumnSource) -> str | None:
 
 def _with_point_for_thousands(source: ColumnSource) -> Found | None:
     """Plain numbers in a file with decimal commas, whose point separates thousands."""
-    import pyarrow.compute as pc
-
     if source.texts is None or source.file.decimal != "," or tells_point(source.texts):
         return None
     if not pc.any(pc.match_substring(source.texts, ".")).as_py():

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
+from soel.tables.arrow import pa, pc
 from soel.tables.column import BOUNDS, Form
 from soel.types import Floats
 
@@ -68,8 +69,6 @@ class NumberSigns:
 
 def tidy(texts: Any) -> Any:
     """Arrow strings without blanks around them, with one kind of minus, of apostrophe and of space."""
-    import pyarrow.compute as pc
-
     texts = pc.utf8_trim_whitespace(texts)
     if not pc.all(pc.string_is_ascii(texts)).as_py():
         texts = pc.replace_substring_regex(texts, "[−﹣－]", "-")  # noqa: RUF001
@@ -80,17 +79,12 @@ def tidy(texts: Any) -> Any:
 
 def blank_missing(texts: Any) -> Any:
     """Tidy Arrow strings with null for every word that says 'no value'."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     words = pa.array(MISSING, pa.string())
     return pc.if_else(pc.is_in(pc.utf8_lower(texts), words), pa.scalar(None, pa.string()), texts)
 
 
 def as_floats(texts: Any) -> Floats | None:
     """Arrow strings as float64 with NaN for null; None where one of them is no plain number."""
-    import pyarrow as pa
-
     try:
         texts.slice(0, N_HEAD).cast(pa.float64())  # a refusal takes long on many cells
         values = texts.cast(pa.float64())
@@ -117,8 +111,6 @@ def find_numbers(texts: Any) -> NumberSigns | None:
 
 def parse_numbers(texts: Any, form: Form) -> Floats | None:
     """Tidy Arrow strings without missing words as float64, NaN for null; None where one does not fit the form."""
-    import pyarrow.compute as pc
-
     plain = as_floats(texts) if form.is_plain else None
     if plain is not None:
         return plain
@@ -138,8 +130,6 @@ def parse_numbers(texts: Any, form: Form) -> Floats | None:
 
 def misfit(texts: Any, form: Form) -> int | None:
     """The row of the first tidy text that does not fit the form."""
-    import pyarrow.compute as pc
-
     row = pc.index(pc.match_substring_regex(texts, _number_of(form)), False).as_py()
     return None if row < 0 else int(row)
 
@@ -164,16 +154,12 @@ def doubt_sign(sign: str, role: str) -> str:
 
 def tells_point(texts: Any) -> bool:
     """Whether a column of plain numbers has a point that cannot separate thousands."""
-    import pyarrow.compute as pc
-
     pointed = pc.match_substring(texts, ".")
     return bool(pc.any(pc.and_not(pointed, pc.match_substring_regex(texts, _THREE_DIGITS))).as_py())
 
 
 def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
     """Refuse words among numbers or dates, and numbers with a unit: a category for each number is never meant."""
-    import pyarrow.compute as pc
-
     if asked != "numeric" and is_all(texts, _DOTTED):
         return
     present = as_mask(texts.is_valid())
@@ -201,21 +187,15 @@ def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
 
 def is_all(texts: Any, pattern: str) -> bool:
     """Whether all texts that are not null match; true of none."""
-    import pyarrow.compute as pc
-
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 
 def as_mask(flags: Any, missing: bool = False) -> NDArray[np.bool_]:
     """Arrow's booleans as an array (N,)."""
-    import pyarrow.compute as pc
-
     return np.asarray(pc.fill_null(flags, missing).to_numpy(zero_copy_only=False), bool)
 
 
 def _any(texts: Any, pattern: str) -> bool:
-    import pyarrow.compute as pc
-
     return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 
@@ -244,16 +224,12 @@ def _role(sign: str, signs: tuple[str, str]) -> str:
 
 def _unit_of(texts: Any) -> str:
     """The one unit that stands behind all numbers; empty where there is none, or are several."""
-    import pyarrow.compute as pc
-
     units = pc.struct_field(pc.extract_regex(texts, _WITH_UNIT), "unit").unique().to_pylist()
     return "" if len(units) != 1 or units[0] in (None, *MARKS) else units[0]
 
 
 def _find_marks(texts: Any, marks: Sequence[str]) -> tuple[str, ...]:
     """What stands before and behind the numbers of a column."""
-    import pyarrow.compute as pc
-
     mark = _either(marks)
     parts = pc.extract_regex(texts, rf"^\(?[-+]?\s*(?P<a>{mark}).*?(?P<b>{mark})\)?\s*-{{0,2}}\)?$")
     found = {text for part in "ab" for text in pc.struct_field(parts, part).unique().to_pylist()}

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from soel.errors import DataError, SchemaError
+from soel.tables.arrow import pc
 from soel.tables.codes import Code, DerivedCode, Scaling
 from soel.tables.column import PLAIN, Column, Form, Values, as_seconds
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, see_numbers, see_times
@@ -231,8 +232,6 @@ def _numbers_as_times(source: ColumnSource) -> Found | None:
 
 def _is_time_of_day(texts: Any, values: Values) -> bool:
     """Whether clocks show the time of the day, not a length of time: over the day, or with am and pm."""
-    import pyarrow.compute as pc
-
     hours = (values[~np.isnat(values)] - np.datetime64("1970-01-01")) / np.timedelta64(1, "h")
     return bool(hours.max() >= 12 and hours.min() < 12) or bool(
         pc.any(pc.match_substring_regex(texts, "[AaPp][.]?[Mm]|Uhr")).as_py()

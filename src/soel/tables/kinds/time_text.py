@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.tables.arrow import pa, pc
 from soel.tables.column import Form
 from soel.tables.kinds.number_text import N_HEAD, is_all
 from soel.types import Floats
@@ -114,8 +115,6 @@ def parse_compact(values: Floats) -> Times | None:
 
 def parse_duration(texts: Any, form: Form) -> Floats | None:
     """Tidy Arrow strings as seconds, NaN for null; None where one does not fit."""
-    import pyarrow.compute as pc
-
     parts = pc.extract_regex(texts, DURATIONS[form.layout])
     if parts.null_count != texts.null_count:
         return None
@@ -126,9 +125,6 @@ def parse_duration(texts: Any, form: Form) -> Floats | None:
 
 def _find_mixed(texts: Any, order: str | None, decimal: str) -> FoundTimes | None:
     """Dates in several forms, as people write them into one column by hand: each cell has to have one of them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     any_date = "|".join(re.sub(r"\?P<\w>", "?:", _PATTERNS[layout]) for layout in _DATES)
     if not is_all(texts.drop_null().slice(0, N_HEAD), any_date):
         return None
@@ -147,8 +143,6 @@ def _find_mixed(texts: Any, order: str | None, decimal: str) -> FoundTimes | Non
 
 def _find_order(texts: Any, order: str | None, decimal: str) -> FoundTimes | None:
     """Whether the day or the month comes first: by what fits, by what was asked for, by the sign between them."""
-    import pyarrow.compute as pc
-
     pointed = bool(pc.all(pc.match_substring(texts, ".")).as_py())
     first = order if order in ("dmy", "mdy") else "dmy" if pointed or decimal == "," else "mdy"
     for chosen in (first, "mdy" if first == "dmy" else "dmy"):
@@ -172,8 +166,6 @@ def _has_late_day(values: Times) -> bool:
 
 
 def _parse_block(texts: Any, form: Form) -> Times | None:
-    import pyarrow.compute as pc
-
     if form.layout == MIXED:
         return _parse_mixed(texts, form.order)
     parts = pc.extract_regex(texts, _PATTERNS[form.layout])
@@ -190,9 +182,6 @@ def _parse_block(texts: Any, form: Form) -> Times | None:
 
 def _parse_mixed(texts: Any, order: str) -> Times | None:
     """Each cell by the first layout that it has; None where one has none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     found, rest = np.full(len(texts), UNKNOWN, UNIT), texts
     for layout in _DATES:
         fits = pc.match_substring_regex(rest, _PATTERNS[layout])
@@ -207,9 +196,6 @@ def _parse_mixed(texts: Any, order: str) -> Times | None:
 
 def _take_decimal(parts: Any, name: str) -> Floats:
     """One part as numbers; 0 where it is not there."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.struct_field(parts, name)
     texts = pc.if_else(pc.equal(texts, ""), "0", texts)
     return np.asarray(pc.fill_null(texts.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False))
@@ -217,9 +203,6 @@ def _take_decimal(parts: Any, name: str) -> Floats:
 
 def _take_distinct(parts: Any, name: str, read: Any) -> NDArray[np.int64]:
     """One part as whole numbers (N,), each distinct text read once; 0 where it is not there."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = pc.fill_null(pc.struct_field(parts, name), "").dictionary_encode()
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     numbers = np.array([read(text) if text else 0 for text in texts.dictionary.to_pylist()] or [0], np.int64)
@@ -258,9 +241,6 @@ def _make_days(years: Any, months: Any, days: Any, missing: NDArray[np.bool_]) -
 
 def _add_clock(parts: Any, missing: NDArray[np.bool_], days: Times) -> Times | None:
     """The days with their time of day, in UTC where a zone is given."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     hours, minutes, seconds = (_take_distinct(parts, part, int) for part in "HMS")
     half = pc.utf8_lower(pc.utf8_slice_codeunits(pc.struct_field(parts, "p"), 0, 1))
     after, before = (np.asarray(pc.fill_null(pc.equal(half, letter), False)) for letter in "pa")
