@@ -7,8 +7,8 @@ them apart. What a kind of column adds (categories, times, ...) lies beside the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from soel.errors import ConfigError, DataError, SchemaError
 from soel.tables.column import Values
 from soel.tables.tally import ColumnBaseline, Counted, Counts, count_numbers, find_edges
-from soel.types import Floats
+from soel.types import Floats, read_fields
 
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
 
@@ -46,11 +46,6 @@ class Scaling:
     drops_constant: bool
 
 
-def raw(values: Floats) -> Scale:
-    """Values as they are."""
-    return Scale()
-
-
 def standard(values: Floats) -> Scale:
     """Centred on the mean, in standard deviations."""
     spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
@@ -58,7 +53,7 @@ def standard(values: Floats) -> Scale:
 
 
 SCALINGS: Mapping[str, Scaling] = {
-    "none": Scaling(raw, drops_constant=False),
+    "none": Scaling(lambda _: Scale(), drops_constant=False),
     "standard": Scaling(standard, drops_constant=True),
 }
 
@@ -77,10 +72,10 @@ class Code(ABC):
     kind: the name of the code in files. counted: how its cells are counted for drift.
     """
 
-    kind: ClassVar[str]
     counted: ClassVar[Counted] = "numbers"
     is_category: ClassVar[bool] = False
     name: str
+    kind: str = field(default="", kw_only=True)
 
     @property
     @abstractmethod
@@ -100,9 +95,13 @@ class Code(ABC):
         """The numbers (N,) that are counted for drift."""
         return values
 
+    def edges(self, values: Values) -> tuple[float, ...]:
+        """The edges of the steps in which the pool's values (N,) are counted."""
+        return find_edges(self.numbers(values))
+
     def measure(self, values: Values) -> ColumnBaseline:
         """What the pool holds in the column (N,)."""
-        edges = find_edges(self.numbers(values))
+        edges = self.edges(values)
         return ColumnBaseline(self.counted, self.tally(values, edges), edges)
 
     def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
@@ -110,23 +109,32 @@ class Code(ABC):
         return count_numbers(self.numbers(values), edges)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"kind": self.kind, **asdict(self)}
+        return asdict(self)
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Back from plain values."""
-        return cls(**{each.name: values[each.name] for each in fields(cls)})
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Code:
+        """Back from plain values, as the code of their kind."""
+        found = [code for code in _subclasses(Code) if code.kind == values["kind"]]
+        if not found:
+            raise ValueError(f"unknown kind of column {values['kind']!r}")
+        code: Code = read_fields(found[0], values)
+        return code
+
+
+def _subclasses(code: Any) -> Iterator[type[Code]]:
+    for each in code.__subclasses__():
+        yield each
+        yield from _subclasses(each)
 
 
 @dataclass(frozen=True)
 class NumericCode(Code):
     """One scaled feature, and one for 'is missing' if the pool had missing values."""
 
-    kind: ClassVar[str] = "numeric"
     median: float
     scale: Scale
     marks_missing: bool
+    kind: str = field(default="numeric", kw_only=True)
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> NumericCode:
@@ -137,26 +145,16 @@ class NumericCode(Code):
         seen = values[~missing]
         return cls(name, float(np.median(seen)), scaling.measure(seen), bool(missing.any()))
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> NumericCode:
-        """Back from plain values."""
-        scale, clip = values["scale"], values["scale"]["clip"]
-        measured = Scale(float(scale["centre"]), float(scale["width"]), None if clip is None else float(clip))
-        return cls(str(values["name"]), float(values["median"]), measured, bool(values["marks_missing"]))
-
     @property
     def constant(self) -> bool:
-        """Whether it tells no row from another."""
         return not self.scale.width and not self.marks_missing
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """One name per feature."""
         indicator = (f"{self.name} is missing",) if self.marks_missing else ()
         return ((self.name,) if self.scale.width or not indicator else ()) + indicator
 
     def encode(self, values: Values, features: Floats) -> None:
-        """Write the features into zeros (N, number of features)."""
         if values.dtype != np.float64:
             example = next((cell for cell in values if cell == cell and cell is not None), None)
             raise SchemaError(
@@ -172,35 +170,31 @@ class NumericCode(Code):
 
 @dataclass(frozen=True)
 class DerivedCode(Code):
-    """Numbers derived from one column, each coded like a numeric one. A missing cell is marked once, by the first."""
+    """Values derived from one column, each with a code of its own. A missing cell is marked once, by the first."""
 
-    parts: tuple[NumericCode, ...]
+    parts: tuple[Code, ...]
 
     @abstractmethod
-    def derive(self, values: Values) -> Mapping[str, Floats]:
-        """Numbers (N,) by the names of the parts; NaN for missing."""
+    def derive(self, values: Values) -> Mapping[str, Values]:
+        """Values (N,) by the names of the parts."""
 
     @property
     def constant(self) -> bool:
-        """Whether it tells no row from another."""
         return all(part.constant for part in self.parts)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """One name per feature."""
-        names = (name for part in self.parts for name in part.feature_names)
-        known = {part.name for part in self.parts}
-        return tuple(name if name in known else f"{self.name} is missing" for name in names)
+        marks = {f"{part.name} is missing": f"{self.name} is missing" for part in self.parts}
+        return tuple(marks.get(name, name) for part in self.parts for name in part.feature_names)
 
     def encode(self, values: Values, features: Floats) -> None:
-        """Write the features into zeros (N, number of features)."""
         derived, at = self.derive(values), 0
         for part in self.parts:
             width = len(part.feature_names)
             part.encode(derived[part.name], features[:, at : at + width])
             at += width
 
-    def with_parts(self, derived: Mapping[str, Floats], scaling: Scaling, missing: Values | None = None) -> Self:
+    def with_numbers(self, derived: Mapping[str, Floats], scaling: Scaling, missing: Values | None = None) -> Self:
         """The same with codes of the derived numbers of the pool (N,), less those that are constant."""
         codes = [NumericCode.fit(name, each, scaling) for name, each in derived.items() if not np.isnan(each).all()]
         varying = [code for code in codes if code.scale.width] or codes[:1]
@@ -209,9 +203,3 @@ class DerivedCode(Code):
         marks = [bool(missing.any()), *[False] * (len(varying) - 1)]
         parts = (replace(code, marks_missing=mark) for code, mark in zip(varying, marks, strict=True))
         return replace(self, parts=tuple(parts))
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Back from plain values."""
-        parts = tuple(NumericCode.from_json(part) for part in values["parts"])
-        return cls(**{each.name: values[each.name] for each in fields(cls)} | {"parts": parts})

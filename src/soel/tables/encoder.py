@@ -13,10 +13,11 @@ from soel.errors import DataError, ModelFileError, SchemaError
 from soel.tables.codes import Code, find_scaling
 from soel.tables.column import Column, Values
 from soel.tables.frame import Frame
-from soel.tables.kinds import KINDS, kind_of
+from soel.tables.kinds import kind_of
 from soel.tables.kinds.number import Number
 from soel.tables.table_schema import Schema
-from soel.tables.tally import Baseline, ColumnBaseline, Tally
+from soel.tables.tally import Baseline, Tally
+from soel.types import read_fields
 
 _N_SHOWN = 5
 
@@ -127,24 +128,15 @@ class Encoder:
         return {code.name: code.tally(columns[code.name], known[code.name].edges) for code in self.columns}
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values for a JSON file."""
-        values = {
-            "scaling": self.scaling,
-            "named": self.named,
-            "columns": [code.to_json() for code in self.columns],
-            "schema": None if self.schema is None else self.schema.to_json(),
-        }
-        if self.baseline is None:
-            return values
-        return values | {"baseline": {name: asdict(column) for name, column in self.baseline.items()}}
+        values = asdict(self)
+        return values if self.schema is None else values | {"schema": self.schema.to_json()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Encoder:
         """Back from the values of `to_json`."""
         try:
-            columns = tuple(_read_code(code) for code in values["columns"])
-            schema = None if values["schema"] is None else Schema.from_json(values["schema"])
-            return cls(str(values["scaling"]), bool(values["named"]), columns, schema, _read_baseline(values))
+            encoder: Encoder = read_fields(cls, values)
+            return encoder
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of the columns cannot be read ({error!r}). Save the model again."
@@ -167,20 +159,6 @@ class Encoder:
                 "Give the columns of the pool in the same order."
             )
         return dict(zip(names, frame.columns.values(), strict=True))
-
-
-_CODES = {code.kind: code for kind in KINDS for code in kind.codes}
-
-
-def _read_code(values: Mapping[str, Any]) -> Code:
-    if values["kind"] not in _CODES:
-        raise ValueError(f"unknown kind of column {values['kind']!r}")
-    return _CODES[values["kind"]].from_json(values)
-
-
-def _read_baseline(values: Mapping[str, Any]) -> Baseline | None:
-    kept = values.get("baseline")
-    return None if kept is None else {name: ColumnBaseline.from_json(column) for name, column in kept.items()}
 
 
 def _check_names(expected: tuple[str, ...], given: tuple[str, ...]) -> None:

@@ -37,6 +37,12 @@ class RawColumn:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value in a column that is not text."""
+        values = self.values
+        return bool((np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)).all())
+
     def take(self, rows: NDArray[Any]) -> RawColumn:
         """Some of the rows."""
         values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))

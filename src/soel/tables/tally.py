@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from soel.types import Floats
+from soel.types import Floats, from_plain
 
 Counted = Literal["numbers", "lengths", "categories", "names", "times"]
 N_STEPS = 10
@@ -55,13 +55,6 @@ class Counts:
         """How many cells are not missing."""
         return self.n_rows - self.n_missing
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Counts:
-        """Back from plain values."""
-        words = {str(word): int(n) for word, n in values["words"].items()}
-        steps = tuple(int(step) for step in values["steps"])
-        return cls(int(values["n_rows"]), int(values["n_missing"]), steps, values["low"], values["high"], words)
-
 
 @dataclass(frozen=True)
 class ColumnBaseline:
@@ -74,11 +67,6 @@ class ColumnBaseline:
     counted: Counted
     pool: Counts
     edges: tuple[float, ...] = ()
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> ColumnBaseline:
-        """Back from plain values."""
-        return cls(values["counted"], Counts.from_json(values["pool"]), tuple(map(float, values["edges"])))
 
 
 Baseline = Mapping[str, ColumnBaseline]
@@ -99,7 +87,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
 
 def tally_from_json(values: Mapping[str, Any]) -> Tally:
     """Back from plain values."""
-    return {str(name): Counts.from_json(counts) for name, counts in values.items()}
+    return {str(name): from_plain(Counts, counts) for name, counts in values.items()}
 
 
 def find_edges(values: Floats) -> tuple[float, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,23 +23,18 @@ class CategoryCode(Code):
     A missing cell is a category of its own if the pool had some, else all zeros; so is a category that it did not have.
     """
 
-    kind: ClassVar[str] = "categorical"
     counted: ClassVar[Counted] = "categories"
     is_category: ClassVar[bool] = True
     categories: tuple[str, ...]
     marks_missing: bool
     is_constant: bool
+    kind: str = field(default="categorical", kw_only=True)
 
     @classmethod
     def fit(cls, name: str, counts: Counter[str], n_missing: int, scaling: Scaling) -> CategoryCode:
         """Look at how often the categories occur in the pool."""
         constant = scaling.drops_constant and len(counts) + bool(n_missing) == 1
         return cls(name, tuple(sorted(counts)), n_missing > 0, constant)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> CategoryCode:
-        categories = tuple(str(category) for category in values["categories"])
-        return cls(str(values["name"]), categories, bool(values["marks_missing"]), bool(values["is_constant"]))
 
     @property
     def constant(self) -> bool:
@@ -58,11 +53,10 @@ class CategoryCode(Code):
         known = np.flatnonzero(codes >= 0)
         features[known, codes[known]] = 1
 
-    def measure(self, values: Values) -> ColumnBaseline:
-        return ColumnBaseline(self.counted, self.tally(values, ()))
+    def edges(self, values: Values) -> tuple[float, ...]:
+        return ()
 
     def tally(self, values: Values, edges: tuple[float, ...]) -> Counts:
-        """What new rows hold in the column (n,)."""
         return count_categories(as_categories(values).tolist())
 
 
@@ -73,17 +67,17 @@ class FrequencyCode(DerivedCode):
     counts: names that occur more than once; all others count once, whether the pool had them or not.
     """
 
-    kind: ClassVar[str] = "frequency"
     counted: ClassVar[Counted] = "names"
     is_category: ClassVar[bool] = True
     counts: Mapping[str, int]
     n_rows: int
+    kind: str = field(default="frequency", kw_only=True)
 
     @classmethod
     def fit(cls, name: str, counts: Counter[str], values: Values, scaling: Scaling) -> FrequencyCode:
         repeated = {text: count for text, count in counts.items() if count > 1}
         code = cls(name, (), dict(sorted(repeated.items())), len(values))
-        return code.with_parts(code.derive(values), scaling)
+        return code.with_numbers(code.derive(values), scaling)
 
     def derive(self, values: Values) -> Mapping[str, Floats]:
         """The logarithm of each name's share of the pool."""
@@ -124,7 +118,6 @@ class Category(ColumnKind):
     name = "category"
     option = "categorical"
     changed_by = ("text", "ignore")
-    codes: ClassVar[tuple[type[Code], ...]] = (CategoryCode, FrequencyCode)
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Whatever is left."""

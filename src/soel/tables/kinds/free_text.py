@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +20,8 @@ from soel.types import Floats
 class TextCode(DerivedCode):
     """log(1 + n) of the letters, digits and words of a cell."""
 
-    kind: ClassVar[str] = "text"
     counted: ClassVar[Counted] = "lengths"
+    kind: str = field(default="text", kw_only=True)
 
     def derive(self, values: Values) -> Mapping[str, Floats]:
         """The logarithms (N,), NaN for missing."""
@@ -45,7 +45,6 @@ class FreeText(ColumnKind):
 
     name = "text"
     option = "text"
-    codes: ClassVar[tuple[type[Code], ...]] = (TextCode,)
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Several words a cell, and few cells that repeat."""
@@ -61,7 +60,7 @@ class FreeText(ColumnKind):
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         code = TextCode(column.name, ())
-        return code.with_parts(code.derive(values), scaling)
+        return code.with_numbers(code.derive(values), scaling)
 
     def becomes(self, column: Column) -> str:
         return "length, digits, words"

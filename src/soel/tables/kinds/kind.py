@@ -100,7 +100,7 @@ class ColumnKind(ABC):
     changed_by: options that read such a column otherwise.
     is_used: whether it gives features. is_kept: whether a frame has its values. names_rows: whether these are ids.
     holds, plain_advice: what its cells are and should be, for messages.
-    names_layout: whether the layout of its form is shown to people. codes: the classes that `fit` returns.
+    names_layout: whether the layout of its form is shown to people.
     """
 
     name: ClassVar[str]
@@ -112,7 +112,6 @@ class ColumnKind(ABC):
     holds: ClassVar[str] = "text"
     plain_advice: ClassVar[str] = ""
     names_layout: ClassVar[bool] = False
-    codes: ClassVar[tuple[type[Code], ...]] = ()
 
     @abstractmethod
     def sniff(self, source: ColumnSource) -> Found | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,6 @@ class Number(ColumnKind):
     option = "numeric"
     holds = "numbers"
     plain_advice = "Give numbers, or NaN where the value is missing"
-    codes: ClassVar[tuple[type[Code], ...]] = (NumericCode,)
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Numbers, unless they only name the rows; text that mostly holds numbers is refused."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from soel.errors import DataError, SchemaError
 from soel.tables.arrow import pc
-from soel.tables.codes import Code, DerivedCode, Scaling
+from soel.tables.codes import Code, DerivedCode, NumericCode, Scaling
 from soel.tables.column import PLAIN, Column, Form, Values, as_seconds
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, see_numbers, see_times
 from soel.tables.kinds.number import Number, has_leading_zeros
 from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.kinds.time_text import find_duration, find_times, parse_compact, parse_duration, parse_times
 from soel.tables.raw_columns import TIME, RawColumn
-from soel.tables.tally import ColumnBaseline, Counted
+from soel.tables.tally import Counted
 from soel.types import Floats
 
 DAY = 86_400.0
@@ -37,8 +37,8 @@ _DATE_NAME = re.compile(r"(?i:(?:^|[\W_])(?:date|datum|fecha)(?:$|[\W_])|\wdatum
 class TimeCode(DerivedCode):
     """Hour, weekday and month as places on a circle; the time since the row before, where the pool is in its order."""
 
-    kind: ClassVar[str] = "time"
     counted: ClassVar[Counted] = "times"
+    kind: str = field(default="time", kw_only=True)
 
     @classmethod
     def fit(cls, name: str, values: Values, scaling: Scaling) -> TimeCode:
@@ -53,7 +53,7 @@ class TimeCode(DerivedCode):
         derived = code.derive(values)
         chosen = {key: each for key, each in derived.items() if any(f"({part}" in key for part in wanted)}
         chosen = chosen or {name: derived[name]}  # nothing but whether it is missing
-        return code.with_parts(chosen, scaling, np.isnan(seconds))
+        return code.with_numbers(chosen, scaling, np.isnan(seconds))
 
     def derive(self, values: Values) -> Mapping[str, Floats]:
         """All that can be derived from times (N,)."""
@@ -79,17 +79,16 @@ class TimeCode(DerivedCode):
             )
         super().encode(values, features)
         first = self.parts[0]
-        if first.marks_missing:  # a gap is unknown in the first row, too
+        if isinstance(first, NumericCode) and first.marks_missing:  # a gap is unknown in the first row, too
             features[:, len(first.feature_names) - 1] = np.isnat(values)
 
     def numbers(self, values: Values) -> Floats:
         return as_seconds(values)
 
-    def measure(self, values: Values) -> ColumnBaseline:
+    def edges(self, values: Values) -> tuple[float, ...]:
         """The first and the last time of the pool."""
         seconds = as_seconds(values)
-        edges = () if np.isnan(seconds).all() else (float(np.nanmin(seconds)), float(np.nanmax(seconds)))
-        return ColumnBaseline(self.counted, self.tally(values, edges), edges)
+        return () if np.isnan(seconds).all() else (float(np.nanmin(seconds)), float(np.nanmax(seconds)))
 
 
 class Time(ColumnKind):
@@ -99,7 +98,6 @@ class Time(ColumnKind):
     option = "time"
     holds = "dates or times"
     names_layout = True
-    codes: ClassVar[tuple[type[Code], ...]] = (TimeCode,)
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Text in one layout, or several of dates; numbers such as 20241231; in a column called so, seconds or days."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from soel.tables.codes import Code, NumericCode, Scaling
@@ -63,7 +61,6 @@ class Constant(Number):
     option = ""
     changed_by = ("ignore",)
     holds = "a number"
-    codes: ClassVar[tuple[type[Code], ...]] = ()
 
     def sniff(self, source: ColumnSource) -> Found | None:
         """Never: what is constant is seen after it was read."""
