@@ -16,13 +16,13 @@ from soel.tables.column import Column
 from soel.tables.decide import decide, parse_column
 from soel.tables.inspection import look_at
 from soel.tables.open import read_table
-from soel.tables.raw_columns import RawColumn
+from soel.tables.raw_table import RawColumn, RawTable
 
 
 def read(cells: list[str], name: str = "a") -> tuple[Column, Any]:
     """The reading of a column of text, and its values as new rows get them."""
     column = RawColumn("text", pa.array(cells, pa.string()))
-    reading, values = decide({name: column})
+    reading, values = decide(RawTable({name: column}, True))
     again = parse_column(reading[name], column)
     if name in values and reading[name].kind != "id":
         np.testing.assert_array_equal(values[name], again)

@@ -172,7 +172,7 @@ def test_options_win() -> None:
         ([None, "1.5", "1.2.3", "a", "b"], {"numeric": ("a",)}, "as numbers, but 3 cells are not, such as '1.2.3'"),
         (["1.1.2024", "2.1.2024", "soon"], {}, "mostly dates, but 1 cell is not, such as 'soon' in row 2"),
         (["a", "b"], {"time": ("a",)}, "asked for as a time"),
-        (["x"], {"ignore": ("b",)}, "no column 'b'. Choose among: a, z"),
+        (["x"], {"ignore": ("b",)}, "no column 'b'. Choose among its columns: a, z"),
     ],
 )
 def test_what_cannot_be_read_is_said(cells: list[Any], options: Any, message: str) -> None:

@@ -19,7 +19,7 @@ import pyarrow.feather
 import pytest
 
 from soel.errors import DataError
-from soel.tables import raw_columns
+from soel.tables import raw_table
 from soel.tables.open import copy_as_parquet, read_table
 from soel.tables.read_options import ReadOptions
 from soel.tables.text_files import Unpacking
@@ -243,7 +243,7 @@ def test_memory_is_handed_back_after_many_cells_however_short_the_columns(
             released.append(1)
 
     monkeypatch.setattr(pa, "default_memory_pool", Pool)
-    monkeypatch.setattr(raw_columns, "MUCH", 100)
+    monkeypatch.setattr(raw_table, "MUCH", 100)
     rows = ["a,b,c,d,e,f", *(",".join(str(row * 7 % 13 + at / 2) for at in range(6)) for row in range(40))]
     (tmp_path / "t.csv").write_text("\n".join(rows))
     read_table(tmp_path / "t.csv")

@@ -10,7 +10,7 @@ from soel.errors import DataError, SchemaError
 from soel.tables.column import Column, Form
 from soel.tables.decide import parse_column
 from soel.tables.kinds.number_text import as_floats, blank_missing, parse_numbers, tidy
-from soel.tables.raw_columns import RawColumn
+from soel.tables.raw_table import RawColumn
 
 
 def texts(*words: str | None) -> RawColumn:

@@ -86,7 +86,7 @@ def test_choices_are_taken_in_and_it_begins(asking: Asking) -> None:
     ("choices", "message"),
     [
         ({"pump": "numeric"}, "pump"),
-        ({"nothing": "numeric"}, "There is no column 'nothing'"),
+        ({"nothing": "numeric"}, "has no column 'nothing'"),
         ({"pump": "id", "code": "id"}, "One column can be the id"),
     ],
 )

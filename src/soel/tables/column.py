@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -94,18 +94,7 @@ class Column:
     def to_json(self) -> dict[str, Any]:
         """As plain values; what has its default is left out of the form."""
         form = {key: value for key, value in asdict(self.form).items() if value != getattr(PLAIN, key)}
-        return {"name": self.name, "kind": self.kind, "form": form, "doubt": self.doubt, "seen": asdict(self.seen)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Column:
-        """Back from the values of `to_json`."""
-        form, seen = Form(**_with_tuples(values["form"])), Seen(**_with_tuples(values["seen"]))
-        return cls(str(values["name"]), str(values["kind"]), form, str(values["doubt"]), seen)
-
-
-def _with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain values from JSON, which has lists for tuples."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+        return asdict(self) | {"form": form}
 
 
 class CellError(DataError, TypeError):
@@ -136,6 +125,13 @@ def readable_time(value: np.datetime64) -> str:
     return text.removesuffix("T00:00:00").removeprefix("1970-01-01T").replace("T", " ")
 
 
+def as_objects(cells: Sequence[Any]) -> NDArray[np.object_]:
+    """Python objects as an array (N,) of them, whatever they are."""
+    column = np.empty(len(cells), object)
+    column[:] = cells
+    return column
+
+
 def as_seconds(values: Values) -> Values:
     """Times (N,) as seconds since 1970, NaN for missing."""
     return np.where(np.isnat(values), np.nan, values.astype("datetime64[us]").astype(np.int64) / 1e6)
@@ -145,10 +141,4 @@ def as_categories(values: Values) -> Values:
     """The same column as categories: 2.0 is '2', NaN is missing."""
     if values.dtype == object:
         return values
-    missing = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
-    texts = np.empty(len(values), object)
-    texts[:] = [
-        None if gone or is_missing(cell) else cell_text(cell)
-        for cell, gone in zip(values.tolist(), missing, strict=True)
-    ]
-    return texts
+    return as_objects([None if is_missing(cell) else cell_text(cell) for cell in values.tolist()])

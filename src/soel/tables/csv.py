@@ -22,9 +22,9 @@ from soel.tables.batches import BLOCK_ROWS, DataPart
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.limits import FAULTS, check_header, not_a_table
 from soel.tables.location import Location
+from soel.tables.raw_table import Layout
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.rows import sniff_separator
-from soel.tables.table_schema import Layout
 from soel.tables.text_files import check_encoding, guess_encoding, plain_file, unpacking_or_plain
 
 PART_BYTES = 1 << 25  # a part ends with the first line after so many

@@ -25,8 +25,8 @@ from soel.tables.column import cell_text
 from soel.tables.contained import UnreadableError, contained, rows_of
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.limits import FAULTS, Budget, check_header, decoded_bytes, not_a_table, reason, too_large
+from soel.tables.raw_table import Layout
 from soel.tables.read_options import ReadOptions
-from soel.tables.table_schema import Layout
 from soel.tables.text_files import plain_file
 
 Reader = Callable[[Path, ReadOptions], tuple[Any, Layout]]

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from soel.checks import check_labels
 from soel.errors import LabelError
 from soel.tables.column import Column, Values
-from soel.tables.frame import Frame, Raw, frame_from
+from soel.tables.frame import Frame, frame_from
 from soel.tables.kinds import kind_of
 from soel.tables.location import is_address
 from soel.tables.open import copy_as_parquet, read_raw
+from soel.tables.raw_table import RawTable
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.table_schema import Schema
 from soel.tables.text_files import inner_suffix, unpacking
@@ -56,7 +57,7 @@ def look_at_start(
         return look_at(path, id_column, label_column, options)
 
 
-def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
     """The columns of what a database gives, or of a table that lies elsewhere."""
     with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
         return read_raw(copy_as_parquet(address, Path(folder), options), aside, options)

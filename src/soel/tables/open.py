@@ -17,16 +17,16 @@ from soel.tables.arrow import pq
 from soel.tables.csv import csv_names, read_csv
 from soel.tables.decide import parse_column
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
-from soel.tables.frame import Frame, Raw, frame_by, frame_from, raw_from, raw_from_arrow, without_extras
+from soel.tables.frame import Frame, frame_by, frame_from, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
 from soel.tables.limits import check_header, check_known, enough_memory
 from soel.tables.location import is_address
 from soel.tables.npy import beside_names, read_npy, read_npz
 from soel.tables.parquet import flatten, parquet_names, read_parquet, with_notes
-from soel.tables.raw_columns import as_objects, give_back
+from soel.tables.raw_table import Layout, RawTable, give_back, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Layout, Schema
+from soel.tables.table_schema import Schema
 from soel.tables.text_files import PACKED, inner_suffix, is_packed
 
 _NATIVE_READERS = {".csv": read_csv, ".tsv": read_csv, ".txt": read_csv, ".parquet": read_parquet}
@@ -78,14 +78,14 @@ def read_table(
         give_back(n_cells)
         if options.drop_duplicates if drop_duplicates is None else drop_duplicates:
             kept = ~find_repeats(frame)
-            frame = frame.take(kept).leaving_out(int((~kept).sum()))
+            frame = _leave_out(frame, ~kept)
             columns, cells = ({name: column[kept] for name, column in each.items()} for each in (columns, cells))
         ids = check_ids(id_column, columns[id_column].tolist()) if id_column else content_ids(frame)
     excluded = {name: columns[name] for name in exclude}
     return Table(frame, ids, _fingerprint(path), path.name, excluded, cells)
 
 
-def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
+def _collect_cells(raw: RawTable, frame: Frame) -> dict[str, NDArray[np.object_]]:
     """All columns as they are written; numbers as numbers, where they are written as computers do."""
     kinds = {} if frame.schema is None else frame.schema.by_name
     columns = {}
@@ -98,11 +98,11 @@ def _collect_cells(raw: Raw, frame: Frame) -> dict[str, NDArray[np.object_]]:
         if is_plain and parsed is not None and parsed.dtype == np.float64:
             columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])
         else:
-            columns[name] = as_objects(cells)
+            columns[name] = cells.as_words()
     return {name: _objects([None if is_missing(cell) else cell for cell in c.tolist()]) for name, c in columns.items()}
 
 
-def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
     """The columns of a file as they are, and those set aside."""
     _check_file(path)
     suffix = inner_suffix(path)
@@ -152,7 +152,7 @@ def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Pat
     return copy
 
 
-def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[Raw, dict[str, Any]]:
+def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
     matrix, beside = _ARRAY_READERS[path.suffix.lower()](path, aside, options)
     raw = raw_from(matrix)
     known = beside_names(path) if path.suffix.lower() == ".npz" else []
@@ -160,7 +160,7 @@ def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tu
     if unequal:
         raise SchemaError(f"The array {unequal[0]!r} of {path.name} has not one value per row. Choose another.")
     check_known(path.name, aside, [*beside, *raw.cells])
-    inside = {name: as_objects(raw.cells[name]) for name in aside if name not in beside}
+    inside = {name: raw.cells[name].as_words() for name in aside if name not in beside}
     columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
     return raw.without(list(inside)), columns
 
@@ -187,6 +187,12 @@ def _check_file(path: Path) -> None:
         )
     if not path.stat().st_size:
         raise DataError(f"{path.name} is empty. Give a file with one row per item.")
+
+
+def _leave_out(frame: Frame, repeated: NDArray[np.bool_]) -> Frame:
+    """The frame less repeated rows, which its schema says."""
+    schema = frame.schema and replace(frame.schema, n_duplicates=int(repeated.sum()), drop_duplicates=True)
+    return replace(frame.take(~repeated), schema=schema)
 
 
 def _objects(cells: list[Any]) -> NDArray[np.object_]:

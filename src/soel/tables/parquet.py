@@ -13,8 +13,8 @@ from soel.tables.arrow import pa, pc, pq
 from soel.tables.batches import BLOCK_ROWS, PART_ROWS, DataPart
 from soel.tables.limits import FAULTS, Budget, check_distinct, decoded_bytes, not_a_table, reason, too_large
 from soel.tables.location import Location
+from soel.tables.raw_table import Layout
 from soel.tables.read_options import DEFAULT, ReadOptions
-from soel.tables.table_schema import Layout
 
 PIECE_BYTES = 1 << 28  # of text that is written out at once
 DEEPEST = 20  # records in records

@@ -22,12 +22,13 @@ from soel.tables.batches import DataPart, Format, column_of
 from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
 from soel.tables.decide import decide
-from soel.tables.frame import Frame, Raw, extra_columns, frame_by, note_on_extras, raw_from, raw_from_arrow
+from soel.tables.frame import Frame, extra_columns, frame_by, note_on_extras
 from soel.tables.kinds.category import Category
 from soel.tables.limits import check_known, reason
 from soel.tables.location import Location, find_place, fingerprint_of, is_address
 from soel.tables.npy import open_npy
 from soel.tables.parquet import open_parquet
+from soel.tables.raw_table import RawTable, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.table_schema import Schema
 
@@ -111,7 +112,7 @@ class Stream:
         if self.given is not None:
             return self.given
         raw = self._raw(next(batch for batch in self.format.batches(self.parts[0]) if len(batch)))
-        found = decide(raw.cells, self.options, raw.layout, raw.named)[0]
+        found = decide(raw, self.options)[0]
         return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
 
     def blocks(self, part: DataPart) -> Iterator[RowBlock]:
@@ -156,11 +157,11 @@ class Stream:
 
     @cached_property
     def _extras(self) -> tuple[str, ...]:
-        if self.given is None or self.given.strict:
+        if self.given is None:
             return ()
         return extra_columns([name for name in self.format.columns if name not in self._aside], self.given)
 
-    def _raw(self, batch: Any) -> Raw:
+    def _raw(self, batch: Any) -> RawTable:
         left_out = [*self._aside, *self._extras]
         if isinstance(batch, np.ndarray):
             return raw_from(batch).without(left_out)

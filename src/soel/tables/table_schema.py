@@ -10,22 +10,11 @@ from soel.errors import ModelFileError
 from soel.tables.column import BOUNDS, Column
 from soel.tables.kinds import KIND_NAMES, kind_of
 from soel.tables.kinds.missing import write_code
+from soel.tables.raw_table import UNKNOWN, Layout
+from soel.types import read_fields
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _SIGNS = {",": "comma", ".": "point", " ": "space", "'": "apostrophe", "_": "underscore"}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What was found out about a file. format: its kind in a word. encoding, separator: of text."""
-
-    format: str = ""
-    encoding: str = ""
-    separator: str = ""
-    notes: tuple[str, ...] = ()
-
-
-UNKNOWN = Layout()
 
 
 @dataclass(frozen=True)
@@ -69,35 +58,17 @@ class Schema:
         return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values for a JSON file."""
-        return {
-            "columns": [column.to_json() for column in self.columns],
-            "n_rows": self.n_rows,
-            "n_duplicates": self.n_duplicates,
-            "decimal": self.decimal,
-            "layout": asdict(self.layout),
-            "drop_duplicates": self.drop_duplicates,
-            "strict": self.strict,
-        }
+        return asdict(self) | {"columns": [column.to_json() for column in self.columns]}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Schema:
         """Back from the values of `to_json`."""
         try:
-            layout = values["layout"]
-            columns = tuple(Column.from_json(column) for column in values["columns"])
-            unknown = [column.kind for column in columns if column.kind not in KIND_NAMES]
+            schema: Schema = read_fields(cls, values)
+            unknown = [column.kind for column in schema.columns if column.kind not in KIND_NAMES]
             if unknown:
                 raise ValueError(f"unknown kind of column {unknown[0]!r}")
-            return cls(
-                columns,
-                int(values["n_rows"]),
-                int(values["n_duplicates"]),
-                str(values["decimal"]),
-                Layout(**layout | {"notes": tuple(layout["notes"])}),
-                bool(values["drop_duplicates"]),
-                bool(values["strict"]),
-            )
+            return schema
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelFileError(
                 f"The description of how columns are read cannot be read itself ({error!r}). Save the model again."

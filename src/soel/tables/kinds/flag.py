@@ -12,7 +12,7 @@ from soel.tables.column import Column, Form, Values
 from soel.tables.kinds.kind import ColumnSource, Found, Words, see_numbers
 from soel.tables.kinds.number import Number
 from soel.tables.kinds.number_text import blank_missing, tidy
-from soel.tables.raw_columns import RawColumn
+from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
 N_SPELLINGS = 6  # of yes and no, in small and capital letters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from soel.tables.codes import Code, DerivedCode, Scaling
 from soel.tables.column import Column, Values
 from soel.tables.kinds.category import fit_words
 from soel.tables.kinds.kind import MAX_CATEGORIES, NEARLY_ALL, ColumnKind, ColumnSource, Found, example_of, see_words
-from soel.tables.kinds.number_text import blank_missing, is_all, tidy
-from soel.tables.raw_columns import RawColumn
+from soel.tables.kinds.number_text import are_addresses, blank_missing, tidy
+from soel.tables.raw_table import RawColumn
 from soel.tables.tally import Counted, Counts, count_categories
-
-_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
-_ADDRESS = rf"^{_BYTE}(?:\.{_BYTE}){{3}}$"
 
 
 @dataclass(frozen=True)
@@ -81,11 +78,6 @@ class IPv4(ColumnKind):
 
     def becomes(self, column: Column) -> str:
         return "its networks as categories"
-
-
-def are_addresses(texts: Any) -> bool:
-    """Whether all tidy texts are IPv4 addresses, some of which would also be numbers of billions."""
-    return is_all(texts, _ADDRESS)
 
 
 def _networks(values: Values, n_blocks: int) -> Values:

@@ -20,7 +20,7 @@ from soel.tables.arrow import pa, pc
 from soel.tables.codes import Code, Scaling
 from soel.tables.column import PLAIN, Column, Form, Seen, Values, as_seconds
 from soel.tables.kinds.number_text import NumberSigns, tidy
-from soel.tables.raw_columns import RawColumn, as_objects
+from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
 N_BARS, N_EXAMPLES = 16, 3
@@ -67,6 +67,13 @@ class ColumnSource:
         """Whether the cells are text that holds no numbers."""
         return self.texts is not None and self.plain is None and self.numbers is None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell has a value."""
+        if self.texts is None:
+            return self.cells.is_empty
+        return self.texts.null_count == len(self.texts) or (self.asked is not None and not self.words.n_cells)
+
     @cached_property
     def words(self) -> Words:
         """How often each text occurs."""
@@ -80,7 +87,7 @@ class ColumnSource:
     @cached_property
     def as_texts(self) -> Any:
         """The cells as tidy Arrow strings, also where they are numbers or times."""
-        return tidy(pa.array(as_objects(self.cells), pa.string())) if self.texts is None else self.texts
+        return tidy(pa.array(self.cells.as_words(), pa.string())) if self.texts is None else self.texts
 
 
 @dataclass(frozen=True)
@@ -119,7 +126,7 @@ class ColumnKind(ABC):
 
     def parse(self, column: Column, cells: RawColumn) -> Values:
         """The values of a column; cells that cannot be read so are refused."""
-        return as_objects(cells)
+        return cells.as_words()
 
     def is_as_stored(self, column: Column) -> bool:
         """Whether the values are the numbers that the file has."""
@@ -151,7 +158,7 @@ class ColumnKind(ABC):
 
 def example_of(cells: RawColumn) -> str:
     """A cell for a message."""
-    objects = [cell for cell in as_objects(cells).tolist() if cell is not None]
+    objects = [cell for cell in cells.as_words().tolist() if cell is not None]
     return repr(objects[0]) if objects else "nothing"
 
 

@@ -24,7 +24,7 @@ from soel.tables.kinds.number_text import (
     tells_point,
     tidy,
 )
-from soel.tables.raw_columns import RawColumn
+from soel.tables.raw_table import RawColumn
 from soel.types import Floats
 
 FEW_ROWS = 20

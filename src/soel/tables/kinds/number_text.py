@@ -33,6 +33,8 @@ MARKS = (*CURRENCIES, *BOUNDS, "%")  # what may stand around a number
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"))
 _SPACES = "\u00a0\u2007\u2009\u202f"
 _DATE = r"^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:\D|$)"
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
+_ADDRESS = rf"^{_BYTE}(?:\.{_BYTE}){{3}}$"
 _DOTTED = r"^\d+(?:[.:]\d+){2,}$"  # addresses, versions: codes, even where some look like numbers
 _WITH_UNIT = r"^[-+]?[\d.,' ]*\d(?:[eE][-+]?\d+)?\s*(?P<unit>[^\d\s()+.,:'_-][^\d()+:]{0,7})$"
 _THREE_DIGITS = r"^-?[1-9]\d{0,2}\.\d{3}$"
@@ -98,6 +100,8 @@ def as_floats(texts: Any) -> Floats | None:
 def find_numbers(texts: Any) -> NumberSigns | None:
     """What tidy Arrow strings without missing words allow; None where they are not numbers throughout."""
     head = texts.drop_null().slice(0, N_HEAD)
+    if is_all(head, _ADDRESS) and are_addresses(texts):
+        return None
     unit = _unit_of(head)
     marks = (*MARKS, unit) if unit else MARKS
     signs = [each for each in SIGNS if is_all(head, _number(each, marks))]
@@ -183,6 +187,11 @@ def check_not_mostly_numbers(name: str, texts: Any, asked: str | None) -> None:
             f"Column {name!r} is asked for as numbers, but {_cells_are_not(int(others.sum()))}, such as "
             f"{texts[int(others.argmax())].as_py()!r}. Correct them, or read the column otherwise."
         )
+
+
+def are_addresses(texts: Any) -> bool:
+    """Whether all tidy texts are IPv4 addresses, some of which would also be numbers of billions."""
+    return is_all(texts, _ADDRESS)
 
 
 def is_all(texts: Any, pattern: str) -> bool:

@@ -17,7 +17,7 @@ from soel.tables.kinds.kind import ColumnKind, ColumnSource, Found, example_of, 
 from soel.tables.kinds.number import Number, has_leading_zeros
 from soel.tables.kinds.number_text import blank_missing, parse_numbers, tidy
 from soel.tables.kinds.time_text import find_duration, find_times, parse_compact, parse_duration, parse_times
-from soel.tables.raw_columns import TIME, RawColumn
+from soel.tables.raw_table import TIME, RawColumn
 from soel.tables.tally import Counted
 from soel.types import Floats
 

@@ -21,7 +21,7 @@ from soel.tables.kinds.kind import (
     see_words,
 )
 from soel.tables.kinds.number import Number, names_rows
-from soel.tables.raw_columns import RawColumn, as_objects
+from soel.tables.raw_table import RawColumn
 
 WORDS = "words"  # the layout of a constant that is no number
 
@@ -68,7 +68,7 @@ class Constant(Number):
 
     def parse(self, column: Column, cells: RawColumn) -> Values:
         """A number, or text."""
-        return as_objects(cells) if column.form.layout == WORDS else super().parse(column, cells)
+        return cells.as_words() if column.form.layout == WORDS else super().parse(column, cells)
 
     def fit(self, column: Column, values: Values, scaling: Scaling) -> Code:
         if values.dtype == np.float64:
