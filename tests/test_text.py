@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import soel
-from soel.cli.column_settings import as_flag
+from soel.cli.look_columns import as_flag
 from soel.errors import ConfigError
 from soel.text import (
     ENGLISH,

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Sequence
 
 from soel.cli.main import Parser, common_options, run
-from soel_paper.verbs import add_compare, add_datasets, add_reproduce
+from soel_paper.verbs import add, add_compare, add_datasets
 
 PROGRAM = "python -m soel_paper"
 
 
-def build_parser() -> Parser:
+def build_parser(_: str | None = None) -> Parser:
     """Its command line."""
     parser = Parser(prog=PROGRAM, description=__doc__)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=PROGRAM)
-    for add in (add_reproduce, add_compare, add_datasets):
-        add(verbs, common_options())
+    for add_verb in (add, add_compare, add_datasets):
+        add_verb(verbs, common_options())
     parser.set_defaults(verbs=dict(verbs.choices))
     return parser
 

@@ -32,7 +32,7 @@ def add_datasets(verbs: Any, common: argparse.ArgumentParser) -> None:
     datasets.set_defaults(handler=run_datasets)
 
 
-def add_reproduce(verbs: Any, common: argparse.ArgumentParser) -> None:
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """A table or figure of the paper."""
     reproduce = verbs.add_parser("reproduce", parents=[common], help="compute a table or figure of the paper")
     reproduce.add_argument("name", metavar="NAME", nargs="?", help="an artefact, as in --list")

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.main import GROUPS, build_parser
+from soel.cli.main import VERBS, build_parser
 from tests.cli.conftest import Run
 
 
 def test_every_verb_is_in_one_group(run: Run) -> None:
-    grouped = [name for names in GROUPS.values() for name in names]
+    grouped = [name for names in VERBS.values() for name in names]
     assert sorted(grouped) == sorted(build_parser().get_default("verbs"))
     said = run("help")
     assert said.code == 0
-    assert all(f"\n{group}:\n" in said.out for group in GROUPS)
+    assert all(f"\n{group}:\n" in said.out for group in VERBS)
     assert all(f"\n    {name} " in said.out for name in grouped)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from soel.cli.column_settings import settle
+from soel.cli.look_columns import settle
 from soel.cli.main import main
 from soel.tables.inspection import look_at
 from soel.tables.read_options import ReadOptions

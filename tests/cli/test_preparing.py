@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.label import TerminalProgress, _describe_end
+from soel.cli.label_page import TerminalProgress, _describe_end
 from soel.session.worker import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run

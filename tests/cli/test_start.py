@@ -57,7 +57,7 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
 
 
 def test_telling_does_not_import_torch() -> None:
-    code = "import sys, soel.session.create, soel.cli.sheet; print('torch' in sys.modules)"
+    code = "import sys, soel.session.create, soel.cli.ask_tell_undo; print('torch' in sys.modules)"
     assert python("-c", code).stdout.strip() == "False"
 
 

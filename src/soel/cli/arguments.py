@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.column_settings import add_columns
 from soel.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soel.cli.column_settings import DataSettings
     from soel.scoring.ray import Cluster
     from soel.session import Session
 
@@ -41,14 +39,17 @@ class Reply:
 
 
 STORE_HELP = "the address of the events, with its password: postgresql://user:password@host/database"
-GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"
-EXTRACTOR = "efficientnet-lite2"
 
 
-def add_place(verb: argparse.ArgumentParser) -> None:
-    """Add the arguments that name a session."""
+def add_verb(
+    verbs: Any, common: argparse.ArgumentParser, run: Callable[[argparse.Namespace], Reply], summary: str
+) -> argparse.ArgumentParser:
+    """A verb about a session, named after what runs it: `run_fit` is `fit`."""
+    verb: argparse.ArgumentParser = verbs.add_parser(run.__name__[4:], parents=[common], help=summary)
     verb.add_argument("folder", metavar="DIR", type=Path)
     verb.add_argument("--store", metavar="ADDRESS", help=STORE_HELP)
+    verb.set_defaults(handler=run)
+    return verb
 
 
 def add_engine(verb: argparse.ArgumentParser) -> None:
@@ -79,24 +80,3 @@ def cluster_options(args: argparse.Namespace) -> Cluster | None:
     if named:
         raise ConfigError(f"--{named[0]} is about a cluster; say --engine ray, too, or leave it out.")
     return None
-
-
-def add_session_options(verb: argparse.ArgumentParser) -> None:
-    """Add what a person chooses once, when a session starts. What is not given takes the usual value."""
-    new = verb.add_argument_group("new sessions")
-    new.add_argument("--profile", metavar="NAME", help="how the detector learns: default, paper or authors")
-    new.add_argument("--goal", choices=("learn", "find"), help=GOAL_HELP)
-    new.add_argument("--budget", type=int, metavar="N", help="labels the expert can give (default: 20)")
-    new.add_argument("--threshold", metavar="RULE", help="where alarms start (default: contamination)")
-    new.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
-    new.add_argument("--labels-by", metavar="NAME", help="store the labels of --label-column as answers of NAME")
-    new.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the network for pictures")
-    add_columns(verb)
-
-
-def given_options(args: argparse.Namespace, settings: DataSettings) -> dict[str, Any]:
-    """The options of a new session that were given, by name."""
-    from soel.session import SessionOptions
-
-    given = {field.name: getattr(args, field.name, None) for field in fields(SessionOptions)}
-    return {name: value for name, value in given.items() if value is not None} | settings.of_session

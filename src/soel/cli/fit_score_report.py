@@ -10,18 +10,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from soel.cli.arguments import Exit, Reply, add_engine, add_place, cluster_options, open_session
+from soel.cli.arguments import Exit, Reply, add_engine, add_verb, cluster_options, open_session
 from soel.errors import ConfigError, EmptyTableError
 from soel.report.progress import progress_bar
 
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add these verbs to the command line."""
-    fit = verbs.add_parser("fit", parents=[common], help="learn from all answers so far")
-    add_place(fit)
-    fit.set_defaults(handler=run_fit)
-    score = verbs.add_parser("score", parents=[common], help="write scores, ranks and alarms")
-    add_place(score)
+    add_verb(verbs, common, run_fit, "learn from all answers so far")
+    score = add_verb(verbs, common, run_score, "write scores, ranks and alarms")
     score.add_argument("--data", metavar="DATA", help="other rows to score (default: all of the session's own)")
     score.add_argument("--out", metavar="FILE", type=Path, help=OUT_HELP)
     score.add_argument("--maps", metavar="DIR", type=Path, help="of pictures that raise an alarm: where, as files")
@@ -40,11 +37,8 @@ def add(verbs: Any, common: argparse.ArgumentParser) -> None:
         help=f"end with code {Exit.DRIFTED} where new rows are not like the pool",
     )
     add_engine(score)
-    score.set_defaults(handler=run_score)
-    report = verbs.add_parser("report", parents=[common], help="write one HTML page about the session")
-    add_place(report)
+    report = add_verb(verbs, common, run_report, "write one HTML page about the session")
     report.add_argument("--out", metavar="FILE.html", type=Path, help="the page (default: DIR/report.html)")
-    report.set_defaults(handler=run_report)
 
 
 OUT_HELP = ".csv, .parquet, .json, .xlsx (default: DIR/scores.csv); of data read in parts, a folder, too"

@@ -8,14 +8,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import STORE_HELP, Reply, add_engine, add_session_options, cluster_options, given_options
-from soel.cli.column_settings import describe_settings, may_ask, read_data_settings, settle
-from soel.cli.look import show_columns
+from soel.cli.arguments import STORE_HELP, Reply, add_engine, cluster_options
+from soel.cli.look_columns import (
+    add_session_options,
+    describe_settings,
+    given_options,
+    may_ask,
+    read_data_settings,
+    settle,
+    show_columns,
+)
 from soel.cli.status import describe_sample
 from soel.report.progress import progress_bar
 
 if TYPE_CHECKING:
-    from soel.cli.column_settings import DataSettings
+    from soel.cli.look_columns import DataSettings
     from soel.tables.read_options import ReadOptions
 
 DATA_HELP = (

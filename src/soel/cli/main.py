@@ -10,45 +10,33 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, NoReturn
 
 from soel import __version__
-from soel.cli import (
-    add_remove_set,
-    ask_tell_undo,
-    decide_assign,
-    fit_score_report,
-    import_export_check,
-    init_demo,
-    label,
-    look,
-    serve,
-    status,
-)
 from soel.cli.arguments import Exit, Reply
-from soel.cli.column_settings import as_flag
+from soel.cli.look_columns import as_flag
 from soel.errors import ClusterLostError, ConfigError, SoelError
 from soel.text import name_options, show
-from soel_paper.verbs import add_reproduce
 
-VERBS = (
-    init_demo,
-    label,
-    look,
-    ask_tell_undo,
-    fit_score_report,
-    status,
-    add_remove_set,
-    import_export_check,
-    decide_assign,
-    serve,
-)
-GROUPS = {
-    "every day": ("init", "label", "look", "ask", "tell", "undo", "fit", "score", "report", "status", "demo"),
-    "unattended": ("serve",),
-    "data": ("add", "remove", "import", "export", "check", "set"),
-    "team": ("decide", "assign"),
-    "research": ("reproduce",),
+VERBS = {  # in groups, each with the module that has it: only that of the verb at hand is imported
+    "every day": {
+        "init": "soel.cli.init_demo",
+        "label": "soel.cli.label_page",
+        "look": "soel.cli.look_columns",
+        "ask": "soel.cli.ask_tell_undo",
+        "tell": "soel.cli.ask_tell_undo",
+        "undo": "soel.cli.ask_tell_undo",
+        "fit": "soel.cli.fit_score_report",
+        "score": "soel.cli.fit_score_report",
+        "report": "soel.cli.fit_score_report",
+        "status": "soel.cli.status",
+        "demo": "soel.cli.init_demo",
+    },
+    "unattended": {"serve": "soel.cli.serve"},
+    "data": dict.fromkeys(("add", "remove", "import", "export", "check", "set"), "soel.cli.manage"),
+    "team": dict.fromkeys(("decide", "assign"), "soel.cli.manage"),
+    "research": {"reproduce": "soel_paper.verbs"},
 }
 ELSEWHERE = {
     "train": "`soel fit DIR` learns from the answers",
@@ -109,8 +97,8 @@ def common_options() -> argparse.ArgumentParser:
     return common
 
 
-def build_parser() -> Parser:
-    """The whole command line."""
+def build_parser(verb: str | None = None) -> Parser:
+    """The command line: as far as this verb needs it, or the whole of it."""
     common = common_options()
     parser = Parser(
         prog="soel",
@@ -120,20 +108,19 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"soel {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, help=argparse.SUPPRESS, prog="soel")
-    for verb_group in VERBS:
-        verb_group.add(verbs, common)
-    add_reproduce(verbs, common)
-    summaries = {action.dest: action.help or "" for action in verbs._choices_actions}
+    homes = {name: module for group in VERBS.values() for name, module in group.items()}
+    for module in dict.fromkeys([homes[verb]] if verb in homes else homes.values()):
+        import_module(module).add(verbs, common)
     parser.set_defaults(verbs=dict(verbs.choices))
-    parser.epilog = "\n".join(_list_verbs(summaries))
+    parser.epilog = "\n".join(_list_verbs({action.dest: action.help or "" for action in verbs._choices_actions}))
     return parser
 
 
 def _list_verbs(summaries: Mapping[str, str]) -> Iterator[str]:
     """The verbs in groups, each with what it does."""
-    for group, names in GROUPS.items():
+    for group, names in VERBS.items():
         yield f"{group}:"
-        yield from (f"    {name:<12}{summaries[name]}" for name in names)
+        yield from (f"    {name:<12}{summaries[name]}" for name in names if name in summaries)
         yield ""
     yield "`soel label FILE` opens the page, `soel help VERB` shows the options of a verb."
 
@@ -143,12 +130,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(build_parser, sys.argv[1:] if argv is None else argv)
 
 
-def run(build: Callable[[], Parser], words: Sequence[str]) -> int:
+def run(build: Callable[[str | None], Parser], words: Sequence[str]) -> int:
     """Parse these words, run their verb, print its reply or what went wrong. Returns how it ended."""
     # Before torch is loaded: threads that spin long for one another make a busy machine four times slower.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
-        args = build().parse_words(words)
+        args = build(words[0] if words else None).parse_words(words)
         reply: Reply = args.handler(args)
         _print(reply, args.json)
     except SystemExit as ended:  # help and the version, which argparse prints by itself

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import Reply, add_place, open_session
+from soel.cli.arguments import Reply, add_verb, open_session
 from soel.errors import ConfigError
 from soel.text import format_table
 
@@ -30,10 +30,8 @@ HINTS = {
 
 def add(verbs: Any, common: argparse.ArgumentParser) -> None:
     """Add this verb to the command line."""
-    status = verbs.add_parser("status", parents=[common], help="say where a session, or each of a folder, stands")
-    add_place(status)
+    status = add_verb(verbs, common, run_status, "say where a session, or each of a folder, stands")
     status.add_argument("--page", metavar="FILE.html", type=Path, help="of a folder: write the list as a page, too")
-    status.set_defaults(handler=run_status)
 
 
 def run_status(args: argparse.Namespace) -> Reply:

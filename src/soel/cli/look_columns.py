@@ -1,4 +1,4 @@
-"""Settings of how data are read: in a file or as NAME=VALUE, in a template of such a file, and asked at a terminal."""
+"""How the columns of a table are read: look; the settings of it in a file or as NAME=VALUE, and asked at a terminal."""
 
 from __future__ import annotations
 
@@ -6,19 +6,125 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from soel.cli.arguments import Reply
 from soel.errors import ConfigError
 from soel.tables.read_options import DATE_ORDERS, DECIMALS, ReadOptions, read_settings
-from soel.text import name_options, show
+from soel.text import name_options, percent, show
 
 if TYPE_CHECKING:
     from soel.report.progress import Bar
     from soel.session.pictures import MediaOptions
     from soel.tables.column import Column
     from soel.tables.table_schema import Schema
+
+
+WIDEST = 28  # letters of a name or an example
+MOST_COLUMNS = 200  # more are not shown in full; --json has them all
+
+
+def add(verbs: Any, common: argparse.ArgumentParser) -> None:
+    """Add these verbs to the command line."""
+    look = verbs.add_parser(
+        "look",
+        parents=[common],
+        help="show how the columns of a table are read",
+        epilog=describe_settings(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    look.add_argument("data", metavar="DATA", help="a table")
+    add_columns(look)
+    look.add_argument("--write", metavar="FILE.toml", type=Path, help="write what was found as settings for --columns")
+    look.set_defaults(handler=run_look)
+
+
+def run_look(args: argparse.Namespace) -> Reply:
+    """Show how a table is read."""
+    from soel.tables.inspection import look_at
+    from soel.tables.location import hide_password
+    from soel.tables.table_schema import document_of
+
+    settings = read_data_settings(args)
+    named = settings.of_session
+    reading = look_at(args.data, named.get("id_column"), named.get("label_column"), settings.columns)
+    data = hide_password(args.data)
+    document, text = {"data": data, **document_of(reading)}, show_reading(reading, data)
+    if args.write is None:
+        return Reply(document, text)
+    write_template(reading, data, args.write)
+    return Reply(document | {"out": str(args.write)}, f"{text} --columns {args.write}")
+
+
+def show_reading(reading: Schema, data: str) -> str:
+    """The readings as a table for a terminal, with what is odd and what is doubtful below."""
+    from soel.tables.table_schema import warnings_of
+    from soel.text import show
+
+    size = f"{_count(reading.n_rows, 'row')}, {_count(len(reading.columns), 'column')}"
+    head = f"{show(data)}: {size}{_file(reading)}."
+    doubts = [f"  {show(warning)}" for warning in warnings_of(reading)]
+    unsure = ["Not sure:", *doubts] if doubts else []
+    named = "To change a reading: --columns SETTING=COLUMN, or a file of settings that --write FILE.toml begins."
+    return "\n".join([head, *show_columns(reading), *unsure, named, f"Next: soel init DIR --data {show(data)}"])
+
+
+def show_columns(reading: Schema) -> list[str]:
+    """How each column is read, as a table, and what is odd about it."""
+    from soel.text import format_table, show
+
+    header = ["column", "read as", "becomes", "values", "from", "to", "missing", "distinct", "changed by"]
+    lines = [format_table(header, [_row(each, reading.n_rows) for each in reading.columns[:MOST_COLUMNS]])]
+    if len(reading.columns) > MOST_COLUMNS:
+        lines.append(f"... and {len(reading.columns) - MOST_COLUMNS:,} more columns; --json shows all of them.")
+    odd = [
+        f"  {show(each.name)}: {'; '.join(map(show, each.seen.oddities))}"
+        for each in reading.columns
+        if each.seen.oddities
+    ]
+    lines += ["Odd:", *odd[:MOST_COLUMNS]] if odd else []
+    if reading.n_duplicates and not reading.drop_duplicates:
+        rows = "1 row repeats" if reading.n_duplicates == 1 else f"{reading.n_duplicates:,} rows repeat"
+        lines.append(f"{rows} an earlier one (kept; <<drop-duplicates=True>> leaves them out).")
+    return lines
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _file(reading: Schema) -> str:
+    layout = reading.layout
+    names = {",": "comma", ";": "semicolon", "\t": "tab"}
+    parts = [layout.encoding, f"separated by {names[layout.separator]}" if layout.separator in names else ""]
+    parts.append("decimal comma" if reading.decimal == "," else "")
+    return "".join(f", {part}" for part in parts if part)
+
+
+def _row(reading: Column, n_rows: int) -> list[object]:
+    from soel.tables.table_schema import describe_features, describe_kind, draw_bars, options_for
+
+    seen = reading.seen
+    missing = "" if not seen.n_missing else percent(seen.n_missing / n_rows)
+    kind = describe_kind(reading) + ("" if reading.is_sure else " ?")
+    ends = (_short(seen.low), _short(seen.high))
+    picture = draw_bars(seen.bars)
+    return [
+        _short(reading.name),
+        kind,
+        describe_features(reading),
+        picture,
+        *ends,
+        missing,
+        seen.n_distinct,
+        ", ".join(options_for(reading)),
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -255,3 +361,28 @@ def describe_ignored(folder: Path, names: Sequence[str]) -> str:
     """That options of a new session were given for one that is there already."""
     given = ", ".join(f"--{name.replace('_', '-')}" for name in names)
     return f"{folder.name} is there already and goes on as it began; {given} would count for a new session only."
+
+
+GOAL_HELP = "what questions are for: the best detector, or as many anomalies as possible (default: learn)"
+EXTRACTOR = "efficientnet-lite2"
+
+
+def add_session_options(verb: argparse.ArgumentParser) -> None:
+    """Add what a person chooses once, when a session starts. What is not given takes the usual value."""
+    new = verb.add_argument_group("new sessions")
+    new.add_argument("--profile", metavar="NAME", help="how the detector learns: default, paper or authors")
+    new.add_argument("--goal", choices=("learn", "find"), help=GOAL_HELP)
+    new.add_argument("--budget", type=int, metavar="N", help="labels the expert can give (default: 20)")
+    new.add_argument("--threshold", metavar="RULE", help="where alarms start (default: contamination)")
+    new.add_argument("--contamination", type=float, metavar="SHARE", help="the share of anomalies, if it is known")
+    new.add_argument("--labels-by", metavar="NAME", help="store the labels of --label-column as answers of NAME")
+    new.add_argument("--extractor", default=EXTRACTOR, metavar="NAME|FILE.onnx", help="the network for pictures")
+    add_columns(verb)
+
+
+def given_options(args: argparse.Namespace, settings: DataSettings) -> dict[str, Any]:
+    """The options of a new session that were given, by name."""
+    from soel.session import SessionOptions
+
+    given = {field.name: getattr(args, field.name, None) for field in fields(SessionOptions)}
+    return {name: value for name, value in given.items() if value is not None} | settings.of_session

@@ -8,8 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soel.cli.arguments import Reply, add_session_options, given_options
-from soel.cli.column_settings import describe_ignored, describe_settings, may_ask, read_data_settings, settle
+from soel.cli.arguments import Reply
+from soel.cli.look_columns import (
+    add_session_options,
+    describe_ignored,
+    describe_settings,
+    given_options,
+    may_ask,
+    read_data_settings,
+    settle,
+)
 from soel.errors import ConfigError
 from soel.report.progress import Bar
 
