@@ -23,9 +23,7 @@ from soel.numeric import (
     nearest_of,
     nearest_squares,
     pairs,
-    smallest,
     squares_to,
-    unit,
 )
 from soel.types import Floats
 
@@ -74,15 +72,6 @@ def test_mean_of_nearest_by_hand() -> None:
     np.testing.assert_allclose(nearest(x, others), [1, 1])
 
 
-@pytest.mark.parametrize("width", [1, 7, 100, 4001])
-@pytest.mark.parametrize("k", [1, 5, 10, 120])
-def test_the_smallest_are_those_of_a_full_sort(width: int, k: int) -> None:
-    values = np.random.default_rng(width).normal(size=(30, width)).astype(np.float32)
-    values[::3] = values[::3].round()  # with ties
-    found = np.sort(smallest(values, min(k, width)), axis=1)
-    np.testing.assert_array_equal(found, np.sort(values, axis=1)[:, : min(k, width)])
-
-
 def test_many_rows_on_many_cores_are_measured_as_few_on_one(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).normal(size=(6000, 5)).astype(np.float32)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -125,43 +114,11 @@ def test_memory_grows_with_the_rows_not_with_their_pairs_or_width(measure: Calla
     assert most < limit < x.nbytes * 10, f"{most} bytes"
 
 
-def test_differences_need_no_copy_of_the_rows() -> None:
-    x, _ = rows(60_000, 1, 64)
-    tracemalloc.start()
-    nearest_squares(x, x[:3])
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < x.nbytes / 8
-
-
-@pytest.mark.parametrize("most", [1, 3, 7, 2**24])
-def test_of_rows_as_near_the_first_is_named_however_few_are_looked_at_at_once(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("soel.numeric.MOST_AT_ONCE", most)
-    x, others = np.array([[1.0], [4.0], [-9.0], [7.0], [8.0]]), np.array([[0.0], [2.0], [6.0], [8.0]])
-    owner, squares = nearest_of(x, others)
-    assert owner.tolist() == [0, 1, 0, 2, 3], "1, 4 and 7 lie midway"
-    assert squares.tolist() == [1, 4, 81, 1, 0]
-
-
 def test_only_rows_that_are_among_the_others_leave_themselves_out() -> None:
     x, others = np.array([[0.0], [0.0], [5.0]]), np.array([[9.0], [0.0], [1.0]])
     found = mean_of_nearest(x, others, 2, np.array([-1, 1, -1]))
     np.testing.assert_allclose(found, [(0 + 1) / 2, (1 + 9) / 2, (4 + 4) / 2])
     assert mean_of_nearest(x[:1], others[1:2], 3, np.array([0])).tolist() == [0], "a row alone has no neighbour"
-
-
-def test_units_by_hand() -> None:
-    np.testing.assert_allclose(unit(np.array([[3.0, 4.0], [0.0, 0.0]])), np.array([[0.6, 0.8], [0.0, 0.0]]))
-
-
-def test_distances_are_in_units_of_the_spread_in_their_direction() -> None:
-    x = np.random.default_rng(0).normal(size=(4000, 2)) * [10.0, 1.0]
-    centre, whitening = gaussian(x)
-    far = mahalanobis(centre + np.array([[20.0, 0.0], [0.0, 2.0]]), centre, whitening)
-    assert far[0] / far[1] < 3, "two spreads along either axis are about as far; the ridge widens the narrow one"
-    assert mahalanobis(centre[None], centre, whitening)[0] == 0
 
 
 def test_rows_that_are_all_alike_have_a_shape_too() -> None:
@@ -181,15 +138,3 @@ def test_mahalanobis_is_the_inverse_covariance_with_its_ridge() -> None:
     for row in x[:5]:
         expected = np.sqrt((row - centre) @ precision @ (row - centre))
         np.testing.assert_allclose(mahalanobis(row[None], centre, whitening), [expected])
-
-
-def test_one_column_has_a_shape_too() -> None:
-    x = np.array([[0.0], [2.0], [4.0]])  # variance 4, with a tenth of it added
-    centre, whitening = gaussian(x)
-    np.testing.assert_allclose(mahalanobis(np.array([[6.0]]), centre, whitening), [4 / np.sqrt(4.4)], rtol=1e-6)
-
-
-def test_units_keep_directions_of_any_length() -> None:
-    x = np.random.default_rng(0).normal(size=(20, 5)) * np.logspace(-6, 6, 20)[:, None]
-    np.testing.assert_allclose(np.linalg.norm(unit(x), axis=1), 1, rtol=1e-5)
-    np.testing.assert_allclose(unit(7 * x), unit(x), rtol=1e-4, atol=1e-6)

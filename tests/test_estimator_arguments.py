@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from soel import SOEL, ConfigError, DataError, LabelError, SchemaError
+from soel import SOEL, ConfigError, DataError, SchemaError
 from soel.settings import PAPER
 from tests.conftest import Sample, make_toy
 from tests.networks.test_own_module import TinyAutoencoder
@@ -96,11 +96,6 @@ def test_what_is_no_number_of_rows_is_refused(toy: Sample, fitted: SOEL, n: Any)
             call()
 
 
-def test_a_whole_number_may_be_a_float(toy: Sample, fitted: SOEL) -> None:
-    np.testing.assert_array_equal(quick().query(toy.x, 5.0), quick().query(toy.x, 5))  # type: ignore[arg-type]
-    np.testing.assert_array_equal(fitted.spot_check(np.float64(5)), fitted.spot_check(np.int8(5)))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("n", "words"), [(0, "At least one row.*got 0"), (-3, "got -3"), (1000, "only 190 of 200")])
 def test_impossible_spot_checks(fitted: SOEL, n: int, words: str) -> None:
     with pytest.raises(DataError, match=words):
@@ -108,38 +103,10 @@ def test_impossible_spot_checks(fitted: SOEL, n: int, words: str) -> None:
     assert len(fitted.spot_check(190)) == 190
 
 
-@pytest.mark.parametrize("fdr", ["0.1", 5, -1, None, np.nan, True])
-def test_what_is_no_share_of_false_ones_is_refused(toy: Sample, fitted: SOEL, fdr: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^fdr must be a share from 0 to 1, got .*; give one such as 0.1.$"):
-        fitted.list_anomalies(toy.x, fdr=fdr)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"threshold": 20}, "threshold must be a rule as text, such as .*'alarms=20'.*, got 20"),
-        ({"threshold": None}, "threshold must be a rule as text, .* got None"),
-        ({"contamination": [0.1]}, r"contamination must lie in \(0, 0.5\], got \[0.1\]; give"),
-        ({"columns": 3}, "columns must be ReadOptions or a dict such as .*, got 3; None"),
-        ({"columns": "memo"}, "columns must be ReadOptions or a dict such as .*, got 'memo'; None"),
-    ],
-)
-def test_parameters_of_another_type_are_refused(toy: Sample, parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        quick(**parameters).fit(toy.x)
-
-
 @pytest.mark.parametrize(("n", "message"), [(0, "At least one"), (-1, "At least one"), (201, "only 200 of 200")])
 def test_impossible_budgets(toy: Sample, n: int, message: str) -> None:
     with pytest.raises(DataError, match=message):
         quick().query(toy.x, n)
-
-
-def test_unknown_codes_are_listed(toy: Sample) -> None:
-    labels = toy.labels().astype(int)
-    labels[0] = 7
-    with pytest.raises(LabelError, match="7"):
-        quick().fit(toy.x, labels)
 
 
 @pytest.mark.parametrize("rows", [0, 1])

@@ -16,12 +16,10 @@ from soel.model import (
     COUNTERWEIGHT,
     DOUBT,
     FOLDS,
-    MOST_ROWS,
     OPTIMISM,
     Blend,
     reference_scores,
     score_held_out,
-    weigh,
 )
 from soel.settings import DEFAULT
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Kind, Labels, Pool
@@ -47,13 +45,6 @@ def test_each_row_is_scored_by_a_detector_that_has_not_seen_it() -> None:
     assert sizes == [18] * 8 + [19] * 2
     assert len(sizes) == FOLDS
     assert scores[list(at).index(19)] > 19 - rows[:19].mean() - 1.1
-
-
-def test_of_a_large_pool_a_sample_is_left_out_at_once() -> None:
-    n, sizes = 3 * MOST_ROWS, list[int]()
-    labels = np.full(n, UNLABELLED, np.int8)
-    at, _ = score_held_out(lambda x, known: Mean(x, sizes), np.zeros((n, 1)), labels, 0)  # type: ignore[arg-type, return-value]
-    assert (len(at), len(set(at)), sizes) == (MOST_ROWS, MOST_ROWS, [n - MOST_ROWS])
 
 
 def fit(rows: Floats, labels: Labels, rule: str) -> tuple[Learner, Pool, Floats]:
@@ -147,11 +138,3 @@ def test_suspected_rows_stand_for_normal_ones_in_part() -> None:
     assert (weights[labels == ANOMALY] == COUNTERWEIGHT).all()
     everyone = Reference.of(fitted.reference.scores)  # the same rows, none of them suspected
     assert fitted.reference.cut(0.05) < everyone.cut(0.05)
-
-
-def test_weights_by_hand() -> None:
-    labels = np.array([NORMAL, ANOMALY, UNLABELLED, UNLABELLED, UNLABELLED], np.int8)
-    # Odds of 1 and 20 are doubted five times: 1 in 5 and 4, so that 5 of 6 and 1 of 5 stand for a normal row.
-    weights = weigh(labels, np.array([0.9, 0.9, 0, 1 / 2, 20 / 21]))
-    np.testing.assert_allclose(weights, [1, 0.5, 1, 5 / 6, 1 / 5])
-    assert weigh(labels[2:3], np.ones(1)).tolist() == [0]

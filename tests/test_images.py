@@ -47,13 +47,6 @@ def test_mhrot_learns_on_an_array_and_is_saved(tmp_path: Path) -> None:
         detector.anomaly_score(pictures(side=7))
 
 
-def test_mhrot_by_name_takes_the_profile_s_other_settings() -> None:
-    task = SOEL(PAPER, backbone="mhrot")._read(pictures())
-    assert task.images is not None
-    assert (task.images.extractor, len(task.pool), len(task.frame.columns)) == (None, 20, 36)
-    assert task.learner.profile.schedule == PAPER.pictures
-
-
 def test_auto_takes_features_where_they_can_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SOEL_CACHE", str(tmp_path))
     monkeypatch.setattr(image_rows, "open_extractor", lambda which: ColourExtractor())

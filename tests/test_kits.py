@@ -11,13 +11,10 @@ from torch import Tensor
 
 from soel import testing
 from soel.ask.base import Strategy, certain
-from soel.assess import ESTIMATORS
 from soel.detect.neighbours import Neighbours
-from soel.errors import ConfigError
 from soel.networks.base import Pair
 from soel.networks.objectives import SoelObjective
 from soel.networks.others import Autoencoder
-from soel.testing.laws import expecting
 from soel.types import Estimate, Evidence, Floats, ItemWeights, PoolView, Selection
 
 
@@ -96,14 +93,3 @@ class Blank:
 def test_a_part_that_breaks_a_law_is_named(check: Callable[[Any], None], part: Any, law: str) -> None:
     with pytest.raises(AssertionError, match=rf"laws are broken:\n(.*\n)*{law}: "):
         check(part)
-
-
-def test_a_part_that_keeps_all_laws_passes() -> None:
-    testing.check_contamination_estimator(ESTIMATORS.get("kde"))
-
-
-def test_what_must_be_refused() -> None:
-    with pytest.raises(AssertionError, match="nothing was raised"), expecting("This", ConfigError):
-        pass
-    with pytest.raises(AssertionError, match="must raise ConfigError, raised KeyError"), expecting("It", ConfigError):
-        raise KeyError

@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
-from soel import PROFILES, SOEL, networks
+from soel import SOEL, networks
 from soel.assess.metrics import auroc
-from soel.detect.neighbours import Neighbours
 from soel.errors import ConfigError
 from soel.learner import NO_SCORES, Learner
 from soel.model import Blend, Fitted, restore, state_of
-from soel.networks import Model
 from soel.settings import DEFAULT, PAPER, Profile
 from soel.types import Kind, Pool
 from tests.conftest import Sample, make_learner, make_toy
@@ -44,12 +41,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for name in ("score", "embed"):
         count(Blend, name)
     return taken
-
-
-def test_a_question_by_distances_trains_and_scores_nothing(toy: Sample, calls: list[str]) -> None:
-    learner, pool = make_learner(BESIDE_A_NETWORK, toy.x)
-    learner.propose(learner.prepare(pool), pool, np.full(200, -1, np.int8), 5)
-    assert calls == ["embed"]
 
 
 def test_a_question_by_the_default_looks_once_at_the_pool_and_trains_nothing(toy: Sample, calls: list[str]) -> None:
@@ -106,25 +97,6 @@ def test_a_question_knows_the_last_answer_without_training(toy: Sample, calls: l
     assert set(calls) == {"embed"}
 
 
-def test_no_thread_of_the_matrix_library_waits_while_a_question_is_chosen(
-    monkeypatch: pytest.MonkeyPatch, toy: Sample
-) -> None:
-    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
-    warm, suspect, seen = learner.prepare(pool), Learner._suspect, list[set[int]]()
-
-    def count() -> set[int]:
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-
-    def look(self: Learner, *given: Any) -> Any:
-        seen.append(count())
-        return suspect(self, *given)
-
-    monkeypatch.setattr(Learner, "_suspect", look)
-    with threadpool_limits(2, user_api="blas"):
-        learner.propose(warm, pool, toy.labels(), 1)
-        assert (seen, count()) == ([{1}], {2})
-
-
 def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pytest.MonkeyPatch, toy: Sample) -> None:
     monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
     learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
@@ -138,19 +110,6 @@ def test_in_a_large_pool_a_question_looks_closely_at_some_rows(monkeypatch: pyte
     assert set(ranked[:20]) <= set(rows)
     np.testing.assert_allclose(suspicion, detector.score(toy.x)[rows])
     assert learner.propose(warm, pool, labels, 3).rows[0] in rows
-
-
-def test_a_question_also_looks_at_what_the_detector_has_read_already(
-    monkeypatch: pytest.MonkeyPatch, toy: Sample
-) -> None:
-    monkeypatch.setattr("soel.learner.LOOKED_AT", 40)
-    monkeypatch.setattr(Neighbours, "find_known", lambda self, x: np.arange(3, len(x), 7))
-    learner, pool = make_learner(BESIDE_A_NETWORK.with_parts(strategy="positive-distant"), toy.x)
-    rows, _ = learner._suspect(learner.prepare(pool), pool, toy.labels(), None, None, 1, NO_SCORES)
-    detector = learner._fit_detector(pool.rows, toy.labels(), None)
-    assert detector is not None
-    highest = detector.score(toy.x).argsort()[::-1][:20]
-    assert set(rows) == set(highest) | set(np.flatnonzero(toy.labels() >= 0)) | set(range(3, 200, 7))
 
 
 def test_what_a_strategy_lacks_is_said_before_anything_is_computed(toy: Sample, calls: list[str]) -> None:
@@ -208,13 +167,6 @@ def test_models_survive_their_state(profile: Profile, with_labels: bool, toy: Sa
             np.testing.assert_array_equal(again.pool_scores, fitted.pool_scores)
 
 
-def test_a_weight_of_zero_trains_no_network(toy: Sample, calls: list[str]) -> None:
-    silent = replace(QUICK, tables=replace(QUICK.tables, deep_weight=0.0))
-    learner, pool = make_learner(silent, toy.x)
-    learner.learn(learner.prepare(pool), pool, [], toy.labels())
-    assert "fit" not in calls
-
-
 def test_an_unsettled_profile_says_so() -> None:
     with pytest.raises(ConfigError, match="does not say what the rows are"):
         _ = BESIDE_A_NETWORK.schedule
@@ -257,23 +209,6 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(toy: Sample, monkeypatc
     with pytest.raises(RuntimeError, match="out of memory"):
         detector.fit(toy.x[:, :4] * 2, toy.labels())
     assert vars(detector) == before
-
-
-def test_no_behaviour_depends_on_the_name_of_a_profile(toy: Sample) -> None:
-    for profile in PROFILES.values():
-        renamed = replace(profile, name="another")
-        for kind in Kind:
-            assert replace(renamed.settle(kind, 512), name=profile.name) == profile.settle(kind, 512)
-
-
-def test_a_network_that_is_new_is_not_changed_by_learning(toy: Sample) -> None:
-    learner, pool = make_learner(SHORT, toy.x)
-    warm = learner.prepare(pool)
-    before = warm.score(toy.x)
-    learner.learn(warm, pool, [], toy.labels())
-    np.testing.assert_array_equal(warm.score(toy.x), before)
-    model: Model = warm.trained.model
-    assert len(model.history) == 1
 
 
 def test_the_pretrained_profile_needs_no_training_and_beats_chance_with_few_labels() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from soel import networks
 from soel.learner import Learner
 from soel.settings import PAPER, Profile
 from soel.types import Pool
@@ -47,65 +46,6 @@ def test_together_as_alone(profile: Profile) -> None:
         np.testing.assert_allclose(found.pool_scores, alone.pool_scores, atol=1e-3)
         assert found.estimate == alone.estimate
         assert found.threshold == pytest.approx(alone.threshold, abs=1e-3)
-
-
-def test_what_nobody_looks_at_is_not_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*given: Any) -> None:
-        raise AssertionError("a network was warmed up")
-
-    monkeypatch.setattr(networks, "warm_up", fail)
-    monkeypatch.setattr(networks, "fit", fail)
-    learners, pools = runs(QUICK)
-    warm = prepare_together(learners, pools)
-    assert [start.network for start in warm] == [None] * N_RUNS
-    free = [np.full(60, -1, np.int8)] * N_RUNS
-    for fitted in learn_together(learners, warm, pools, [[]] * N_RUNS, free):
-        assert fitted.network is None
-        assert fitted.estimate.method == "assumed"
-
-
-def test_networks_are_warmed_up_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts: list[int] = []
-    warm_up = networks.warm_up
-
-    def counted(model: Any, rows: Any, schedule: Any) -> None:
-        counts.append(model.n_members)
-        warm_up(model, rows, schedule)
-
-    monkeypatch.setattr(networks, "warm_up", counted)
-    learners, pools = runs(QUICK)
-    warm = prepare_together(learners, pools)
-    learn_together(learners, warm, pools, [[]] * N_RUNS, LABELS)  # a detector asked the question, so they start here
-    assert counts == [N_RUNS * 2]
-    learners, pools = runs(SHORT)
-    warm = prepare_together(learners, pools)
-    learn_together(learners, warm, pools, [[]] * N_RUNS, LABELS)  # these have theirs from the start
-    assert counts == [N_RUNS * 2] * 2
-
-
-def test_one_run_is_the_loop_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    learn = Learner.learn
-
-    def counted(*given: Any) -> Any:
-        calls.append("learn")
-        return learn(*given)
-
-    monkeypatch.setattr(Learner, "learn", counted)
-    learners, pools = runs(SHORT)
-    (warm,) = prepare_together(learners[:1], pools[:1])
-    (fitted,) = learn_together(learners[:1], [warm], pools[:1], [[]], LABELS[:1])
-    assert calls == ["learn"]
-    alone = learn(learners[0], learners[0].prepare(pools[0]), pools[0], [], LABELS[0])
-    np.testing.assert_array_equal(fitted.pool_scores, alone.pool_scores)
-
-
-def test_each_run_s_rows_stand_once_for_each_of_its_members() -> None:
-    learners, pools = runs(SHORT)
-    stack = _Stack(learners, pools)
-    assert stack.rows.shape == (6, 60, 6)
-    for member, toy in enumerate(np.repeat(np.arange(N_RUNS), 2)):
-        np.testing.assert_array_equal(stack.rows[member], TOYS[toy].x)
 
 
 def test_joining_and_taking_apart_changes_nothing() -> None:

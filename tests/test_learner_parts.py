@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from soel.assess.calibration import Calibration, calibrate
-from soel.assess.conformal import Reference
+from soel.assess.calibration import calibrate
 from soel.assess.share import rate_among_unlabelled
 from soel.assess.threshold import FixedCount
 from soel.detect.base import Detector
 from soel.errors import ConfigError
 from soel.learner import ASSUMED, Learner, _rate
-from soel.model import Blend, Fitted, TrainedNetwork
+from soel.model import Blend, TrainedNetwork
 from soel.networks import losses
 from soel.settings import PAPER, Profile
 from soel.types import Estimate, Evidence, Floats, ItemWeights, Labels, Pool, RankedWeights
@@ -66,14 +65,6 @@ def test_a_member_that_scores_all_rows_alike_does_not_divide_by_0() -> None:
     np.testing.assert_allclose(flat.combine(np.full((2, 1), 5.0)), [(3 / np.sqrt(2 / 3)) / 2])
 
 
-def test_embeddings_stand_side_by_side() -> None:
-    trained, x = network()
-    from soel.networks import embed
-
-    members = embed(trained.model, x)
-    np.testing.assert_array_equal(trained.embed(x), np.concatenate([members[0], members[1]], axis=1))
-
-
 def test_scores_of_a_blend_add_up() -> None:
     trained, x = network()
     detector = FirstColumn()
@@ -83,35 +74,6 @@ def test_scores_of_a_blend_add_up() -> None:
     np.testing.assert_array_equal(Blend(detector, trained, 0.0).score(x), x[:, 0])
     np.testing.assert_array_equal(Blend(None, trained).score(x), deep)
     np.testing.assert_array_equal(Blend(None, trained, 0.25).score(x), deep)
-
-
-def test_rows_are_compared_in_the_detector_s_space_where_there_is_one() -> None:
-    trained, x = network()
-    np.testing.assert_array_equal(Blend(FirstColumn(), trained).embed(x), x[:, :1])
-    np.testing.assert_array_equal(Blend(None, trained).embed(x), trained.embed(x))
-
-
-def test_who_is_heard_and_what_was_learnt_when() -> None:
-    trained, _ = network()
-    assert Blend(None, trained).listens
-    assert not Blend(FirstColumn(), trained, 0.0).listens
-    assert not Blend(FirstColumn()).listens
-    assert Blend(FirstColumn()).history == []
-    assert Blend(None, trained).history == trained.model.history != []
-
-
-def test_scores_above_the_threshold_are_alarms() -> None:
-    fitted = Fitted(
-        detector=FirstColumn(),
-        estimate=SHARE,
-        threshold=2.0,
-        calibration=Calibration(1, 0),
-        pool_scores=np.zeros(0),
-        pool_labels=np.zeros(0, np.int8),
-        reference=Reference.none(),
-    )
-    assert fitted.alarms(np.array([1.0, 2.0, 2.1])).tolist() == [False, False, True]
-    assert fitted.score(np.array([[7.0, 1.0]])).tolist() == [7.0]
 
 
 def labels_of(*known: tuple[int, int], n: int = 20) -> Labels:
@@ -168,14 +130,6 @@ def test_an_objective_without_labels_sees_none() -> None:
     assert task.rate == pytest.approx(0.2)
 
 
-def test_all_rows_labelled_leave_no_unlabelled_part() -> None:
-    learner, pool, _ = table()
-    labels = (np.arange(20) % 2).astype(np.int8)
-    task = learner.task(learner.prepare(pool), pool, labels, SHARE)
-    assert task.on_unlabelled is None
-    assert len(task.unlabelled) == 0
-
-
 def test_an_objective_of_labels_alone_needs_some() -> None:
     learner, pool, _ = table()
     learner = replace(learner, profile=learner.profile.with_parts(objective="supervised"))
@@ -206,16 +160,6 @@ def test_evidence_of_labels_that_nobody_drew_is_one_round(toy: Sample) -> None:
     assert seen.labels.tolist() == toy.labels()[known].tolist()
     np.testing.assert_array_equal(seen.scores, warm.score(toy.x))
     np.testing.assert_array_equal(seen.embeddings, warm.embed(toy.x))
-
-
-def test_before_any_label_a_detector_speaks_alone() -> None:
-    learner, pool, _ = table()
-    trained = learner.new_network(pool)
-    assert learner.warm(pool, trained).deep_weight == 1.0
-    settled = QUICK.settle(pool.kind, pool.n_features)
-    with_detector = Learner(settled, 0).warm(pool, trained)
-    assert with_detector.deep_weight == 0.0
-    assert with_detector.detector is not None
 
 
 def test_members_have_seeds_of_their_own_and_the_same_each_time() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator
-from concurrent.futures import Future
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -52,12 +51,6 @@ def test_a_number_that_makes_no_sense_is_not_heard(monkeypatch: pytest.MonkeyPat
     assert n_cores() == 1
 
 
-def test_each_thread_prepares_itself_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soel.numeric.n_cores", lambda: 2)
-    ready = threading.local()
-    assert parallel_map(lambda _: ready.said, [1, 2, 3], lambda: setattr(ready, "said", True)) == [True] * 3
-
-
 def test_matrices_are_multiplied_in_one_thread_until_the_last_is_done() -> None:
     def n_threads() -> set[int]:
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
@@ -80,31 +73,6 @@ def test_an_error_puts_the_threads_of_matrices_back() -> None:
         with pytest.raises(ZeroDivisionError), single_threaded_blas():
             assert 1 // 0
         assert threadpool_info() == before
-
-
-def test_what_nobody_waits_for_any_more_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[int] = []
-    cancelled, all_cancelled, cancel = [], threading.Event(), Future.cancel
-
-    def count(future: Future[int]) -> bool:
-        cancelled.append(future)
-        found = cancel(future)
-        if len(cancelled) == 3:
-            all_cancelled.set()
-        return found
-
-    def compute(number: int) -> int:
-        if number:
-            all_cancelled.wait(2)
-        done.append(number)
-        return number
-
-    monkeypatch.setattr(Future, "cancel", count)
-    results = in_order(compute, range(9), 1, 4)
-    assert next(results) == 0
-    assert isinstance(results, Generator)
-    results.close()
-    assert set(done) <= {0, 1}, "the second may have begun; the third and fourth were still waiting"
 
 
 def test_items_made_ahead_come_in_order() -> None:

@@ -48,10 +48,6 @@ def test_whole_pictures_that_foretell_far_better_by_hand() -> None:
     assert weigh_patches(1.0, rows_of(True), labels, Told.fit, 0) == pytest.approx((1.5 / rival) ** 2)
 
 
-def test_whole_pictures_that_foretell_nothing_change_nothing() -> None:
-    assert weigh_patches(0.5, rows_of(False), labels_of(6), Told.fit, 0) == 0.5
-
-
 def test_nothing_is_fitted_where_patches_are_good_enough_or_worth_nothing_or_nobody_labelled() -> None:
     def fit(rows: Floats, labels: Labels) -> Detector:
         raise AssertionError("not needed")
@@ -59,10 +55,6 @@ def test_nothing_is_fitted_where_patches_are_good_enough_or_worth_nothing_or_nob
     assert weigh_patches(5.0, rows_of(True), labels_of(6), fit, 0) == 5
     assert weigh_patches(0.0, rows_of(True), labels_of(6), fit, 0) == 0
     assert weigh_patches(trust_in(0.875), rows_of(True), labels_of(0), fit, 0) == trust_in(0.875)
-
-
-def test_no_detector_changes_nothing() -> None:
-    assert weigh_patches(1.0, rows_of(True), labels_of(6), lambda rows, labels: None, 0) == 1.0
 
 
 def test_each_label_is_withheld_once_and_all_others_are_told() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import FENCE, RUN, SHOWN, commands, find_blocks, run_page
+from tests.docs.blocks import FENCE, RUN, SHOWN, find_blocks, run_page
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -67,16 +67,6 @@ def test_the_blocks_that_do_not_run_are_known() -> None:
 def test_code_is_fenced(page: Path) -> None:
     prose = FENCE.sub("", page.read_text())
     assert re.findall(r"^ {4,}(?:soel|python|pip|make|import|from) .*", prose, re.MULTILINE) == []
-
-
-def test_a_mark_belongs_to_its_own_block_alone() -> None:
-    first, second = find_blocks("<!-- not run: far away -->\n```shell\nsoel x\n```\n\n```python\n1\n```\n")
-    assert (first.not_run, second.not_run) == ("far away", None)
-
-
-def test_commands_are_those_of_soel() -> None:
-    text = "pip install soel\nsoel ask a  # why\nmake demo && soel fit 'b c' \\\n  --json\n"
-    assert list(commands(text)) == [["ask", "a"], ["fit", "b c", "--json"]]
 
 
 def test_a_page_that_lies_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

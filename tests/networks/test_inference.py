@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 
 from soel.networks import Model, embed, losses, stack
 from soel.networks.others import Autoencoder
-from soel.networks.stack import ROWS_TIMES_PARAMETERS, _Fold, gradient_embeddings, precision, threads_for
+from soel.networks.stack import gradient_embeddings
 from soel.settings import PAPER
 from tests.conftest import make_learner, make_toy
 
@@ -48,40 +48,6 @@ def test_members_may_have_rows_of_their_own() -> None:
     np.testing.assert_allclose(found[1], losses(model, X[10:20])[0][1], rtol=1e-5)
 
 
-@pytest.fixture
-def _two_threads(monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr("soel.networks.stack.n_cores", lambda: 5)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("_two_threads")
-@pytest.mark.parametrize(
-    ("n_rows", "n_parameters", "n_threads"),
-    [(0, 0, 1), (100, 1000, 1), (1, int(ROWS_TIMES_PARAMETERS) - 1, 1), (1, int(ROWS_TIMES_PARAMETERS), 5)],
-)
-def test_small_work_gets_one_thread_and_large_work_all_cores(n_rows: int, n_parameters: int, n_threads: int) -> None:
-    with threads_for(n_rows, n_parameters):
-        assert torch.get_num_threads() == n_threads
-    assert torch.get_num_threads() == 2
-    with pytest.raises(RuntimeError), threads_for(n_rows, n_parameters):
-        raise RuntimeError
-    assert torch.get_num_threads() == 2
-
-
-@pytest.mark.parametrize("setting", ["high", "highest"])
-def test_precision_is_set_and_put_back(setting: str) -> None:
-    before = torch.get_float32_matmul_precision()
-    with precision(setting):  # type: ignore[arg-type]
-        assert torch.get_float32_matmul_precision() == setting
-    assert torch.get_float32_matmul_precision() == before
-    with pytest.raises(RuntimeError), precision(setting):  # type: ignore[arg-type]
-        raise RuntimeError
-    assert torch.get_float32_matmul_precision() == before
-
-
 def test_gradients_match_autograd() -> None:
     toy = make_toy()
     learner, pool = make_learner(PAPER, toy.x)
@@ -107,12 +73,3 @@ def test_long_gradients_are_folded_and_keep_distances_roughly(monkeypatch: pytes
     assert (folded.shape, whole.shape) == ((6, 2048), (6, 512 * 128))
     apart, as_far = (pdist(points) for points in (whole, folded))
     np.testing.assert_allclose(as_far, apart, rtol=0.2)  # the error of a distance is about sqrt(2 / 2048), 3 %
-
-
-def test_folding_keeps_lengths_of_gradients_that_lean_one_way() -> None:
-    leaning = torch.ones(3, 40_000) * torch.tensor([[1.0], [2.0], [-5.0]])
-    folded = _Fold(40_000, seed=0)(leaning)
-    assert folded.shape == (3, 2048)
-    torch.testing.assert_close(folded.norm(dim=1), leaning.norm(dim=1), rtol=0.1, atol=0.0)
-    torch.testing.assert_close(folded[1], 2 * folded[0])
-    assert not torch.equal(_Fold(40_000, seed=1)(leaning), folded)

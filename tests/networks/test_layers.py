@@ -79,17 +79,6 @@ def test_batches_side_by_side_have_statistics_of_their_own() -> None:
     torch.testing.assert_close(together.eval()(x, sizes=(6, 4)), together(x))
 
 
-def test_one_row_is_normed_by_what_was_seen_before() -> None:
-    norm = BatchNorm(1, 1, N_IN)
-    norm(2 + 3 * drawn(1, 1, N_IN, 50))
-    mean, variance = norm.mean.clone(), norm.variance.clone()
-    row = drawn(1, 1, N_IN, 1)
-    expected = (row.flatten() - mean) / torch.sqrt(variance + 1e-5)
-    torch.testing.assert_close(norm(row).flatten(), expected)
-    assert torch.equal(norm.mean, mean)
-    assert torch.equal(norm.variance, variance)
-
-
 @pytest.mark.parametrize("batch_norm", [True, False])
 def test_a_perceptron_is_linear_layers_with_relu_between(batch_norm: bool) -> None:
     network, x = Perceptron(rngs(), GROUPS, [N_IN, 6, 4, 2], batch_norm).eval(), drawn(MEMBERS, 1, N_IN, ROWS)

@@ -17,7 +17,7 @@ from soel.networks import Model, fit, loop, losses, warm_up
 from soel.networks.loop import Recorded, Recording, ranked_weights
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Task
-from soel.networks.others import Autoencoder, Classifier, DeepSVDD
+from soel.networks.others import Autoencoder, Classifier
 from soel.settings import Schedule
 from soel.types import ItemWeights, RankedWeights
 
@@ -101,13 +101,6 @@ def test_the_loop_is_the_one_written_out(schedule: Schedule, on_unlabelled: Item
     np.testing.assert_allclose(np.array(ours.history)[:, 0], history, rtol=1e-4)
 
 
-def test_an_objective_may_insist_on_one_step() -> None:
-    summed, insisting = new_model(), new_model()
-    fit(summed, X, [task(normal(N - K))], SUMMED)
-    fit(insisting, X, [task(normal(N - K))], SPLIT, always_summed=True)
-    assert_same_weights(insisting, summed)
-
-
 def batches_of(work: Task, batch_size: int, n_rows: int = 10**6) -> list[loop.Batch]:
     schedule = replace(SUMMED, batch_size=batch_size, rows_per_epoch=n_rows)
     return list(loop._Training(new_model(), X, [work], schedule, summed=True)._epoch())
@@ -130,15 +123,6 @@ def test_labels_alone_fill_their_own_steps(n_labelled: int, n_steps: int) -> Non
     before = copy.deepcopy(model.backbone.state_dict())
     fit(model, X, [alone], replace(SUMMED, batch_size=5))
     assert all(not torch.equal(before[name], value) for name, value in model.backbone.named_parameters())
-
-
-def test_a_batch_is_a_fifth_of_an_epoch_unless_told() -> None:
-    model = new_model()
-    sizes: list[int] = []
-    whole = model.backbone.losses
-    with patch.object(model.backbone, "losses", side_effect=lambda x: sizes.append(x.shape[1]) or whole(x)):  # type: ignore[func-returns-value]
-        warm_up(model, X, Schedule(epochs=1, learning_rate=1e-2))
-    assert sizes == [5, 5, 5, 5, 3]
 
 
 def test_pseudo_labels_are_refreshed_each_epoch_from_all_rows_in_eval_mode() -> None:
@@ -164,29 +148,6 @@ def test_the_warm_up_takes_every_row_as_normal() -> None:
     fit(plain, X, [everyone], replace(schedule, epochs=2))
     assert_same_weights(ours, plain)
     assert ours.history == plain.history
-
-
-def test_a_backbone_is_prepared_once_in_eval_mode_before_the_first_epoch() -> None:
-    model = new_model(kind=DeepSVDD)
-    modes: list[bool] = []
-    whole = model.backbone.prepare
-
-    def spy(pool: Tensor) -> None:
-        assert pool.shape == (1, N, D)
-        modes.append(model.backbone.training)
-        whole(pool)
-
-    with patch.object(model.backbone, "prepare", spy):
-        warm_up(model, X, SUMMED)
-        fit(model, X, [task(normal(N - K))], SUMMED)
-    assert modes == [False]
-    assert not model.backbone.training
-
-
-def test_progress_is_told_of_every_epoch() -> None:
-    told: list[tuple[int, int]] = []
-    fit(new_model(), X, [task(normal(N - K))], SUMMED, progress=lambda *at: told.append(at))
-    assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("kind", [Classifier, Autoencoder])
@@ -233,17 +194,6 @@ def test_a_large_pool_takes_as_many_steps_as_a_small_one(n_rows: int, n_steps: i
     with patch.object(model.optimizer, "step", wraps=model.optimizer.step) as step:
         warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=2, rows_per_epoch=100))
     assert step.call_count == 2 * n_steps
-
-
-def test_each_epoch_draws_other_rows() -> None:
-    x = np.arange(4000, dtype=np.float32).reshape(1000, 4)
-    rng = np.random.default_rng(0)
-    model = Model(TableNTL(4, [rng]), [rng], learning_rate=1e-3)
-    with patch.object(model.backbone, "losses", wraps=model.backbone.losses) as losses:
-        warm_up(model, x, Schedule(epochs=1, learning_rate=1e-3, warm_up_epochs=3, rows_per_epoch=100))
-    rows = np.concatenate([call.args[0][0, :, 0].numpy() for call in losses.call_args_list])
-    assert len(rows) == 300
-    assert len(np.unique(rows)) > 220  # three independent draws of 100 among 1,000 share few
 
 
 class Tape(Recording):
@@ -302,12 +252,6 @@ def test_weights_by_rank(
 ) -> None:
     found = ranked_weights(rule, L0, torch.tensor([l1], dtype=torch.float32), torch.tensor([rate]))
     assert [weights.tolist() for weights in found] == [[normal], [anomaly]]
-
-
-def test_each_member_has_its_own_rate() -> None:
-    pair = torch.cat([L0, L0])
-    _, anomaly = ranked_weights(RankedWeights(1.0), pair, torch.zeros(2, 4), torch.tensor([0.0, 0.25]))
-    assert anomaly.tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
 
 
 def test_the_number_of_suspects_is_rounded() -> None:

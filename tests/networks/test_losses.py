@@ -62,26 +62,6 @@ def test_a_centre_near_0_is_moved_away_to_its_own_side() -> None:
     assert backbone.centre.flatten().tolist() == pytest.approx([CENTRE_MARGIN, -CENTRE_MARGIN, -5.0])
 
 
-def test_the_centre_of_a_large_pool_is_that_of_all_its_rows() -> None:
-    x = np.random.default_rng(1).normal(size=(5000, D)).astype(np.float32) + 1
-    backbone = DeepSVDD(D, rngs(), widths=(4,)).eval()
-    backbone.prepare(rows(x))
-    expected = forward(x, layers(backbone.network), normed=True).mean(axis=0)
-    expected = np.where(expected < 0, -1, 1) * np.maximum(np.abs(expected), CENTRE_MARGIN)
-    np.testing.assert_allclose(backbone.centre.flatten().numpy(), expected, rtol=1e-4)
-
-
-def test_the_centre_stays_while_the_network_learns() -> None:
-    backbone = DeepSVDD(D, rngs(), widths=(8, 3))
-    backbone.eval().prepare(rows())
-    before = backbone.centre.clone()
-    optimizer = torch.optim.Adam(backbone.train().parameters(), lr=1e-2)
-    backbone.losses(rows())[0].mean().backward()
-    optimizer.step()
-    assert torch.equal(backbone.centre, before)
-    assert "centre" in backbone.state_dict()
-
-
 def test_the_autoencoder_s_loss_is_its_mean_squared_error() -> None:
     backbone = Autoencoder(D, rngs(), hidden=8, bottleneck=3).eval()
     code = forward(X, layers(backbone.encoder), normed=True)
@@ -91,16 +71,6 @@ def test_the_autoencoder_s_loss_is_its_mean_squared_error() -> None:
     np.testing.assert_allclose(l0.detach().numpy()[0], error, rtol=1e-4)
     np.testing.assert_allclose(l1.detach().numpy()[0], 1 / (error + INVERSE_OFFSET), rtol=1e-4)
     np.testing.assert_allclose(backbone.embed(rows()).detach().numpy()[0], code, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("n_features", "hidden", "bottleneck"), [(1, 2, 1), (6, 12, 3), (7, 14, 3), (128, 256, 64), (300, 512, 64)]
-)
-def test_the_autoencoder_s_sizes_follow_the_width(n_features: int, hidden: int, bottleneck: int) -> None:
-    backbone = Autoencoder(n_features, rngs())
-    shapes = [tuple(parameter.shape[2:]) for parameter in backbone.parameters()]
-    assert shapes == [(hidden, n_features), (bottleneck, hidden), (hidden, bottleneck), (n_features, hidden)]
-    assert dict(backbone.named_parameters())[backbone.last_layer].shape[2:] == (n_features, hidden)
 
 
 def test_the_classifier_s_losses_are_cross_entropies() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -16,14 +15,11 @@ from soel.assess.metrics import auroc
 from soel.errors import ConfigError
 from soel.learner import Learner
 from soel.networks import losses
-from soel.networks.stack import gradient_embeddings, join, split
 from soel.networks.vision import (
     Conv,
-    Dropout,
     MHRot,
     Norm,
     ResidualBlock,
-    WideResNet,
     all_views,
     picture_shape,
     view_targets,
@@ -61,16 +57,6 @@ def test_the_36_views_by_hand() -> None:
     assert len(both) == 36
 
 
-def test_losses_of_a_network_that_knows_nothing() -> None:
-    backbone = build(1).eval()
-    with torch.no_grad():
-        backbone.heads.zero_()
-    l0, l1 = backbone.losses(rows(3, 1))
-    expected = (2 * math.log(3) + math.log(4)) / 3
-    torch.testing.assert_close(l0, torch.full((1, 3), expected))
-    torch.testing.assert_close(l1, l0)
-
-
 def test_the_penalty_is_paid_once_and_only_while_training() -> None:
     free, paying = build(1, penalty=0.0, dropout=0.0), build(1, penalty=10.0, dropout=0.0)
     x = rows(4, 1)
@@ -87,13 +73,6 @@ def test_the_paper_s_size() -> None:
     assert backbone.network.n_features == 256
     assert 2.7e6 < sum(parameter.numel() for parameter in backbone.parameters()) < 2.8e6
     assert MHRot(28 * 28, [np.random.default_rng(0)], **SMALL).shift == 8
-
-
-def test_embeddings_are_the_features_of_all_views() -> None:
-    backbone = build().eval()
-    embedding = backbone.embed(rows(20))
-    assert embedding.shape == (2, 20, 36 * backbone.network.n_features)
-    torch.testing.assert_close(embedding[:, 16:], backbone.embed(rows(20)[:, 16:]), rtol=1e-4, atol=1e-5)
 
 
 def test_dropout_follows_the_seed_and_goes_on_from_a_copy() -> None:
@@ -151,36 +130,6 @@ def test_training_finds_pictures_that_stand_on_their_head() -> None:
     np.testing.assert_array_equal(losses(twin, pool)[0], losses(model, pool)[0])
 
 
-def test_models_join_and_split() -> None:
-    runner = small_learner(1)
-    models = [small_learner(1, seed).new_model(SIDE * SIDE) for seed in (0, 1)]
-    stack = join(models, lambda n: runner.new_model(SIDE * SIDE, n))
-    x = rows(3)[0].numpy()
-    alone = np.concatenate([losses(model, x)[0] for model in models])
-    np.testing.assert_allclose(losses(stack, x)[0], alone, rtol=1e-4, atol=1e-5)
-    parts = split(stack, 2, lambda n: runner.new_model(SIDE * SIDE, n))
-    np.testing.assert_allclose(losses(parts[1], x)[0], alone[1:], rtol=1e-5)
-
-
-def test_gradients_as_embeddings() -> None:
-    model = small_learner(1).new_model(SIDE * SIDE)
-    pictures, suspected = rows(3)[0], np.array([True, False, True])
-    found = gradient_embeddings(model, pictures.numpy(), suspected)
-    for row, picture in enumerate(pictures):
-        model.backbone.zero_grad()
-        model.backbone.losses(picture[None, None])[int(suspected[row])].sum().backward()
-        heads = model.backbone.get_parameter(model.backbone.last_layer)
-        assert heads.grad is not None
-        np.testing.assert_allclose(found[row], heads.grad.flatten().numpy(), atol=1e-5)
-
-
-def test_the_network_s_short_cuts_and_strides() -> None:
-    network = WideResNet([np.random.default_rng(0)], 3, depth=16, widen=2)
-    assert [block.conv_in.stride for block in network.blocks] == [1, 1, 2, 1, 2, 1]
-    assert [block.shortcut is not None for block in network.blocks] == [True, False] * 3
-    assert network(torch.zeros(1, 2, 3, 16, 16)).shape == (1, 2, 128)
-
-
 def rngs(n: int = 2) -> list[np.random.Generator]:
     return [np.random.default_rng(seed) for seed in range(n)]
 
@@ -199,36 +148,10 @@ def test_each_member_s_channels_go_through_its_own_filters(side: int, stride: in
         torch.testing.assert_close(found[:, 5 * member : 5 * (member + 1)], expected, rtol=1e-4, atol=1e-5)
 
 
-def test_filters_start_as_he_says() -> None:
-    weight = Conv(rngs(), 40, 50, 3).weight.detach()
-    assert float(weight.std()) == pytest.approx(math.sqrt(2 / (50 * 9)), rel=0.02)
-    assert float(weight.mean()) == pytest.approx(0, abs=1e-3)
-
-
 def test_the_norm_is_torch_s() -> None:
     ours, theirs, x = Norm(2, 3), torch.nn.BatchNorm2d(6), pictures(4, 6, 5, 5)
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(ours.eval()(x), theirs.eval()(x), rtol=1e-4, atol=1e-5)
-
-
-def test_dropout_keeps_the_mean_and_drops_the_share() -> None:
-    layer, x = Dropout(rngs(), 0.3), torch.ones(200, 20, 3, 3)
-    found = layer(x)
-    assert float((found == 0).float().mean()) == pytest.approx(0.3, abs=0.01)
-    assert float(found.mean()) == pytest.approx(1, abs=0.02)
-    assert found[found > 0].unique().tolist() == pytest.approx([1 / 0.7])
-
-
-def test_members_drop_apart() -> None:
-    stack, alone, x = Dropout(rngs(), 0.5), Dropout(rngs()[1:], 0.5), torch.ones(4, 6, 3, 3)
-    assert torch.equal(stack(x)[:, 3:], alone(x[:, 3:]))
-
-
-@pytest.mark.parametrize("layer", [Dropout(rngs(), 0.0), Dropout(rngs(), 0.5).eval()], ids=["no share", "eval"])
-def test_nothing_is_dropped_without_a_share_or_after_training(layer: Dropout) -> None:
-    x = torch.ones(2, 6, 3, 3)
-    assert layer(x) is x
-    assert layer.step.tolist() == [0, 0]
 
 
 def test_a_block_adds_to_its_short_cut() -> None:

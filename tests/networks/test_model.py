@@ -11,9 +11,7 @@ import torch
 from soel.networks import Model, losses, warm_up
 from soel.networks.others import Autoencoder
 from soel.networks.stack import join, split
-from soel.settings import AUTHORS, PAPER, Schedule
-from soel_paper.experiment import learn_together, prepare_together
-from tests.conftest import make_learner, make_toy
+from soel.settings import Schedule
 
 D = 4
 X = np.random.default_rng(0).normal(size=(20, D)).astype(np.float32)
@@ -44,12 +42,6 @@ def assert_goes_on_alike(one: Model, other: Model) -> None:
     for model in (one, other):
         warm_up(model, X, SCHEDULE)
     assert_same_state(one, other)
-
-
-def test_each_member_needs_a_generator() -> None:
-    rngs = [np.random.default_rng(seed) for seed in range(2)]
-    with pytest.raises(ValueError, match="stack of 2 members needs as many generators, got 1"):
-        Model(Autoencoder(D, rngs), rngs[:1], learning_rate=1e-3)
 
 
 def test_a_copy_is_the_same_and_goes_its_own_way() -> None:
@@ -102,32 +94,3 @@ def test_what_was_joined_comes_apart_as_it_was(size: int) -> None:
     for model, part in zip(models, parts, strict=True):
         assert_same_state(model, part)
         assert_goes_on_alike(model, part)
-
-
-def test_parts_do_not_share_memory() -> None:
-    models = [trained(1, seed) for seed in (3, 4)]
-    stack = join(models, lambda n: fresh(n))
-    first, second = split(stack, 2, lambda n: fresh(n))
-    with torch.no_grad():
-        for parameter in first.backbone.parameters():
-            parameter.zero_()
-    assert_same_state(second, models[1])
-    assert any(parameter.abs().max() > 0 for parameter in stack.backbone.parameters())
-
-
-@pytest.mark.parametrize("profile", [AUTHORS, PAPER], ids=["authors", "paper"])
-def test_runs_in_a_stack_match_runs_alone(profile: object) -> None:
-    # Few epochs: beyond them rounding differences grow, as in any training.
-    short = profile.with_parts()  # type: ignore[attr-defined]
-    schedule = Schedule(3, 1e-3, step=short.tables.step, pseudo_labels=short.tables.pseudo_labels)
-    short = type(short)("short", schedule, schedule, n_members=2)
-    toys = [make_toy(seed) for seed in (0, 1, 2)]
-    runs = [make_learner(short, toy.x, seed, contamination=0.1) for toy, seed in zip(toys, (10, 11, 12), strict=True)]
-    learners, pools = [learner for learner, _ in runs], [pool for _, pool in runs]
-    warm, labels = prepare_together(learners, pools), [toy.labels() for toy in toys]
-    together = learn_together(learners, warm, pools, [[]] * 3, labels)
-    for (learner, pool), toy, fitted in zip(runs, toys, together, strict=True):
-        alone = learner.learn(learner.prepare(pool), pool, [], toy.labels())
-        np.testing.assert_allclose(fitted.score(toy.x), alone.score(toy.x), atol=2e-3)
-        states = [each.trained.model.notes()["generators"] for each in (fitted, alone)]
-        assert states[0] == states[1]

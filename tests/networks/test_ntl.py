@@ -97,18 +97,3 @@ def test_and_the_same_gradients() -> None:
         assert ours.grad is not None
         assert theirs.grad is not None
         torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-3, atol=1e-5, msg=name)
-
-
-def test_many_rows_are_folded_and_few_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    folded, _ = both()
-    asked: list[int] = []
-    whole = NTL._encode
-
-    def counted(network: NTL, x: torch.Tensor, sizes: tuple[int, ...] = ()) -> torch.Tensor:
-        asked.append(x.shape[1])
-        return whole(network, x, sizes)
-
-    monkeypatch.setattr(NTL, "_encode", counted)
-    for n_rows in (WIDTH, WIDTH + 1):
-        folded.losses(torch.ones(MEMBERS, n_rows, FEATURES))
-    assert asked == [WIDTH]

@@ -10,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given, settings, strategies as st
 
-from soel.errors import ConfigError
 from soel.networks import BACKBONES, losses
 from soel.networks.objectives import OBJECTIVES
 from soel.settings import PICTURE_BACKBONES, Profile, Schedule
@@ -66,9 +65,6 @@ def test_labels_of_one_kind_are_heeded(objective: str, toy: Sample) -> None:
         assert told[1] == told[0]
 
 
-FIXED = [name for name in OBJECTIVES if name not in ("soel", "supervised", "loe-soft", "loe-hard")]
-
-
 @st.composite
 def views(draw: st.DrawFn) -> PoolView:
     n_rows = draw(st.integers(4, 20))
@@ -83,19 +79,6 @@ def of(name: str, part: str, view: PoolView) -> ItemWeights:
     found = getattr(OBJECTIVES.create(name), part)(view)
     assert isinstance(found, ItemWeights)
     return found
-
-
-@pytest.mark.parametrize("name", FIXED)
-@given(view=views())
-@settings(max_examples=25, deadline=None)
-def test_weights_are_never_negative_and_one_for_each_row(name: str, view: PoolView) -> None:
-    found = of(name, "unlabelled", view)
-    assert len(found.normal) == len(found.anomaly) == (len(view) if name == "all-normal" else len(view.unlabelled))
-    for weights in (found.normal, found.anomaly):
-        assert weights.dtype == np.float32
-        assert (weights >= 0).all()
-    if name != "refinement":
-        np.testing.assert_array_equal(found.normal + found.anomaly, 1)  # each row counts once
 
 
 @pytest.mark.parametrize("name", ["refinement", "neighbour-labels"])
@@ -124,12 +107,6 @@ def view_of(x: Floats, labels: list[int]) -> PoolView:
     return PoolView(np.zeros(len(x)), np.asarray(x, np.float32), np.array(labels, np.int8))
 
 
-@pytest.mark.parametrize("name", ["one-class", "supervised", "all-normal", "loe-soft"])
-def test_options_that_an_objective_does_not_have_are_refused(name: str) -> None:
-    with pytest.raises(ConfigError, match="does not take these options"):
-        OBJECTIVES.create(name, pseudo_label=0.3)
-
-
 def test_a_gaussian_process_is_the_same_at_any_scale() -> None:
     x = np.random.default_rng(0).normal(size=(12, 2))
     labels = [0, 0, 0, 1, 1] + [-1] * 7
@@ -156,26 +133,6 @@ def weights(name: str, part: str, view: PoolView = VIEW, **options: float) -> It
     return found
 
 
-@pytest.mark.parametrize("name", ["soel", "one-class", "supervised", "neighbour-labels", "gaussian-process-labels"])
-def test_answers_weigh_one_on_their_own_loss(name: str) -> None:
-    found = weights(name, "labelled")
-    assert (found.normal.tolist(), found.anomaly.tolist()) == ([1, 0], [0, 1])
-
-
-@pytest.mark.parametrize("name", ["all-normal", "loe-soft", "loe-hard"])
-def test_without_an_expert_no_answer_counts(name: str) -> None:
-    objective = OBJECTIVES.create(name)
-    assert objective.labelled(VIEW) is None
-    assert not objective.uses_labels
-
-
-def test_what_the_rest_weighs() -> None:
-    assert OBJECTIVES.create("supervised").unlabelled(VIEW) is None
-    one_class, all_normal = weights("one-class", "unlabelled"), weights("all-normal", "unlabelled")
-    assert (one_class.normal.tolist(), one_class.anomaly.tolist()) == ([1] * 4, [0] * 4)
-    assert (all_normal.normal.tolist(), all_normal.anomaly.tolist()) == ([1] * 6, [0] * 6)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "rule"),
     [
@@ -187,10 +144,6 @@ def test_what_the_rest_weighs() -> None:
 )
 def test_ranked_rules(name: str, options: dict[str, float], rule: RankedWeights) -> None:
     assert OBJECTIVES.create(name, **options).unlabelled(VIEW) == rule
-
-
-def test_which_objectives_take_one_step_for_both_means() -> None:
-    assert [name for name in OBJECTIVES if OBJECTIVES.get(name).always_summed] == ["one-class"]
 
 
 def test_neighbours_pass_on_their_labels() -> None:
@@ -253,8 +206,3 @@ def test_refinement_without_a_second_kind_weighs_all_alike(kind: int) -> None:
     view = PoolView(np.zeros(6), X, labels)
     np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [4 / 6] * 4)
     np.testing.assert_allclose(weights("refinement", "labelled", view).normal, [(1 - kind) * 2 / 6] * 2)
-
-
-def test_refinement_of_a_pool_of_copies() -> None:
-    view = PoolView(np.zeros(6), np.ones((6, 1)), LABELS)
-    np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [4 / 6] * 4)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from soel import SOEL, networks
+from soel import SOEL
 from soel.assess.metrics import auroc
 from soel.errors import SchemaError
 from soel.networks import losses
@@ -60,22 +59,6 @@ def test_its_initialisation_follows_the_seed_and_leaves_the_global_one_alone() -
 
 def test_it_keeps_the_laws_of_a_backbone() -> None:
     check_backbone(partial(Members, make=TinyAutoencoder))
-
-
-def test_its_gradients_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are those of the last parameter: the bias of each of the 6 columns."""
-    toy, seen, look = make_toy(n_rows=60), list[np.ndarray](), networks.gradient_embeddings
-
-    def keep(*args: Any) -> np.ndarray:
-        seen.append(look(*args))
-        return seen[-1]
-
-    monkeypatch.setattr(networks, "gradient_embeddings", keep)
-    detector = SOEL("paper", backbone=TinyAutoencoder, strategy="gradient-diverse", contamination=0.1, random_state=0)
-    assert len(set(detector.query(toy.x, 4).tolist())) == 4
-    (gradients,) = seen
-    assert gradients.shape == (60, 6)
-    assert np.linalg.matrix_rank(gradients) > 1, "rows have gradients of their own"
 
 
 class ConvAutoencoder(nn.Module):

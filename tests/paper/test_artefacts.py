@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from soel.errors import ConfigError, LabelError
-from soel_paper.artefacts import ARTEFACTS, Artefact, find_artefact
+from soel.errors import LabelError
+from soel_paper.artefacts import ARTEFACTS, Artefact
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.experiment import run_cells
-from soel_paper.methods import NINE, VARIANTS, Variant
+from soel_paper.methods import Variant
 from soel_paper.reproduce import Plan, apply_plan, compare, reproduce
-from soel_paper.results_page import SECTIONS, Section, write_page
+from soel_paper.results_page import Section, write_page
 from soel_paper.sources import DataSource
 from tests.conftest import make_toy
 
@@ -123,43 +121,8 @@ def test_what_needs_a_gpu_is_computed_only_there(
     assert ("one H200" in (tmp_path / "a.md").read_text()) is has_gpu
 
 
-def test_data_that_only_a_gpu_needs_may_be_absent(source: DataSource, quick: Variant, tmp_path: Path) -> None:
-    near = Section("cover-radius", Plan(quick, ("diverse",), ("breastw",), (3,), n_seeds=1))
-    far = Section("table2", Plan(VARIANTS["authors"], ("SOEL",), ("cifar10",)), on_gpu=True)
-    write_page(tmp_path / "a.md", tmp_path / "out", source, 1, sections=[near, far])
-    assert "## Not computed yet\n\n- Detection on images with 20 labels" in (tmp_path / "a.md").read_text()
-
-
-def test_the_page_s_sections_can_be_planned() -> None:
-    for section in SECTIONS:
-        assert apply_plan(find_artefact(section.artefact), section.plan).methods
-
-
 PAGE = Path(__file__).parents[2] / "benchmarks" / "results.md"
 DATASET, METHOD = "ionosphere", "Pos2"
-
-
-def test_one_cell_of_the_page_is_computed_again() -> None:
-    source = DataSource()
-    if not source.present(DATASET):
-        pytest.skip(f"{DATASET} is not in the data folder")
-    mean, deviation = _printed()
-    artefact = apply_plan(ARTEFACTS["table3"], Plan(VARIANTS["authors"], (METHOD,), (DATASET,)))
-    cells = artefact.cells(VARIANTS["authors"], range(40, 45), source, ())
-    values = [100 * (found["f1"] or 0) for found in run_cells(cells, source.protocol(DATASET), source.load(DATASET))]
-    assert sum(values) / 5 == pytest.approx(mean, abs=max(1.0, deviation))
-
-
-def _printed() -> tuple[float, float]:
-    sections = PAGE.read_text(encoding="utf-8").split("\n## ")
-    lines = next(
-        part for part in sections if part.startswith("Detection on tables") and "`authors`" in part
-    ).splitlines()
-    row = next(line for line in lines if line.lower().startswith(f"| {DATASET}"))
-    cell = row.split("|")[2 + [method.name for method in NINE].index(METHOD)]
-    found = re.match(r"\s*([\d.]+) ± ([\d.]+)", cell)
-    assert found is not None
-    return float(found[1]), float(found[2])
 
 
 @pytest.fixture
@@ -190,8 +153,3 @@ def test_the_truth_of_every_row_is_needed(table: Path, tmp_path: Path) -> None:
     table.write_text(table.read_text().replace(",anomaly", ",", 1))
     with pytest.raises(LabelError, match="empty in 1 rows"):
         compare(table, "y", tmp_path / "out", (4,), n_jobs=1)
-
-
-def test_a_budget_is_a_number_of_labels(table: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="from 1 on"):
-        compare(table, "y", tmp_path / "out", (0,))

@@ -16,7 +16,7 @@ import pytest
 from soel.download import RemoteFile
 from soel.errors import ConfigError, DataError
 from soel_paper import catalogue, sources
-from soel_paper.catalogue import CATALOGUE, ClassSets, Dataset, LabelledRows, find_dataset, reader_for
+from soel_paper.catalogue import CATALOGUE, ClassSets, Dataset, LabelledRows, find_dataset
 from soel_paper.sources import DataFolder, DataSource, content_digest, data_folder, fetch, load, unpack
 from tests.paper.server import Server
 
@@ -109,15 +109,6 @@ def test_no_pickle_is_ever_loaded(tmp_path: Path) -> None:
         load(find_dataset("pima"), DataFolder(tmp_path, given=True))
 
 
-def test_extracted_features_come_before_pixels(tmp_path: Path) -> None:
-    vectors = {"x_train": np.ones((4, 7)), "y_train": [0, 1, 0, 1], "x_test": np.ones((2, 7)), "y_test": [0, 1]}
-    np.savez(tmp_path / "bloodmnist-features.npz", **vectors)  # type: ignore[arg-type]
-    (tmp_path / "bloodmnist.npz").write_bytes(b"pixels")
-    sets = load(find_dataset("bloodmnist"), DataFolder(tmp_path, given=True))
-    assert isinstance(sets, ClassSets)
-    assert (sets.x_train.ndim, sets.classes) == (2, (0, 1))
-
-
 def test_idx_files_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "fashion-mnist"
     folder.mkdir()
@@ -194,19 +185,6 @@ def test_a_clip_that_is_not_listed_is_no_whole_copy(ucsd: Path) -> None:
         catalogue.read_frames(ucsd)
 
 
-def test_a_video_needs_features(tmp_path: Path) -> None:
-    (tmp_path / "video" / "ucsd_peds1").mkdir(parents=True)
-    with pytest.raises(DataError, match="take features of them"):
-        load(find_dataset("ucsd-peds1"), DataFolder(tmp_path, given=True))
-
-
-def test_what_has_no_address_must_be_put_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"Put it there as embeddings/CIFAR10_0\.npz"):
-        fetch(find_dataset("cifar10-0"), DataFolder(tmp_path, given=False))
-    with pytest.raises(DataError, match="soel_paper datasets --fetch pima"):
-        load(find_dataset("pima"), DataFolder(tmp_path, given=False))
-
-
 def test_the_folder_is_named_or_taken_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sources.VARIABLE, str(tmp_path))
     assert data_folder() == DataFolder(tmp_path, given=True)
@@ -214,11 +192,6 @@ def test_the_folder_is_named_or_taken_from_the_environment(tmp_path: Path, monke
     assert not data_folder().given
     with pytest.raises(DataError, match="does not exist"):
         data_folder(tmp_path / "absent")
-
-
-def test_plain_arrays_of_images_are_read_by_their_names(tmp_path: Path) -> None:
-    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar10.npz") is catalogue.read_classes
-    assert reader_for(find_dataset("cifar10"), tmp_path / "cifar-10-batches-bin") is catalogue.read_cifar
 
 
 def tar(path: Path, *members: tarfile.TarInfo) -> Path:

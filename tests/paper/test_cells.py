@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,17 +31,9 @@ def test_whatever_decides_a_result_is_part_of_its_key(other: Cell) -> None:
     assert other.key != CELL.key
 
 
-def test_the_name_of_a_method_is_not() -> None:
-    assert replace(CELL, method=replace(SOEL, name="ours")).key == CELL.key
-
-
 def test_a_method_that_asks_nobody_does_not_depend_on_the_budget() -> None:
     few, many = (replace(CELL, method=LOE, setting=Condition(budget=budget)) for budget in (5, 50))
     assert few.key == many.key
-
-
-def test_seeds_are_one_group() -> None:
-    assert replace(CELL, seed=41).group == CELL.group != replace(CELL, seed=41, setting=Condition(budget=1)).group
 
 
 def test_a_cell_comes_back_as_it_was_written(tmp_path: Path) -> None:
@@ -70,14 +61,6 @@ def test_results_of_two_machines_merge(tmp_path: Path) -> None:
     assert here.merge([tmp_path / "there"]) == 1
     assert (here.read(CELL)["f1"], here.read(other)["f1"]) == (0.5, 0.7)
     assert here.merge([tmp_path / "there" / "cells"]) == 0
-
-
-def test_strangers_are_not_merged(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "notes.json").write_text(json.dumps({"a": 1}))
-    assert CellStore(tmp_path / "cells").merge([tmp_path / "other"]) == 0
-    with pytest.raises(DataError, match="no folder of results"):
-        CellStore(tmp_path / "cells").merge([tmp_path / "absent"])
 
 
 def test_points_are_means_over_seeds_of_means_over_classes(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from soel.ask.by_distance import Diverse
-from soel.errors import DataError
 from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
 from soel_paper.catalogue import ClassSets, LabelledRows
 from soel_paper.cell import Cell, Condition, Expert
-from soel_paper.experiment import _start, equal_scores, off_diagonal, run_cells
+from soel_paper.experiment import _start, equal_scores, run_cells
 from soel_paper.methods import Variant
 from soel_paper.protocols import contaminate, frames, make_split, natural, one_vs_rest
 from soel_paper.runner import Measures
@@ -77,11 +76,6 @@ def test_only_margin_rules_are_told_the_true_share(source: DataSource, quick: Va
     run = _start(cell(quick, method), "contaminated", source.load("breastw"))
     assert (run.strategy_share is not None) == method.name.startswith(("Mar", "Hybr1"))
     assert run.learner.contamination is None
-
-
-def test_a_share_is_told_with_its_error(source: DataSource, quick: Variant) -> None:
-    run = _start(cell(quick, m.Method("off", given_share=0.05)), "contaminated", source.load("breastw"))
-    assert run.learner.contamination == pytest.approx(run.split.share + 0.05)
 
 
 def test_the_budget_is_what_is_asked(source: DataSource, quick: Variant) -> None:
@@ -147,13 +141,6 @@ def test_equal_scores_are_counted_by_hand() -> None:
     assert equal_scores(scores, is_anomaly) == (4, 2)
 
 
-def test_independent_places_do_not_correlate() -> None:
-    rng = np.random.default_rng(0)
-    found = off_diagonal(rng.normal(size=(4000, 5)))
-    assert max(abs(value) for value in found.values()) < 0.06
-    assert off_diagonal(np.full((10, 3), 0.1))["correlation_max"] == 0.0
-
-
 def rows(n_normals: int, n_anomalies: int) -> LabelledRows:
     """Every row is its own number, so that it can be found again."""
     n = n_normals + n_anomalies
@@ -204,8 +191,3 @@ def test_one_class_is_normal_and_the_test_set_is_untouched() -> None:
 
 def test_a_given_share_overrides_the_natural_one() -> None:
     assert make_split("natural", rows(100, 80), 0, share=0.3).share == pytest.approx(0.3, abs=0.01)
-
-
-def test_one_kind_alone_is_no_experiment() -> None:
-    with pytest.raises(DataError, match="both kinds"):
-        natural(rows(10, 0), 0)

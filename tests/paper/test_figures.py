@@ -3,14 +3,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from soel.errors import ConfigError
 from soel.settings import PAPER, Schedule
 from soel_paper import figures
 from soel_paper.cell import Expert
-from soel_paper.figures import WAYS, Panel, draw_curves, draw_toy, panels, score_maps
+from soel_paper.figures import WAYS, draw_curves, draw_toy, panels, score_maps
 from soel_paper.findings import Figure, FigureTable, Position
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -58,21 +57,6 @@ def test_estimates_stand_beside_the_truth() -> None:
     (panel,) = panels(FigureTable(shares), "share")
     assert list(panel.curves) == ["true share", "kde", "cover"]
     assert panel.curves["true share"] == [(5, 5, 0), (20, 20, 0)]
-
-
-def test_bands_stay_within_what_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
-    from matplotlib.axes import Axes
-
-    bands: list[tuple[list[float], list[float]]] = []
-    draw = Axes.fill_between
-
-    def seen(axes: Axes, x: object, low: np.ndarray, high: np.ndarray, **look: object) -> object:
-        bands.append((low.tolist(), high.tolist()))
-        return draw(axes, x, low, high, **look)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Axes, "fill_between", seen)
-    draw_curves([Panel("F1", {"a": [(1, 95.0, 20.0), (2, 10.0, 20.0)]})], "budget")
-    assert bands == [([75, 0], [100, 30])]
 
 
 def test_without_matplotlib_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,11 @@ from soel.settings import AUTHORS, PAPER, Schedule
 from soel_paper.artefacts import ARTEFACTS
 from soel_paper.catalogue import ClassSets, LabelledRows
 from soel_paper.cell import Cell, Condition
-from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, narrow, with_paper_settings
-from soel_paper.peers import CHANGES, GREY, N_DRAWS, augment, confident, learn_fixmatch, strong, weak
-from soel_paper.protocols import one_vs_rest
+from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, with_paper_settings
+from soel_paper.peers import GREY, N_DRAWS, learn_fixmatch, strong, weak
 from soel_paper.reproduce import Plan, reproduce
 from soel_paper.runner import CellStore, compute
-from soel_paper.sources import DataSource, features_of, network, thin
+from soel_paper.sources import DataSource, network, thin
 from tests.conftest import make_learner, make_toy
 from tests.images.makers import make_clip, residual_network
 
@@ -110,16 +109,6 @@ def test_a_cell_knows_the_network_and_how_many_pictures(pictures: DataSource, fo
     assert cell.form == forms[0]
 
 
-def test_rows_are_in_memory(pictures: DataSource) -> None:
-    sets = pictures.load("pneumoniamnist")
-    assert isinstance(sets, ClassSets)
-    assert not sets.x_test.flags.writeable  # mapped from the cache
-    split = one_vs_rest(sets, 0, seed=0)
-    assert split.test.flags.writeable
-    draws = augment(np.zeros((3, 8, 8), np.uint8), lambda x: features_of(x, pictures.extractor), 0)
-    assert all(rows.flags.writeable for draw in draws for rows in draw)
-
-
 def test_so_many_of_each_class() -> None:
     codes = np.repeat([0, 1, 2], [50, 3, 20])
     sets = ClassSets(np.arange(73), codes, np.arange(73), codes)
@@ -192,12 +181,6 @@ def test_fixmatch_guesses_on_weak_and_learns_on_strong_rows(quick: Variant) -> N
     assert (warm.score(toy.x) == learner.prepare(pool).score(toy.x)).all()  # a fit works on a copy
 
 
-def test_only_confident_guesses_count() -> None:
-    weights = confident(np.arange(100.0))
-    assert np.flatnonzero(weights.anomaly).tolist() == [95, 96, 97, 98, 99]
-    assert np.flatnonzero(weights.normal).tolist() == list(range(30))
-
-
 @pytest.mark.parametrize("shape", [(6, 16, 16), (6, 16, 16, 3)])
 def test_augmented_pictures_keep_their_form(shape: tuple[int, ...]) -> None:
     pictures = np.random.default_rng(0).integers(0, 100, shape).astype(np.uint8)
@@ -210,15 +193,6 @@ def test_augmented_pictures_keep_their_form(shape: tuple[int, ...]) -> None:
     assert np.isin(np.unique(weak(pictures, np.random.default_rng(1))), np.unique(pictures)).all()
     holes = (strong(pictures, np.random.default_rng(1)) == GREY).reshape(6, -1).mean(axis=1)
     assert (holes > 0.05).all()
-
-
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_every_strong_change_changes_something(change: object) -> None:
-    assert callable(change)
-    picture = np.random.default_rng(0).integers(20, 220, (12, 12, 3)).astype(np.uint8)
-    changed = change(picture, 0.1)
-    assert (changed.shape, changed.dtype) == (picture.shape, np.uint8)
-    assert (changed != picture).any()
 
 
 def test_the_paper_s_settings_change_with_the_data() -> None:
@@ -237,13 +211,3 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
     assert (clothes.pictures.learning_rate, clothes.pictures.epochs) == (1e-4, 3)
     assert clothes.backbone_options == {"penalty": 0.0}
     assert with_paper_settings(hybrid, "fashion-mnist").pictures.epochs == 15
-
-
-def test_the_narrow_form_is_one_member_of_the_same_profile() -> None:
-    small, ours = narrow(VARIANTS["authors"]), narrow(VARIANTS["default"])
-    assert small.name == "authors, narrow"
-    assert (small.profile.backbone, small.profile.n_members) == ("ntl-narrow", 1)
-    assert small.profile.vectors == AUTHORS.vectors
-    without_gpu = VARIANTS["default"].profile.narrow()
-    assert (ours.name, ours.profile.n_members) == ("default, narrow", 1)
-    assert ours.profile.vectors == without_gpu.vectors

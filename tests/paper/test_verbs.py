@@ -99,25 +99,12 @@ def test_pictures_become_a_result_with_two_commands(run: Run, tmp_path: Path, mo
     assert said.document["made"]["n_old"] == 0
 
 
-def test_only_pictures_are_extracted(run: Run, data_dir: Path) -> None:
-    said = run("datasets", "--extract", "pima", "--data-dir", data_dir)
-    assert (said.code, "not there as pictures" in said.err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("name", "option"), [("page", "--methods=SOEL"), ("toy", "--seeds=2"), ("settings", "--narrow")]
 )
 def test_options_of_cells_are_refused_where_there_are_none(run: Run, name: str, option: str) -> None:
     said = run("reproduce", name, option)
     assert (said.code, f"{option.partition('=')[0]} does nothing for {name}" in said.err) == (2, True)
-
-
-def test_settings_are_printed(run: Run) -> None:
-    assert {row["profile"] for row in run("reproduce", "settings", "--json").document["settings"]} == {
-        "default",
-        "paper",
-        "authors",
-    }
 
 
 def test_a_comparison_needs_the_label_column(run: Run, table: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from soel_paper.cell import Cell, Condition, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.reproduce import Plan
 from soel_paper.results_page import Section, write_page
-from soel_paper.runner import CellStore, pending, run
+from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource
 
 CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
@@ -76,14 +76,6 @@ def test_cells_of_other_versions_are_computed_again_with_a_word(
     assert "1 of 1 cells were finished by other versions" in caplog.text
     assert not store.is_old(cell)
     assert store.read(cell)["f1"] != 0.123
-
-
-def test_or_kept_on_demand(source: DataSource, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    store = CellStore(tmp_path)
-    make_old(store, CELL)
-    run([CELL], source, store, 1, keep_old=True)
-    assert (store.read(CELL)["f1"], caplog.text) == (0.123, "")
-    assert pending([CELL], store) == [[CELL]]
 
 
 def test_the_page_says_what_other_versions_computed(source: DataSource, quick: Variant, tmp_path: Path) -> None:
