@@ -22,8 +22,8 @@ from soel.learner import Learner
 from soel.model import Blend, Fitted, restore, state_of
 from soel.settings import Profile
 from soel.tables.encoder import Encoder
-from soel.tables.frame import Raw, frame_by
-from soel.tables.raw_columns import cells_from_objects
+from soel.tables.frame import frame_by
+from soel.tables.raw_table import RawTable, from_objects
 
 if TYPE_CHECKING:
     from soel.networks.base import UserModule
@@ -97,9 +97,9 @@ def score_probe(saved: SavedModel) -> float | None:
     encoder, features = saved.encoder, np.zeros((1, saved.encoder.n_features), np.float32)
     if encoder.schema is not None:
         examples = {column.name: (*column.seen.examples, None)[:1] for column in encoder.schema.columns}
-        cells = {name: cells_from_objects(name, example) for name, example in examples.items()}
+        cells = {name: from_objects(name, example) for name, example in examples.items()}
         with suppress(DataError):  # an example that is shortened
-            features = encoder.encode(frame_by(Raw(cells, named=True), encoder.schema))
+            features = encoder.encode(frame_by(RawTable(cells, named=True), encoder.schema))
     return float(saved.model.score(features)[0])
 
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DataError
-from soel.tables.frame import Raw, raw_from_arrow
 from soel.tables.open import open_arrow
-from soel.tables.raw_columns import cells_from_objects
+from soel.tables.raw_table import RawTable, from_objects, raw_from_arrow
 from soel.tables.read_options import UPLOADED
 
 JSON, CSV, ARROW = "application/json", "text/csv", "application/vnd.apache.arrow.stream"
@@ -31,7 +30,7 @@ class TooManyRowsError(DataError):
     """More rows than a request may hold."""
 
 
-def read_body(body: bytes, content_type: str) -> Raw:
+def read_body(body: bytes, content_type: str) -> RawTable:
     """The rows of a request as they came. content_type: one of JSON, CSV and ARROW."""
     raw = {JSON: _read_json, CSV: _read_csv, ARROW: _read_arrow}[content_type](body)
     check_rows(raw.n_rows)
@@ -55,7 +54,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     return document
 
 
-def _read_json(body: bytes) -> Raw:
+def _read_json(body: bytes) -> RawTable:
     rows = parse_object(body).get("rows")
     if not isinstance(rows, list):
         raise DataError('The request has no list "rows". Send {"rows": [{"column": value, ...}, ...]}.')
@@ -66,15 +65,15 @@ def _read_json(body: bytes) -> Raw:
         raise DataError(f"Row {odd} is a {type(rows[odd]).__name__}; give each row as an object of columns.")
     if form is dict:
         names = dict.fromkeys(name for row in rows for name in row)
-        return Raw({name: cells_from_objects(name, [row.get(name) for row in rows]) for name in names}, named=True)
+        return RawTable({name: from_objects(name, [row.get(name) for row in rows]) for name in names}, named=True)
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise DataError(f"The rows have {min(widths)} to {max(widths)} values; give all of them as many.")
     columns = {f"x{at}": list(column) for at, column in enumerate(zip(*rows, strict=True))}
-    return Raw({name: cells_from_objects(name, column) for name, column in columns.items()}, named=False)
+    return RawTable({name: from_objects(name, column) for name, column in columns.items()}, named=False)
 
 
-def _read_csv(body: bytes) -> Raw:
+def _read_csv(body: bytes) -> RawTable:
     with tempfile.TemporaryDirectory(prefix="soel-serve-") as folder:
         path = Path(folder) / "request.csv"
         path.write_bytes(body)
@@ -83,7 +82,7 @@ def _read_csv(body: bytes) -> Raw:
         return raw_from_arrow(*open_arrow(path, UPLOADED))
 
 
-def _read_arrow(body: bytes) -> Raw:
+def _read_arrow(body: bytes) -> RawTable:
     arrow = import_module("pyarrow")
     try:
         with arrow.ipc.open_stream(body) as stream:
@@ -117,7 +116,7 @@ def write_rows(columns: Mapping[str, Any], **beside: Any) -> bytes:
     return json.dumps({**beside, "rows": rows}, ensure_ascii=False).encode()
 
 
-def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], Raw]:
+def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], RawTable]:
     """A request of the Open Inference Protocol and its rows: a tensor a column, or one tensor (n, d) of all.
 
     header: how many bytes of the body are JSON, where tensors follow as bytes.
@@ -147,7 +146,7 @@ def read_tensors(body: bytes, header: str | None) -> tuple[dict[str, Any], Raw]:
         columns = {f"x{at}": wide[0][:, at].tolist() for at in range(wide[0].shape[1])}
     else:
         columns = {name: array.reshape(-1).tolist() for name, array in arrays.items()}
-    return request, Raw({name: cells_from_objects(name, column) for name, column in columns.items()}, not wide)
+    return request, RawTable({name: from_objects(name, column) for name, column in columns.items()}, not wide)
 
 
 def _as_array(datatype: str, shape: Sequence[int], values: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ from soel.serve.gate import Access, Gate
 from soel.serve.meters import CONTENT_TYPE, Meters
 from soel.serve.micro_batch import BusyError, LateError, MicroBatches
 from soel.serve.served import Batch, ServedModel, Verdicts
-from soel.tables.frame import Raw
+from soel.tables.raw_table import RawTable
 from soel.web.errors import STATUS as ERROR_STATUS
 
 SMALL = 16_384  # bytes of a body that is read at once; a larger one is read beside the requests of others
@@ -82,7 +82,7 @@ class Desk:
         self.meters.begin(served)
         self.served = served
 
-    async def score(self, read: Callable[[], Raw], size: int, why: bool) -> tuple[ServedModel, dict[str, Any]]:
+    async def score(self, read: Callable[[], RawTable], size: int, why: bool) -> tuple[ServedModel, dict[str, Any]]:
         """Read rows and score them with others; returns the model and the columns of the answer."""
         served = self.served
         work = _Read(served, read)
@@ -102,7 +102,7 @@ class Desk:
 @dataclass(frozen=True)
 class _Read:
     served: ServedModel
-    read: Callable[[], Raw]
+    read: Callable[[], RawTable]
 
     def __call__(self) -> Batch:
         return self.served.read(self.read())
@@ -208,7 +208,7 @@ def _add_protocol(app: FastAPI, desk: Desk) -> None:
         """Scores of rows that come as tensors."""
         body, given = await request.body(), dict[str, Any]()
 
-        def read() -> Raw:
+        def read() -> RawTable:
             asked, raw = bodies.read_tensors(body, request.headers.get("inference-header-content-length"))
             given.update(asked)
             return raw

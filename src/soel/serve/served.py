@@ -14,9 +14,9 @@ from soel.errors import ConfigError, ModelFileError, SchemaError
 from soel.model import Fitted
 from soel.model_folder import MANIFEST, SavedModel, load_model, matches_probe, read_manifest
 from soel.session import SessionConfig
-from soel.tables.frame import Frame, Raw, frame_by, without_extras
+from soel.tables.frame import Frame, frame_by, without_extras
 from soel.tables.ids import check_ids, content_ids
-from soel.tables.raw_columns import as_objects
+from soel.tables.raw_table import RawTable
 from soel.types import Booleans, Floats
 
 COLUMNS = ("id", "score", "probability", "p_value", "alarm", "not_sure")
@@ -29,7 +29,7 @@ class Batch:
     ids: Sequence[str]
     frame: Frame
     features: Floats
-    raw: Raw
+    raw: RawTable
 
     def __len__(self) -> int:
         return len(self.features)
@@ -97,20 +97,20 @@ class ServedModel:
         used = set(self.saved.encoder.column_names)
         return [{"name": each.name, "kind": each.kind} for each in self.saved.encoder.how.columns if each.name in used]
 
-    def read(self, raw: Raw) -> Batch:
+    def read(self, raw: RawTable) -> Batch:
         """Rows as they came, with ids: those of the id column, else made of the content as in a session."""
         encoder, name = self.saved.encoder, self.id_column
         cells = {column: each for column, each in raw.cells.items() if column != name and column not in self.unread}
         if raw.named and name is not None and name not in raw.cells:
             raise SchemaError(f"The rows lack the column {name!r}, which holds their ids. Give each row one.")
-        known = Raw(cells if raw.named else raw.cells, raw.named, raw.layout)
+        known = RawTable(cells if raw.named else raw.cells, raw.named, raw.layout)
         frame = frame_by(without_extras(known, encoder.how), encoder.how)
         features, order = encoder.encode(frame), encoder.how.by_name
         columns = {each: frame.columns[each] for each in order if each in frame.columns}  # ids go by the pool's order
         frame = Frame(columns, frame.named, frame.schema) if len(columns) == len(frame.columns) else frame
         named = name is not None and raw.named
         if named:
-            ids = check_ids(str(name), as_objects(raw.cells[str(name)]).tolist()).tolist()
+            ids = check_ids(str(name), raw.cells[str(name)].as_words().tolist()).tolist()
         else:  # equal rows are one item, whatever came with them
             ids = [f"{each.rpartition('-')[0]}-0" for each in content_ids(frame).tolist()]
         return Batch(ids, frame, features, raw)

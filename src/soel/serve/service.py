@@ -26,7 +26,7 @@ from soel.serve.served import Batch, ServedModel, Verdicts
 from soel.session import Answer, Session, read_verdict
 from soel.session.create import open_session
 from soel.session.feedback import Alarm, keep_alarms, record_feedback
-from soel.tables.raw_columns import EXACT, RawColumn, as_objects
+from soel.tables.raw_table import EXACT, RawColumn
 from soel.web.launch import Address, bind_address, settings
 
 LOOK_EVERY = 5.0  # seconds between two looks for a newer model
@@ -150,7 +150,7 @@ class SessionLink:
 def _texts(cells: RawColumn) -> list[str | None]:
     """Cells as text that reads back as the same value."""
     if cells.type != "number":
-        return list(as_objects(cells))
+        return list(cells.as_words())
     values = [None if value != value else value for value in cells.values.tolist()]
     return [None if v is None else str(int(v)) if v.is_integer() and abs(v) < EXACT else repr(v) for v in values]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -59,6 +59,11 @@ class RawColumn:
     def is_empty(self) -> bool:
         """Whether no cell has a value; of numbers and times."""
         return bool((np.isnat(self.values) if self.values.dtype.kind == "M" else np.isnan(self.values)).all())
+
+    def take(self, rows: NDArray[Any]) -> RawColumn:
+        """Some of the rows."""
+        values = self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(pa.array(rows))
+        return replace(self, values=values)
 
     def as_words(self) -> Values:
         """Cells as text (N,): 2.0 is '2', blank and NaN are None."""
