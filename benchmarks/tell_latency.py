@@ -21,7 +21,7 @@ import httpx
 import numpy as np
 
 from soel.session import Session, SessionOptions, create
-from soel.session.events import Event
+from soel.session.events import Event, body_of
 from soel.session.rounds import Draw, ModelRef, PoolRecord, Round, save_record
 from soel.web.auth import Auth, User
 
@@ -47,7 +47,7 @@ def open_round(scratch: Path, name: str) -> Path:
         file, digest = save_record(session.folder.rounds, 1, record)
         draws = tuple(Draw(item, 1.0, 0.0) for item in session.ids)
         drawn = Round(1, draws, (), ModelRef("models/none", ""), (0, 1), "random", {}, file, digest, after=0)
-        session._store.append([Event("round", "soel", body=drawn.body())])
+        session._store.append([Event("round", "soel", body=body_of(drawn))])
     return folder
 
 

@@ -10,6 +10,7 @@ import pytest
 from soel.errors import LabelError, UnknownItemError
 from soel.images.grids import Grid
 from soel.session import Session
+from soel.session.events import body_of
 from soel.session.marks import MOST_REGIONS, Mark, Region, marked_places, read_mark
 from tests.session.conftest import MakeSession
 
@@ -66,7 +67,7 @@ def test_the_outline_of_a_brush_covers_what_the_brush_does() -> None:
         {"regions": [{"shape": "box", "points": [[0, 0]]}], "width": 9, "height": 9},
         {"regions": [{"shape": "polygon", "points": [[0, 0], [1, 1]]}], "width": 9, "height": 9},
         {"regions": [], "width": 0, "height": 9},
-        {"regions": [POINT.body()] * (MOST_REGIONS + 1), "width": 9, "height": 9},
+        {"regions": [body_of(POINT)] * (MOST_REGIONS + 1), "width": 9, "height": 9},
         {"regions": 3, "width": 9, "height": 9},
         {"width": 9, "height": 9},
     ],

@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
+from soel.assess.conformal import FitFigures
 from soel.errors import SessionError
 from soel.session import Answer, Event, Folding, SessionState, fold
-from soel.session.events import ANSWER_KINDS
+from soel.session.events import ANSWER_KINDS, body_of
 from soel.session.rounds import Draw, ModelRef, Round
-from soel.session.state import Undoable
+from soel.session.state import Fit, Undoable
 from soel.types import Verdict
 
 ITEMS = tuple("abcdefghij")
@@ -24,7 +25,7 @@ def drawn(number: int, asked: Sequence[str], reserve: Sequence[str] = ()) -> Eve
 
     model = ModelRef("models/warm-up", "0" * 16)
     made = Round(number, draws(asked), draws(reserve), model, (0, number), "diverse", {}, "r.npz", "0" * 64, after=0)
-    return Event("round", "soel", body=made.body())
+    return Event("round", "soel", body=body_of(made))
 
 
 def refined(number: int, items: Sequence[str], knew: int, minute: int = 30, record: str = "r.npz") -> Event:
@@ -295,8 +296,9 @@ def test_a_missing_round_is_an_error() -> None:
 
 def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
     def made(kind: str, folder: str) -> Event:
-        learnt = {"labels": "", "n_labels": 0, "advice": None, "figures": {"n_alarms": 1, "n_unsure": 0}}
-        return Event(kind, "soel", body={"folder": folder, "fingerprint": "", "after": 0, **learnt})
+        ref = ModelRef(folder, "")
+        fit = Fit(ref, "", 0, FitFigures(n_alarms=1, n_unsure=0), after=0)
+        return Event(kind, "soel", body=body_of(fit) if kind == "fit" else body_of(ref) | {"after": 0})
 
     state = after(*(made(kind, folder) for folder in "xy" for kind in ("warm-up", "fit")))
     assert state.warm_up == ModelRef("x", "")

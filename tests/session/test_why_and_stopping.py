@@ -8,7 +8,8 @@ import pytest
 from soel.errors import DamagedError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
 from soel.session import Session, SessionFolder, StoppingAdvice
-from soel.session.stopping import HeldBack, advice_body, read_advice
+from soel.session.events import body_of, read_body
+from soel.session.stopping import HeldBack
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 
 
@@ -83,7 +84,7 @@ def test_advice_is_measured_at_the_fit_and_read_back(session: Session) -> None:
     assert second is not None
     assert [each.round for each in second.held_back] == [1, 2]
     assert [each.n_labels for each in second.held_back] == [8, 4]
-    assert read_advice(advice_body(second)) == second
+    assert read_body(StoppingAdvice, body_of(second)) == second
 
 
 def test_a_fit_without_labels_measures_nothing(session: Session) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -104,12 +102,3 @@ class FitFigures:
         """From a pool's scores and labels, both (N,)."""
         unsure = UnsureBand.of(scores, estimate.low, estimate.high).holds(scores) & (labels == UNLABELLED)
         return cls(int((scores > threshold).sum()), int(unsure.sum()))
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> FitFigures:
-        """Back from plain JSON values."""
-        return cls(**{name: int(value) for name, value in values.items()})

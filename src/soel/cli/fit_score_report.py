@@ -46,8 +46,8 @@ OUT_HELP = ".csv, .parquet, .json, .xlsx (default: DIR/scores.csv); of data read
 
 def run_fit(args: argparse.Namespace) -> Reply:
     """Learn from all answers so far."""
+    from soel.session.events import body_of
     from soel.session.feedback import adopt_answered
-    from soel.session.state import estimate_body
 
     with closing(open_session(args)) as session, progress_bar("Training") as bar:
         adopt_answered(session)
@@ -59,7 +59,7 @@ def run_fit(args: argparse.Namespace) -> Reply:
         *([fitted.note] if fitted.note else []),
         f"Next: soel score {args.folder}",
     ]
-    return Reply(asdict(fitted) | {"estimate": estimate_body(estimate)}, "\n".join(lines))
+    return Reply(asdict(fitted) | {"estimate": body_of(estimate)}, "\n".join(lines))
 
 
 def run_score(args: argparse.Namespace) -> Reply:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from soel.assess.conformal import FitFigures
 from soel.errors import LabelError, SessionError
 from soel.session.answers import Answered, Decision, Vote, settle
-from soel.session.events import ANSWER_KINDS, SELF, Event
-from soel.session.leases import Lease, is_free, read_lease
+from soel.session.events import ANSWER_KINDS, SELF, Event, read_body
+from soel.session.leases import Lease, is_free
 from soel.session.marks import Mark, read_mark
-from soel.session.pool import FIRST, PoolRef, pool_at, read_change
-from soel.session.rounds import ModelRef, Round, read_model_ref, read_round
-from soel.session.state import Fit, Note, SessionState, Undoable, read_estimate
-from soel.session.stopping import read_advice
+from soel.session.pool import FIRST, PoolChange, PoolRef, pool_at
+from soel.session.rounds import ModelRef, Round
+from soel.session.state import Fit, Note, SessionState, Undoable
 from soel.types import Estimate, Label, Verdict
 
 ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "mark", "round", "refine")
@@ -210,7 +208,8 @@ class Folding:
     def _lease(self, event: Event) -> None:
         """Keep a lease where the item was free when it was asked for; of two at once the first one holds."""
         item = _item_of(event)
-        lease, held = read_lease(item, event.who, event.number, event.body), self._leases.setdefault(item, {})
+        lease = read_body(Lease, event.body, item=item, who=event.who, number=event.number)
+        held = self._leases.setdefault(item, {})
         if item in self._unsettled:
             self._settle(item)
         assigned = self._assigned.get(item, ())
@@ -238,17 +237,15 @@ class Folding:
 
     def _mark(self, event: Event) -> None:
         """Keep what an annotator drew in place of what the same one drew before; nothing takes it back."""
-        mark, marks = (
-            read_mark(event.who, event.body, event.number, event.at),
-            self._marks.setdefault(_item_of(event), {}),
-        )
+        mark = read_mark(event.who, event.body, event.number, event.at)
+        marks = self._marks.setdefault(_item_of(event), {})
         marks.pop(event.who, None)
         if mark.regions:
             marks[event.who] = mark
 
     def _round(self, event: Event) -> None:
         """Keep a round, unless another process drew the same one, or changed the pool, a moment before."""
-        drawn = read_round(event.body, event.number, event.at)
+        drawn = read_body(Round, event.body, event=event.number, at=event.at)
         _check_number("Round", drawn.number, "round", len(self._rounds), len(self._rounds) + 1)
         if drawn.number == len(self._rounds) + 1 and self._knew_pool(drawn.after):
             self._rounds.append(drawn)
@@ -258,7 +255,7 @@ class Folding:
 
         It comes too late where the round is over, the pool is another one, or a refine came in that knew as much.
         """
-        part = read_round(event.body, event.number, event.at)
+        part = read_body(Round, event.body, event=event.number, at=event.at)
         _check_number("A refine of round", part.number, "round", len(self._rounds), len(self._rounds))
         drawn = self._rounds[-1]
         if part.number == drawn.number and self._knew_pool(part.after) and part.after > drawn.parts[-1].after:
@@ -275,12 +272,13 @@ class Folding:
         """Take up a change of the pool, unless its writer did not know what had happened by then: another change, or
         a question or an answer about an item that was to give way.
         """
-        change, last = read_change(event.body, event.number, event.who, event.at), self._pools[-1]
-        _check_number("Pool", change.pool.number, "pool", len(self._pools), len(self._pools) + 1)
-        is_late = change.pool.number <= len(self._pools) or change.after < last.since
-        if is_late or (change.pool.n_displaced and self._about_items > change.after):
+        change = read_body(PoolChange, event.body)
+        pool = replace(change.pool, since=event.number, who=event.who, at=event.at)
+        _check_number("Pool", pool.number, "pool", len(self._pools), len(self._pools) + 1)
+        is_late = pool.number <= len(self._pools) or change.after < self._pools[-1].since
+        if is_late or (pool.n_displaced and self._about_items > change.after):
             return
-        self._pools.append(change.pool)
+        self._pools.append(pool)
         self._gone = (self._gone | change.removed) - change.returned
         self._adopted = (self._adopted | (change.returned & self._waiting.keys())) - change.removed
         self._waiting = {item: row for item, row in self._waiting.items() if item not in change.returned}
@@ -291,26 +289,16 @@ class Folding:
         return len(pool_at(self._pools, after)) == len(self._pools)
 
     def _warm(self, event: Event) -> None:
-        ref = read_model_ref(event.body)
+        ref = read_body(ModelRef, event.body)
         if self._warm_up is None and self._knew_pool(int(event.body["after"])):  # every fit restarts from the first one
             self._warm_up = ref
 
     def _estimated(self, event: Event) -> None:
-        self._estimate = read_estimate(event.body), event.at
+        self._estimate = read_body(Estimate, event.body), event.at
 
     def _fit(self, event: Event) -> None:
-        body, advice = event.body, event.body["advice"]
-        fit = Fit(
-            model=read_model_ref(body),
-            labels_digest=str(body["labels"]),
-            n_labels=int(body["n_labels"]),
-            n_rounds=len(self._rounds),
-            figures=FitFigures.from_json(body["figures"]),
-            advice=None if advice is None else read_advice(advice),
-            pool=pool_at(self._pools, int(body["after"]))[-1].number,
-            at=event.at,
-        )
-        self._fits.append(fit)
+        fit = read_body(Fit, event.body, n_rounds=len(self._rounds), at=event.at)
+        self._fits.append(replace(fit, pool=pool_at(self._pools, fit.after)[-1].number))
 
     def _extend(self, event: Event) -> None:
         self._budget += int(event.body["more"])

@@ -17,13 +17,13 @@ from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
 from soel.session.answers import Answer, as_answers, read_verdict
-from soel.session.events import ANSWER_KINDS, Event, Store
+from soel.session.events import ANSWER_KINDS, Event, Store, body_of
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import new_lease, turn_of
-from soel.session.marks import Mark, read_mark
+from soel.session.marks import Mark
 from soel.session.people import share_out
-from soel.session.pool import NewPool, PoolRef
+from soel.session.pool import NewPool, PoolChange, PoolRef
 from soel.session.results import TellResult
 from soel.session.state import SessionState
 
@@ -144,7 +144,7 @@ class Labelling:
             if not wanted:
                 return items
             leases = [new_lease(item, who, tab, moment, self.config.lease_minutes) for item in wanted]
-            self._append([Event("lease", who, lease.item, lease.body()) for lease in leases])
+            self._append([Event("lease", who, lease.item, body_of(lease)) for lease in leases])
         raise SessionError(f"{MOST_TRIES} times others were faster than {who!r}; ask again.")
 
     def tell(self, answers: Mapping[str, str] | Sequence[Answer], who: str = "expert") -> TellResult:
@@ -177,7 +177,7 @@ class Labelling:
         events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
         events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
         events += [
-            Event("mark", mark.who, item, mark.body()) for item, mark in marks if not _redraws(state, item, mark)
+            Event("mark", mark.who, item, body_of(mark)) for item, mark in marks if not _redraws(state, item, mark)
         ]
         self._append(events)
         return TellResult(len(events), len(unique) + len(decisions) + len(notes) + len(marks) - len(events))
@@ -233,7 +233,7 @@ class Labelling:
 
     def mark(self, item: str, mark: Mark) -> None:
         """Keep what an annotator drew on an item, in place of what the same one drew before; nothing takes it back."""
-        self.take_in((), marks=[(item, read_mark(mark.who, mark.body()))])
+        self.take_in((), marks=[(item, mark)])
 
     @at_one_state
     def let_maps_wait(self, wait: bool, who: str = "owner") -> None:
@@ -267,7 +267,8 @@ class Labelling:
             )
         place = self.folder_with(known.pools)
         written = write_pool(place, new)
-        self._append([Event("pool", who, body=written.body(known.last_event, new.removed, new.returned))])
+        change = PoolChange(written, known.last_event, frozenset(new.removed), frozenset(new.returned))
+        self._append([Event("pool", who, body=body_of(change))])
         pools = self.state.pools
         if len(pools) > len(known.pools) and pools[len(known.pools)].folder == written.folder:
             return pools[len(known.pools)]
@@ -375,7 +376,7 @@ def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
 def _redraws(state: SessionState, item: str, mark: Mark) -> bool:
     """Whether the same annotator drew just this before; nothing was drawn at first."""
     held = next((each for each in state.marks.get(item, ()) if each.who == mark.who), None)
-    return not mark.regions if held is None else held.body() == mark.body()
+    return not mark.regions if held is None else body_of(held) == body_of(mark)
 
 
 def _not_newest(who: str, event: int | None) -> SessionError:

@@ -15,6 +15,7 @@ from soel.checks import check_labels
 from soel.errors import ConfigError, DataError, LabelError, naming
 from soel.files import write_whole
 from soel.session import Answer, Session, TellResult, read_verdict
+from soel.session.events import body_of
 from soel.session.items import read_items
 from soel.session.label_formats import (
     Entry,
@@ -228,11 +229,11 @@ def _kind_of(row: Mapping[str, Any]) -> str:
 
 
 def _mark(entry: Entry) -> dict[str, Any]:
-    return {} if entry.mark is None else {"mark": entry.mark.body()}
+    return {} if entry.mark is None else {"mark": body_of(entry.mark)}
 
 
 def _mark_text(entry: Entry) -> str:
-    return "" if entry.mark is None else json.dumps(entry.mark.body())
+    return "" if entry.mark is None else json.dumps(body_of(entry.mark))
 
 
 class _NamesByItem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from soel.session.answers import Answered, Vote
+from soel.session.events import BESIDE
 
 if TYPE_CHECKING:
     from soel.session.state import SessionState
@@ -23,16 +24,16 @@ class Lease:
     Times are UTC in one fixed form, so that their order is that of the text.
     """
 
-    item: str
-    who: str
+    item: str = field(metadata=BESIDE)
+    who: str = field(metadata=BESIDE)
     since: str
     until: str
     tab: str = ""
-    number: int = 0
+    number: int = field(default=0, metadata=BESIDE)
 
-    def body(self) -> dict[str, Any]:
-        """The lease as it is stored, beside its item and annotator."""
-        return {"since": self.since, "until": self.until, "tab": self.tab}
+    def __post_init__(self) -> None:
+        if not datetime.fromisoformat(self.since) < datetime.fromisoformat(self.until):
+            raise ValueError(f"it ends at {self.until} and starts at {self.since}")
 
     def is_live(self, at: str, vote: Vote | None) -> bool:
         """Whether it binds the item at this time. vote: what the annotator says about the item.
@@ -57,14 +58,6 @@ def as_text(moment: datetime) -> str:
 def new_lease(item: str, who: str, tab: str, now: datetime, minutes: float) -> Lease:
     """A lease that starts now."""
     return Lease(item, who, as_text(now), as_text(now + timedelta(minutes=minutes)), tab)
-
-
-def read_lease(item: str, who: str, number: int, body: Mapping[str, Any]) -> Lease:
-    """The lease that a stored event describes."""
-    since, until = str(body["since"]), str(body["until"])
-    if not datetime.fromisoformat(since) < datetime.fromisoformat(until):
-        raise ValueError(f"it ends at {until} and starts at {since}")
-    return Lease(item, who, since, until, str(body["tab"]), number)
 
 
 def is_free(

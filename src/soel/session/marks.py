@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from soel.errors import LabelError
 from soel.images.grids import Grid
+from soel.session.events import BESIDE, read_body
 from soel.types import Booleans, Floats
 
 Shape = Literal["point", "box", "brush", "polygon"]
-SHAPES: Final[tuple[Shape, ...]] = get_args(Shape)
 MOST_REGIONS, MOST_POINTS = 200, 5000  # of a mark, and of all its regions together
 LARGEST_SIDE = 1_000_000  # pixels
 _N_CORNERS: Mapping[str, tuple[int, float]] = {"point": (1, 1), "box": (2, 2), "brush": (1, math.inf)}
@@ -32,10 +32,12 @@ class Region:
     points: tuple[tuple[float, float], ...]
     radius: float = 0.0
 
-    def body(self) -> dict[str, Any]:
-        """As plain JSON."""
-        body: dict[str, Any] = {"shape": self.shape, "points": [list(point) for point in self.points]}
-        return body | {"radius": self.radius} if self.shape == "brush" else body
+    def __post_init__(self) -> None:
+        fewest, most = _N_CORNERS.get(self.shape, (3, math.inf))
+        if not fewest <= len(self.points) <= most:
+            raise LabelError(f"A {self.shape} of {len(self.points)} points cannot be read; nothing was stored.")
+        if not all(0 <= value <= 1 for point in (*self.points, (self.radius,)) for value in point):
+            raise LabelError("What is drawn lies within the picture, in shares from 0 to 1; nothing was stored.")
 
     def outline(self, width: int, height: int) -> Floats:
         """The corners (n, 2) of what it covers, x and y in pixels: of a brush, around its path."""
@@ -64,20 +66,24 @@ class Region:
 class Mark:
     """All that an annotator drew on an item. width, height: of the picture in pixels. number, at: of its event."""
 
-    who: str
+    who: str = field(metadata=BESIDE)
     regions: tuple[Region, ...]
     width: int
     height: int
-    number: int = 0
-    at: str = ""
+    number: int = field(default=0, metadata=BESIDE)
+    at: str = field(default="", metadata=BESIDE)
 
-    def body(self) -> dict[str, Any]:
-        """As plain JSON, without who and when."""
-        return {
-            "regions": [region.body() for region in self.regions],
-            "width": self.width,
-            "height": self.height,
-        }
+    def __post_init__(self) -> None:
+        if not (0 < self.width <= LARGEST_SIDE and 0 < self.height <= LARGEST_SIDE):
+            raise LabelError(
+                f"A mark is on a picture of some pixels, got {self.width} x {self.height}; nothing was stored."
+            )
+        n_regions, n_points = len(self.regions), sum(len(region.points) for region in self.regions)
+        if n_regions > MOST_REGIONS or n_points > MOST_POINTS:
+            raise LabelError(
+                f"A mark has {n_regions} regions of {n_points} points; at most {MOST_REGIONS} and {MOST_POINTS} are "
+                "kept. Draw fewer, or a box around them."
+            )
 
     def covers(self, grid: Grid) -> Booleans:
         """Which places (P,) it touches."""
@@ -87,37 +93,14 @@ class Mark:
         return found
 
 
-def read_mark(who: str, body: Mapping[str, Any], number: int = 0, at: str = "") -> Mark:
+def read_mark(who: str, body: object, number: int = 0, at: str = "") -> Mark:
     """A mark from plain JSON; refused where it is none."""
     try:
-        regions = tuple(_read_region(each) for each in body["regions"])
-        width, height = int(body["width"]), int(body["height"])
+        return read_body(Mark, body, who=who, number=number, at=at)
     except LabelError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise LabelError(f"A mark cannot be read ({type(error).__name__}: {error}); nothing was stored.") from error
-    if not (0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE):
-        raise LabelError(f"A mark is on a picture of some pixels, got {width} x {height}; nothing was stored.")
-    n_points = sum(len(region.points) for region in regions)
-    if len(regions) > MOST_REGIONS or n_points > MOST_POINTS:
-        raise LabelError(
-            f"A mark has {len(regions)} regions of {n_points} points; at most {MOST_REGIONS} and {MOST_POINTS} are "
-            "kept. Draw fewer, or a box around them."
-        )
-    return Mark(who, regions, width, height, number, at)
-
-
-def _read_region(body: Mapping[str, Any]) -> Region:
-    shape, points = body["shape"], tuple((float(x), float(y)) for x, y in body["points"])
-    if shape not in SHAPES:
-        raise LabelError(f"{shape!r} is no shape that can be drawn. Use one of: {', '.join(SHAPES)}.")
-    fewest, most = _N_CORNERS.get(shape, (3, math.inf))
-    if not fewest <= len(points) <= most:
-        raise LabelError(f"A {shape} of {len(points)} points cannot be read; nothing was stored.")
-    radius = float(body.get("radius", 0.0)) if shape == "brush" else 0.0
-    if not all(0 <= value <= 1 for point in points for value in point) or not 0 <= radius <= 1:
-        raise LabelError("What is drawn lies within the picture, in shares from 0 to 1; nothing was stored.")
-    return Region(shape, points, radius)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
 
 
 def marked_places(marks: Mapping[int, Sequence[Mark]], n_items: int, grid: Grid) -> Booleans | None:

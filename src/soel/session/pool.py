@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from soel.session.events import path_inside
+from soel.session.events import BESIDE, path_inside
 from soel.types import Floats
 
 ROWS = "rows.npy"
@@ -34,7 +33,7 @@ class PoolRef:
     folder: str = ""
     n_items: int | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
-    since: int = 0
+    since: int = field(default=0, metadata=BESIDE)
     what: str = ""
     data: str = ""
     n_added: int = 0
@@ -42,20 +41,11 @@ class PoolRef:
     n_removed: int = 0
     n_displaced: int = 0
     notes: tuple[str, ...] = ()
-    who: str = ""
-    at: str = ""
+    who: str = field(default="", metadata=BESIDE)
+    at: str = field(default="", metadata=BESIDE)
 
-    def body(self, after: int, removed: Sequence[str], returned: Sequence[str]) -> dict[str, Any]:
-        """The change as it is stored. after: the last event that was known. removed, returned: ids that leave, and
-        that left before and are there again.
-        """
-        plain = {name: value for name, value in vars(self).items() if name not in ("since", "who", "at")}
-        return plain | {
-            "digests": dict(self.digests),
-            "after": after,
-            "removed": list(removed),
-            "returned": list(returned),
-        }
+    def __post_init__(self) -> None:
+        path_inside(self.folder)
 
 
 FIRST = PoolRef()
@@ -69,7 +59,7 @@ def _write_nothing(folder: Path) -> None:
 class NewPool:
     """What the pool is to be. ids, features (N, d), rows (N, 2) as `SessionFolder.rows`: of all items, in order.
 
-    ref: what, data and numbers of the change; the rest is filled in. removed, returned: see `PoolRef.body`.
+    ref: what, data and numbers of the change; the rest is filled in. removed, returned: see `PoolChange`.
     write: writes what came with the change (the source, its notes) into the new folder.
     """
 
@@ -84,31 +74,15 @@ class NewPool:
 
 @dataclass(frozen=True)
 class PoolChange:
-    """A pool event as it was read. after: the last event that its writer knew. removed, returned: item ids."""
+    """A change as it is stored. after: the last event that its writer knew.
+
+    removed, returned: ids that leave, and that left before and are there again.
+    """
 
     pool: PoolRef
     after: int
     removed: frozenset[str]
     returned: frozenset[str]
-
-
-def read_change(body: Mapping[str, Any], number: int, who: str, at: str) -> PoolChange:
-    """The change that a stored body describes. number, who, at: of its event."""
-    pool = PoolRef(
-        int(body["number"]),
-        path_inside(body["folder"]),
-        int(body["n_items"]),
-        {str(name): str(digest) for name, digest in body["digests"].items()},
-        number,
-        str(body["what"]),
-        str(body["data"]),
-        **{name: int(body[name]) for name in ("n_added", "n_replaced", "n_removed", "n_displaced")},
-        notes=tuple(map(str, body["notes"])),
-        who=who,
-        at=at,
-    )
-    removed, returned = (frozenset(map(str, body[name])) for name in ("removed", "returned"))
-    return PoolChange(pool, int(body["after"]), removed, returned)
 
 
 def pool_at(pools: Sequence[PoolRef], after: int) -> tuple[PoolRef, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 import zipfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 
 from soel.errors import DamagedError
 from soel.files import move, replacing
-from soel.session.events import path_inside
+from soel.session.events import BESIDE, path_inside
 from soel.session.folder import digest_of
 from soel.types import Floats
 
@@ -38,6 +38,32 @@ class ModelRef:
     folder: str
     fingerprint: str
 
+    def __post_init__(self) -> None:
+        path_inside(self.folder)
+
+
+@dataclass(frozen=True)
+class CheckFacts:
+    """What was known when a spot check was drawn, for it to be judged by later.
+
+    threshold: of the model that drew it.
+    n_rows, n_alarms: of the pool.
+    known_alarms, known_others: items with a label by then, above the threshold and not.
+    expected_alarms, expected_others: the sums of the model's probabilities over all other items on either side.
+    """
+
+    threshold: float
+    n_rows: int
+    n_alarms: int
+    known_alarms: tuple[str, ...]
+    known_others: tuple[str, ...]
+    expected_alarms: float
+    expected_others: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_alarms <= self.n_rows < 1 << 53:
+            raise ValueError(f"{self.n_alarms} alarms of {self.n_rows} rows cannot be")
+
 
 @dataclass(frozen=True)
 class Round:
@@ -47,6 +73,7 @@ class Round:
 
     record: the file with the pool's scores and embeddings. digest: its SHA-256.
     after: the number of the last event that was known when it was drawn.
+    check: of a spot check, what it is judged by.
     looked_at: when a refine looked who holds a lease; empty for a round.
     event, at: number and time of its event.
     refines: those that came in time, oldest first.
@@ -64,10 +91,14 @@ class Round:
     digest: str
     after: int
     looked_at: str = ""
-    event: int = 0
-    at: str = ""
-    refines: tuple[Round, ...] = ()
-    order: tuple[Draw, ...] = ()
+    check: CheckFacts | None = None
+    event: int = field(default=0, metadata=BESIDE)
+    at: str = field(default="", metadata=BESIDE)
+    refines: tuple[Round, ...] = field(default=(), metadata=BESIDE)
+    order: tuple[Draw, ...] = field(default=(), metadata=BESIDE)
+
+    def __post_init__(self) -> None:
+        path_inside(self.record)
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -96,61 +127,6 @@ class Round:
     def items(self) -> frozenset[str]:
         """The ids of all items drawn."""
         return frozenset(draw.item for draw in self.draws)
-
-    def body(self) -> dict[str, Any]:
-        """The round, or the refine, as plain JSON."""
-        return {
-            "round": self.number,
-            "asked": [vars(draw) for draw in self.asked],
-            "reserve": [vars(draw) for draw in self.reserve],
-            "model": vars(self.model),
-            "seed": list(self.seed),
-            "strategy": self.strategy,
-            "options": dict(self.options),
-            "record": self.record,
-            "sha256": self.digest,
-            "after": self.after,
-            "looked_at": self.looked_at,
-        }
-
-
-def read_round(body: Mapping[str, Any], event: int = 0, at: str = "") -> Round:
-    """The round that a stored body describes. event, at: number and time of its event."""
-    strategy, options = str(body["strategy"]), dict(body["options"])
-    return Round(
-        number=int(body["round"]),
-        asked=_draws(body["asked"]),
-        reserve=_draws(body["reserve"]),
-        model=read_model_ref(body["model"]),
-        seed=tuple(int(part) for part in body["seed"]),
-        strategy=strategy,
-        options=_check_options(options) if strategy == SPOT_CHECK else options,
-        record=path_inside(body["record"]),
-        digest=str(body["sha256"]),
-        after=int(body["after"]),
-        looked_at=str(body["looked_at"]),
-        event=event,
-        at=at,
-    )
-
-
-def read_model_ref(body: Mapping[str, Any]) -> ModelRef:
-    """The model that a stored body names."""
-    return ModelRef(path_inside(body["folder"]), str(body["fingerprint"]))
-
-
-def _check_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a spot check keeps to be judged by, each of its type."""
-    numbers = {name: float(options[name]) for name in ("threshold", "expected_alarms", "expected_others")}
-    counts = {name: int(options[name]) for name in ("n_rows", "n_alarms")}
-    if not 0 <= counts["n_alarms"] <= counts["n_rows"] < 1 << 53:
-        raise ValueError(f"{counts['n_alarms']} alarms of {counts['n_rows']} rows cannot be")
-    items = {name: [str(item) for item in options[name]] for name in ("known_alarms", "known_others")}
-    return {**numbers, **counts, **items}
-
-
-def _draws(rows: Sequence[Mapping[str, Any]]) -> tuple[Draw, ...]:
-    return tuple(Draw(str(row["item"]), float(row["odds"]), float(row["score"])) for row in rows)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from soel.errors import DamagedError, ModelFileError, SessionError
 from soel.scoring.score import Scorer, Scores
 from soel.session.config import SessionConfig
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
-from soel.session.events import SELF, Event, Store
+from soel.session.events import SELF, Event, Store, body_of
 from soel.session.folder import SessionFolder
 from soel.session.items import read_encoder
 from soel.session.labelling import Labelling
@@ -29,8 +29,8 @@ from soel.session.propose import AHEAD, NOT_SURE, can_refine, find_record, gathe
 from soel.session.results import AskResult, FitResult, Status
 from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
 from soel.session.spot_check import USUAL_CHECK, describe, measure_quality, propose_check
-from soel.session.state import SessionState, estimate_body
-from soel.session.stopping import StoppingAdvice, advice_body, measure_advice
+from soel.session.state import Fit, SessionState
+from soel.session.stopping import StoppingAdvice, measure_advice
 from soel.session.why import Landscape, Why
 from soel.settings import Profile
 from soel.types import Booleans, Evidence, Floats, Label, Pool, Progress, Proposal
@@ -89,7 +89,7 @@ class Session(Labelling):
         drawn = not state.open
         while not state.open:  # again only where the pool was changed while the round was drawn
             size = round_size(state, len(find_candidates(state, self.folder_with(state.pools).ids)), n)
-            self._append([Event("round", SELF, body=self._draw(state, size, progress, not_sure).body())])
+            self._append([Event("round", SELF, body=body_of(self._draw(state, size, progress, not_sure)))])
             state = self.state
         return AskResult(len(state.rounds), state.open, drawn)
 
@@ -104,7 +104,7 @@ class Session(Labelling):
         part = self._draw_more(state, as_text(now or datetime.now(UTC)), progress)
         if part is None:
             return None
-        self._append([Event("refine", SELF, body=part.body())])
+        self._append([Event("refine", SELF, body=body_of(part))])
         state = self.state
         return AskResult(len(state.rounds), state.open, False)
 
@@ -128,7 +128,7 @@ class Session(Labelling):
         while not state.open:  # again only where the pool was changed while it was drawn
             fresh = find_candidates(state, self.folder_with(state.pools).ids).fresh
             size = round_size(state, len(fresh), n or min(USUAL_CHECK, state.n_left))
-            self._append([Event("round", SELF, body=self._draw_check(state, size).body())])
+            self._append([Event("round", SELF, body=body_of(self._draw_check(state, size)))])
             state = self.state
         self._refuse_other_round(state)
         return AskResult(len(state.rounds), state.open, drawn)
@@ -165,16 +165,15 @@ class Session(Labelling):
     def fit(self, progress: Progress | None = None) -> FitResult:
         """Estimate the contamination from all rounds, then train anew from the warm-up."""
         state = self.state
-        known, place = {"after": state.last_event}, self.folder_with(state.pools)
+        place = self.folder_with(state.pools)
         _, warm = self._warm(state, progress)
         labels = label_vector(state, place.ids)
         model = self.learner.learn(warm, self.pool_in(place, state), self.evidence(state), labels, progress)
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
-        advice = self._measure_advice(state, model.pool_scores)
-        body = vars(ref) | known | {"labels": state.labels_digest, "n_labels": len(state.labels), "advice": advice}
-        body |= {"figures": model.figures.to_json()}
-        estimate = Event("estimate", SELF, body=estimate_body(model.estimate) | known)
-        self._append([estimate, Event("fit", SELF, body=body)])
+        advice, known = self._measure_advice(state, model.pool_scores), state.last_event
+        fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice)
+        estimate = Event("estimate", SELF, body=body_of(model.estimate) | {"after": known})
+        self._append([estimate, Event("fit", SELF, body=body_of(fit))])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
     def score(self, x: Floats | None = None, ids: Sequence[str] | None = None, rule: str | None = None) -> Scores:
@@ -316,10 +315,8 @@ class Session(Labelling):
         scores, embeddings = self.learner.look(model, self.pool_in(place))
         seed = (self.config.seed, len(state.labels), len(state.rounds))
         proposal = propose_check(scores, embeddings, model.threshold, find_candidates(state, place.ids).fresh, n, seed)
-        options = describe(
-            scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels)
-        )
-        return self._keep(place, state, n, ref, proposal, SPOT_CHECK, options)
+        facts = describe(scores, model.probabilities(scores), model.threshold, state, rows_of(place.ids, state.labels))
+        return replace(self._keep(place, state, n, ref, proposal, SPOT_CHECK, {}), check=facts)
 
     def _keep(
         self,
@@ -343,12 +340,12 @@ class Session(Labelling):
         after = state.last_event
         return Round(number, draws[:n], draws[n:], ref, proposal.seed, strategy, options, name, digest, after)
 
-    def _measure_advice(self, state: SessionState, scores: Floats) -> dict[str, Any] | None:
+    def _measure_advice(self, state: SessionState, scores: Floats) -> StoppingAdvice | None:
         """None before a label, and until a round was drawn from the pool that holds now: nothing can be compared."""
         if state.round is None or not state.labels or state.pools_of(state.round) != state.pools:
             return None
         ids = self.folder_with(state.pools).ids
-        return advice_body(measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores))
+        return measure_advice(state, ids, lambda drawn: self.record(drawn, state), scores)
 
     def _newest(self, state: SessionState, progress: Progress | None) -> tuple[ModelRef, Blend]:
         if state.fit is None:
@@ -365,7 +362,7 @@ class Session(Labelling):
         place = self.folder_with(state.pools)
         model = self.learner.prepare(self.pool_in(place), progress)
         ref = self._save_model(place, "warm-up", model)
-        self._append([Event("warm-up", SELF, body=vars(ref) | {"after": state.last_event})])
+        self._append([Event("warm-up", SELF, body=body_of(ref) | {"after": state.last_event})])
         return ref, model
 
 

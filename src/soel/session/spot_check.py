@@ -7,13 +7,12 @@ about the scores and the threshold of the model that stood when it was drawn, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from soel.assess.spot_check import Quality, SpotCheck, Stratum, draw_check
 from soel.errors import SessionError
-from soel.session.rounds import SPOT_CHECK, Round
+from soel.session.rounds import CheckFacts, Round
 from soel.session.state import SessionState
 from soel.types import ANOMALY, Floats, Proposal, Rows
 
@@ -30,23 +29,23 @@ def propose_check(
 
 def describe(
     scores: Floats, chances: Floats, threshold: float, state: SessionState, row_of: dict[str, int]
-) -> dict[str, Any]:
-    """What the round keeps to be judged by later, as plain JSON: the threshold, and what was known on either side.
+) -> CheckFacts:
+    """What the round keeps to be judged by later, the threshold, and what was known on either side.
 
     chances: (N,) probabilities by the model; their sums on either side are promises that the check can test.
     """
     is_open, is_alarm = np.ones(len(scores), bool), scores > threshold
     is_open[[row for item, row in row_of.items() if item in state.labels]] = False
     known = {item: bool(is_alarm[row]) for item, row in row_of.items() if item in state.labels}
-    return {
-        "threshold": float(threshold),
-        "n_rows": len(scores),
-        "n_alarms": int(is_alarm.sum()),
-        "known_alarms": sorted(item for item, alarms in known.items() if alarms),
-        "known_others": sorted(item for item, alarms in known.items() if not alarms),
-        "expected_alarms": float(chances[is_open & is_alarm].sum()),
-        "expected_others": float(chances[is_open & ~is_alarm].sum()),
-    }
+    return CheckFacts(
+        threshold=float(threshold),
+        n_rows=len(scores),
+        n_alarms=int(is_alarm.sum()),
+        known_alarms=tuple(sorted(item for item, alarms in known.items() if alarms)),
+        known_others=tuple(sorted(item for item, alarms in known.items() if not alarms)),
+        expected_alarms=float(chances[is_open & is_alarm].sum()),
+        expected_others=float(chances[is_open & ~is_alarm].sum()),
+    )
 
 
 def measure_quality(state: SessionState) -> Quality | None:
@@ -56,20 +55,19 @@ def measure_quality(state: SessionState) -> Quality | None:
     out, as if they were like the others.
     """
     checks = newest_checks(state)
-    if not checks:
+    if not checks or checks[0].check is None:
         return None
-    first, threshold = checks[0], float(checks[0].options["threshold"])
+    facts, numbers = checks[0].check, {check.number for check in checks}
     scores = {draw.item: draw.score for check in checks for draw in check.draws}
-    numbers = {check.number for check in checks}
     answered = [item for item in scores if state.round_of(item) in numbers]
     if not answered:
         return None
-    n_alarms, n_rows = int(first.options["n_alarms"]), int(first.options["n_rows"])
-    alarms = [item for item in answered if scores[item] > threshold]
-    others = [item for item in answered if scores[item] <= threshold]
+    alarms = [item for item in answered if scores[item] > facts.threshold]
+    others = [item for item in answered if scores[item] <= facts.threshold]
+    n_others = facts.n_rows - facts.n_alarms
     strata = (
-        _stratum(state, n_alarms, first.options["known_alarms"], alarms, first.options["expected_alarms"]),
-        _stratum(state, n_rows - n_alarms, first.options["known_others"], others, first.options["expected_others"]),
+        _stratum(state, facts.n_alarms, facts.known_alarms, alarms, facts.expected_alarms),
+        _stratum(state, n_others, facts.known_others, others, facts.expected_others),
     )
     try:
         return SpotCheck(*strata).quality()
@@ -81,7 +79,7 @@ def measure_quality(state: SessionState) -> Quality | None:
 
 def newest_checks(state: SessionState) -> tuple[Round, ...]:
     """The newest spot check, and those just before it by the same model; oldest first."""
-    last = next((i for i in reversed(range(len(state.rounds))) if state.rounds[i].strategy == SPOT_CHECK), None)
+    last = next((i for i in reversed(range(len(state.rounds))) if state.rounds[i].check is not None), None)
     if last is None:
         return ()
     first = last
@@ -92,12 +90,12 @@ def newest_checks(state: SessionState) -> tuple[Round, ...]:
 
 def _goes_on(state: SessionState, before: Round, check: Round) -> bool:
     """Whether a check draws from what the one before it left, and from that alone."""
-    if before.strategy != SPOT_CHECK or before.model != check.model or state.pools_of(before) != state.pools_of(check):
+    old, new = before.check, check.check
+    if old is None or new is None or before.model != check.model or state.pools_of(before) != state.pools_of(check):
         return False
-    if any(before.options[name] != check.options[name] for name in ("threshold", "n_rows")):
+    if (old.threshold, old.n_rows) != (new.threshold, new.n_rows):
         return False
-    meanwhile = {*check.options["known_alarms"], *check.options["known_others"]}
-    meanwhile -= {*before.options["known_alarms"], *before.options["known_others"]}
+    meanwhile = {*new.known_alarms, *new.known_others} - {*old.known_alarms, *old.known_others}
     return meanwhile <= before.items
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from soel.assess.conformal import FitFigures
 from soel.session.answers import DISAGREEMENT, Answered, Vote
+from soel.session.events import BESIDE, body_of
 from soel.session.leases import Lease
 from soel.session.marks import Mark
 from soel.session.pool import FIRST, PoolRef, pool_at
@@ -42,20 +43,22 @@ class Fit:
     """A finished fit.
 
     labels_digest, n_labels: of the labels that it learned from.
-    n_rounds: how many rounds were drawn until then. pool: the number of the pool it saw.
+    figures: what it says of the pool, roughly.
+    after: the number of the last event that was known when it began.
     advice: what was measured on the way about when to stop; None where nothing could be compared.
-    figures: what it says of that pool, roughly.
+    n_rounds: how many rounds were drawn until then. pool: the number of the pool it saw.
     at: the time of its event.
     """
 
     model: ModelRef
     labels_digest: str
     n_labels: int
-    n_rounds: int
     figures: FitFigures
+    after: int
     advice: StoppingAdvice | None = None
-    pool: int = 1
-    at: str = ""
+    n_rounds: int = field(default=0, metadata=BESIDE)
+    pool: int = field(default=1, metadata=BESIDE)
+    at: str = field(default="", metadata=BESIDE)
 
 
 @dataclass(frozen=True)
@@ -209,7 +212,7 @@ class SessionState:
     def labels_digest(self) -> str:
         """A digest of the labels that hold and of the marks that count, whatever their order."""
         labels: list[Any] = [[item, label] for item, label in sorted(self.labels.items())]
-        drawn = sorted((item, mark.who, mark.body()) for item, own in self.taught_marks.items() for mark in own)
+        drawn = sorted((item, mark.who, body_of(mark)) for item, own in self.taught_marks.items() for mark in own)
         return hashlib.sha256(json.dumps([labels, drawn] if drawn else labels).encode()).hexdigest()
 
     @cached_property
@@ -232,25 +235,6 @@ class SessionState:
     def _lacks(self, answered: Answered) -> bool:
         """Whether somebody labelled it, and more are to."""
         return answered.decision is None and 0 < answered.n_labels < self.answers_per_item
-
-
-def estimate_body(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as plain JSON; a diagnostic that is not finite becomes null."""
-    diagnostics = {k: v if abs(v) < float("inf") else None for k, v in estimate.diagnostics.items()}
-    return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
-        "method": estimate.method,
-        "diagnostics": diagnostics,
-    }
-
-
-def read_estimate(body: Mapping[str, Any]) -> Estimate:
-    """The estimate that a stored body describes."""
-    diagnostics = {k: float("nan") if v is None else float(v) for k, v in body["diagnostics"].items()}
-    low, value, high = (float(body[name]) for name in ("low", "value", "high"))
-    return Estimate(value, low, high, str(body["method"]), diagnostics)
 
 
 def _differ(answered: Answered) -> bool:

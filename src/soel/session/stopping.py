@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -85,30 +85,6 @@ def measure_advice(
         rank_agreement=_spearman(record.scores, scores),
         held_back=tuple(_held_back(state, drawn) for drawn in state.rounds if _labels_of(state, drawn)),
     )
-
-
-def advice_body(advice: StoppingAdvice) -> dict[str, Any]:
-    """The facts as plain JSON."""
-    return asdict(advice) | {"held_back": [asdict(each) for each in advice.held_back]}
-
-
-def read_advice(body: Mapping[str, Any]) -> StoppingAdvice:
-    """The facts that a stored body describes."""
-    held_back = [
-        HeldBack(int(each["round"]), int(each["n_labels"]), _number(each["auroc"])) for each in body["held_back"]
-    ]
-    return StoppingAdvice(
-        int(body["n_labels"]),
-        int(body["n_newest"]),
-        _number(body["radius_before"]),
-        float(body["radius"]),
-        _number(body["rank_agreement"]),
-        tuple(held_back),
-    )
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _labels_of(state: SessionState, drawn: Round) -> list[tuple[int, float]]:

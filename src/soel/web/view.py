@@ -16,6 +16,7 @@ from soel.files import write_whole
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
 from soel.session.answers import settle
+from soel.session.events import body_of
 from soel.session.growth import remove_items
 from soel.session.leases import turn_of
 from soel.session.merge import TakenLabels, take_labels
@@ -248,7 +249,7 @@ class ViewModel:
     def marks(self, user: User, item: str, state: SessionState) -> list[MarkOut]:
         """What was drawn on an item. state: as far as this user may know it."""
         drawn = state.marks.get(item, ())
-        return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=mark.body()["regions"]) for mark in drawn]
+        return [MarkOut(who=mark.who, mine=mark.who == user.name, regions=body_of(mark)["regions"]) for mark in drawn]
 
     def answer(self, user: User, item: str, verdict: Verdict, note: str | None, key: str = "") -> None:
         """Store one answer; it is on disk when this returns. The last open one starts the training.

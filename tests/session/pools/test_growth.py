@@ -139,5 +139,5 @@ def test_rows_without_ids_count_on_and_are_the_same_only_if_that_is_said(tmp_pat
 def test_the_events_say_what_changed(grown: Session) -> None:
     event = next(event for event in grown.events if event.kind == "pool")
     assert event.who == "owner"
-    assert event.body["data"] == "march.csv"
-    assert json.loads(json.dumps(event.body["digests"])).keys() >= {"ids.json", "features.npy", "source.csv"}
+    assert event.body["pool"]["data"] == "march.csv"
+    assert json.loads(json.dumps(event.body["pool"]["digests"])).keys() >= {"ids.json", "features.npy", "source.csv"}
