@@ -298,7 +298,7 @@ def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
     def made(kind: str, folder: str) -> Event:
         ref = ModelRef(folder, "")
         fit = Fit(ref, "", 0, FitFigures(n_alarms=1, n_unsure=0), after=0)
-        return Event(kind, "soel", body=body_of(fit) if kind == "fit" else body_of(ref) | {"after": 0})
+        return Event(kind, "soel", body=body_of(fit) if kind == "fit" else {"model": body_of(ref), "after": 0})
 
     state = after(*(made(kind, folder) for folder in "xy" for kind in ("warm-up", "fit")))
     assert state.warm_up == ModelRef("x", "")
@@ -323,7 +323,9 @@ def test_the_first_warm_up_stays_and_the_last_fit_counts() -> None:
         Event("round", "soel", body={**ROUND.body, "asked": 3}),
         Event("refine", "soel", body={**ROUND.body, "after": 1}),
         Event("fit", "soel", body={"folder": "x"}),
-        Event("estimate", "soel", body={"value": 0.1, "low": 0, "high": 1, "method": "m", "diagnostics": 3}),
+        Event(
+            "estimate", "soel", body={"estimate": {"value": 0.1, "low": 0, "high": 1, "method": "m", "diagnostics": 3}}
+        ),
     ],
 )
 def test_a_damaged_event_is_an_error_that_says_what_to_do(event: Event) -> None:

@@ -14,8 +14,7 @@ from starlette.testclient import TestClient
 from soel.report.outcome import keep_outcome
 from soel.report.reasons import keep_reasons
 from soel.session import Session, SessionOptions, create
-from soel.session.tasks import add_upload
-from soel.session.worker import JobStatus
+from soel.session.worker import JobStatus, take_step
 from soel.web.app import create_app
 from soel.web.auth import Auth, User
 from soel.web.launch import view_of
@@ -83,7 +82,8 @@ class PromptWork:
 
     def add(self, upload: str, replace: bool, who: str) -> None:
         self.steps.append("add")
-        add_upload(self.session, upload, replace, who)
+        options = {"upload": upload, "replace": replace, "who": who}
+        take_step(self.session, "add", options, lambda *_: None)
 
     def progress(self) -> JobStatus | None:
         return self.state

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.images import extract
-from soel.session import pictures, tasks, worker
+from soel.session import pictures, worker
 from soel.types import Floats
 from tests.web.pictures import Brightness
 
@@ -27,7 +27,7 @@ if __name__ == "__main__":
     if sys.argv[2:3] == [worker.CREATE]:
         setattr(pictures, "open_extractor", lambda _: SlowBrightness())  # noqa: B010
         setattr(extract, "SYNC_SECONDS", 0.0)  # noqa: B010
-        sys.exit(tasks.main(*sys.argv[1:]))
+        sys.exit(worker.main(*sys.argv[1:]))
     if sys.argv[2:3] and sys.argv[2] in (*worker.STEPS, worker.REFINE):
         sys.stdout.write("started\n")  # and nothing is done
     else:

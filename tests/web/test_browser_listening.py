@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from soel.session.tasks import Refiner
+from soel.session.worker import Refiner
 from tests.session.fake_learner import use_fake_learner
 from tests.web.conftest import build_page
 from tests.web.live_server import Live, serving

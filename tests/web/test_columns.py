@@ -121,7 +121,7 @@ def test_a_refused_choice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from soel.session import tasks, worker
+    from soel.session import worker
     from soel.session.create import open_session
 
     table = tmp_path / "known.csv"
@@ -135,7 +135,7 @@ def test_labels_that_are_there_are_a_named_person_s_answers(tmp_path: Path, monk
         creation.choose(before, None, "flow", "Bo")
     creation.choose(before, None, "verdict", "Bo")
     place = creation.make_place()
-    assert tasks.run(place, worker.CREATE, creation._request.to_text(), None) == 0
+    assert worker.run(place, worker.CREATE, creation._request.to_text(), None) == 0
     with closing(open_session(creation.folder)) as session:
         status = session.status()
     assert (status.n_labels, status.n_anomalies, status.n_left) == (30, 3, 20), "the budget is for new questions"

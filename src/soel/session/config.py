@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.files import explain, write_whole
+from soel.session.events import body_of, read_body
 from soel.settings import GOALS, Profile, choose_profile
 from soel.types import Kind
 
@@ -20,8 +21,6 @@ FORMAT = 1
 PICTURE_LIST = ".items.csv"  # what follows the name of pictures where a session lists them for itself
 POOL_ROWS = 200_000
 USUAL_BUDGET = 20  # labels, fewer where there are not so many items
-_TEXT = ("session", "created", "source", "fingerprint", "profile", "threshold", "goal")
-_COUNTS = ("n_items", "seed", "budget", "answers_per_item")
 
 
 @dataclass(frozen=True)
@@ -82,12 +81,6 @@ class SessionOptions:
             raise ConfigError(f"The budget is {self.budget} labels but the data has {n_items} items; choose fewer.")
         return min(self.budget, n_items)
 
-    def as_json(self) -> dict[str, Any]:
-        """The options as plain JSON; a profile of one's own has no name that another process knows."""
-        if not isinstance(self.profile, str):
-            raise ConfigError("A profile of your own cannot be handed to another process; create the session here.")
-        return asdict(self)
-
 
 @dataclass(frozen=True, kw_only=True)
 class SessionConfig(SessionOptions):
@@ -123,7 +116,7 @@ def write_config(path: Path, config: SessionConfig) -> None:
     """Write it once, with a seal over its content."""
     if path.exists():
         raise SessionError(f"{path} exists already; a session's config is written once. Choose another folder.")
-    content = {"format": FORMAT, **asdict(config)}
+    content = {"format": FORMAT, **body_of(config)}
     sealed = content | {"seal": _seal(content)}
     write_whole(path, (json.dumps(sealed, indent=2, ensure_ascii=False) + "\n").encode())
 
@@ -140,10 +133,9 @@ def read_config(path: Path) -> SessionConfig:
     if seal != _seal(content):
         raise DamagedError(f"{path} was changed after it was written; restore it from a copy, or start a new session.")
     content.pop("format")
-    _check(path, content)
     try:
         Profile.from_json(content["settings"])
-        return SessionConfig(**content)
+        return read_body(SessionConfig, content)
     except (ConfigError, LookupError, TypeError, ValueError) as error:
         raise DamagedError(f"{path} holds a setting that makes no sense ({error}); restore it from a copy.") from error
 
@@ -165,15 +157,3 @@ def _parse(path: Path) -> dict[str, Any]:
 def _seal(content: Mapping[str, Any]) -> str:
     plain = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(plain.encode()).hexdigest()
-
-
-def _check(path: Path, content: Mapping[str, Any]) -> None:
-    right = (
-        set(content) == {each.name for each in fields(SessionConfig)}
-        and all(isinstance(content[name], str) for name in _TEXT)
-        and all(isinstance(content[name], int) for name in _COUNTS)
-        and isinstance(content["settings"], dict)
-        and isinstance(content["digests"], dict)
-    )
-    if not right:
-        raise DamagedError(f"{path} lacks settings, or has some of another kind; restore it from a copy.")

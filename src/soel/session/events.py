@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, partial
+from pathlib import Path
 from types import UnionType
 from typing import Any, Final, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
@@ -83,8 +84,10 @@ def read_body(record: type[Record], body: object, **beside: Any) -> Record:
     """
     if not isinstance(body, Mapping):
         raise TypeError(f"a {record.__name__} cannot be {body!r}")
-    known = {name: read(body[name]) for name, read in _readers(record).items() if name in body}  # type: ignore[arg-type]
-    return record(**known, **beside)
+    readers = _readers(record)  # type: ignore[arg-type]
+    if unknown := body.keys() - readers.keys():
+        raise ValueError(f"{', '.join(map(repr, unknown))} is no part of a {record.__name__}")
+    return record(**{name: readers[name](value) for name, value in body.items()}, **beside)
 
 
 def path_inside(folder: str) -> None:
@@ -130,6 +133,8 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return partial(_choose, inner)
     if hint is float:
         return lambda value: math.nan if value is None else float(_check((int, float), value))
+    if hint is Path:
+        return Path
     return (lambda value: value) if hint is Any else partial(_check, hint)
 
 

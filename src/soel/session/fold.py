@@ -289,12 +289,12 @@ class Folding:
         return len(pool_at(self._pools, after)) == len(self._pools)
 
     def _warm(self, event: Event) -> None:
-        ref = read_body(ModelRef, event.body)
+        ref = read_body(ModelRef, event.body["model"])
         if self._warm_up is None and self._knew_pool(int(event.body["after"])):  # every fit restarts from the first one
             self._warm_up = ref
 
     def _estimated(self, event: Event) -> None:
-        self._estimate = read_body(Estimate, event.body), event.at
+        self._estimate = read_body(Estimate, event.body["estimate"]), event.at
 
     def _fit(self, event: Event) -> None:
         fit = read_body(Fit, event.body, n_rounds=len(self._rounds), at=event.at)

@@ -23,6 +23,7 @@ from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
+from soel.session.events import BESIDE
 from soel.tables.ids import check_ids
 from soel.tables.rows import read_rows, write_rows
 from soel.text import percent
@@ -51,8 +52,8 @@ class MediaOptions:
     path_column: str | None = None
     normal: str | None = None
     labels: Path | None = None
-    progress: Progress | None = None
-    scanned: Progress | None = None
+    progress: Progress | None = field(default=None, metadata=BESIDE)
+    scanned: Progress | None = field(default=None, metadata=BESIDE)
     patches: str = "auto"
     resolution: int | None = None
     tiles: Tiles | None = None

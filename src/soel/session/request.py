@@ -10,7 +10,7 @@ import json
 import os
 import signal
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -19,13 +19,14 @@ from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, 
 from soel.files import is_marked, mark, private_folder, remove_marked
 from soel.images import decode, video
 from soel.images.extractors import DEFAULT as USUAL_EXTRACTOR, REMOTE, onnx_file, open_extractor
-from soel.images.source import Reading, is_idx, is_media, open_source
+from soel.images.source import is_idx, is_media, open_source
 from soel.session import SessionOptions
+from soel.session.events import body_of, read_body
 from soel.session.pictures import MediaOptions
 from soel.session.store import strip_password
 from soel.session.worker import CREATE, JobStatus, begin, progress
 from soel.tables.inspection import look_at, look_at_start
-from soel.tables.open import SUFFIXES, Table, column_names, has_table_suffix, read_table
+from soel.tables.open import SUFFIXES, column_names, has_table_suffix, read_table
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.streams import SUFFIXES as STREAMED, open_stream
 from soel.tables.table_schema import Schema
@@ -33,6 +34,10 @@ from soel.tables.text_files import is_packed
 
 CONFIG, SUFFIX = "config.json", ".soel"
 ENDED = JobStatus("create", False, error="The preparation ended without a session. Start it again.")
+QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
+PACKED_TIMES = 8  # what a packed file may grow by
+SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
+MOST_FILES = 20_000  # of a folder, before it is taken at its word
 
 
 def session_folder(data: Path) -> Path:
@@ -62,21 +67,95 @@ class Request:
 
     def to_text(self) -> str:
         """As JSON; who is shown the progress is no part of it."""
-        media = asdict(replace(self.media, progress=None, scanned=None))
-        content = {"folder": self.folder, "data": self.data, "options": self.options.as_json(), "media": media}
-        content |= {"columns": self.columns.to_dict(), "labels_by": self.labels_by}
-        return json.dumps(content, default=str)  # paths
+        if not isinstance(self.options.profile, str):
+            raise ConfigError("A profile of your own cannot be handed to another process; create the session here.")
+        return json.dumps(body_of(self), default=str)  # paths
 
     @classmethod
     def from_text(cls, text: str) -> Request:
         """The request again."""
-        content = json.loads(text)
-        media = content["media"]
-        labels = None if media["labels"] is None else Path(media["labels"])
-        chosen = MediaOptions(**media | {"reading": Reading(**media["reading"]), "labels": labels})
-        columns = ReadOptions.from_dict(content["columns"])
-        options, who = SessionOptions(**content["options"]), content["labels_by"]
-        return cls(Path(content["folder"]), Path(content["data"]), options, chosen, columns, who)
+        return read_body(cls, json.loads(text))
+
+    def check(self, store: str | None = None) -> None:
+        """Raise what the creation would raise, as far as a quick look can tell."""
+        _ = self.options.method  # refuses a profile or a strategy that there is not
+        strip_password(store)
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            raise SessionError(f"{self.folder} is no session and not empty; move it away, the session needs its name.")
+        if self.media.path_column is not None:
+            self._check_columns()
+        elif is_media(self.data):
+            _check_extractor(self.media.extractor)
+            if self.data.is_dir():
+                _check_folder(self.data)
+            elif self.data.stat().st_size <= SMALL:
+                self.options.budget_for(len(open_source(self.data, self.media.reading).items))
+        elif self.data.suffix.lower() in SUFFIXES and self.data.stat().st_size > SMALL:
+            self._check_columns()
+        else:
+            self._check_rows()
+
+    def look(self) -> Schema | None:
+        """How the table would be read; None for what is no table, or too large for a quick look.
+
+        Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it; of a
+        large packed one, the first lines.
+        """
+        data, named = self.data, (self.options.id_column, self.options.label_column)
+        if not data.is_file() or not has_table_suffix(data) or self.media.path_column is not None or is_media(data):
+            return None
+        if is_packed(data) and data.stat().st_size > QUICK // PACKED_TIMES:
+            return look_at_start(data, *named, self.columns)
+        if data.stat().st_size <= QUICK:
+            return look_at(data, *named, self.columns)
+        if data.suffix.lower() in STREAMED:
+            return open_stream(data, named[0], self._excluded, self.columns).schema
+        return None
+
+    @property
+    def _excluded(self) -> list[str]:
+        return [self.options.label_column] if self.options.label_column else []
+
+    def _check_rows(self) -> None:
+        table = read_table(self.data, self.options.id_column, self._excluded, self.columns)
+        self.options.budget_for(len(table.ids))
+        if self.labels_by is None:
+            return
+        if not self._excluded:
+            raise ConfigError(
+                f"There is no column of labels for {self.labels_by!r}; choose one, or leave the name out."
+            )
+        (column,) = self._excluded
+        with naming(f"Column {column!r}"):  # said now, not after the session is there
+            check_labels(table.excluded[column], len(table.ids))
+
+    def _check_columns(self) -> None:
+        names = column_names(self.data)
+        asked = (self.options.id_column, self.options.label_column, self.media.path_column)
+        missing = [name for name in asked if name and name not in names]
+        if names and missing:
+            shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+            raise SchemaError(
+                f"{self.data.name} has no column {', '.join(map(repr, missing))}. Choose among its columns: {shown}."
+            )
+
+
+def _check_folder(folder: Path) -> None:
+    """Something in it must look like data; which kind it is, the creation finds out."""
+    shown = {*decode.SUFFIXES, *video.SUFFIXES}
+    for n_seen, path in enumerate(islice(folder.rglob("*"), MOST_FILES), start=1):
+        if path.suffix.lower() in shown or path.suffix.lower() in SUFFIXES or is_idx(path) or n_seen == MOST_FILES:
+            return
+    raise DataError(f"{folder} holds neither pictures nor clips ({', '.join(sorted(shown))}). Give a folder that does.")
+
+
+def _check_extractor(which: str) -> None:
+    """A known name is not opened: that takes a while. Another one has to be a file."""
+    path, _ = onnx_file(which)
+    if path is not None and not path.is_file():
+        raise DataError(f"There is no network {path}. Give the path of an ONNX file.")
+    if path is None and which not in (USUAL_EXTRACTOR, *REMOTE):
+        open_extractor(which)  # says which names there are
 
 
 class Creation:
@@ -102,9 +181,7 @@ class Creation:
     def check(self) -> None:
         """Refuse at once what is known to fail; nothing is said of a session that is there."""
         if not self.is_done:
-            from soel.session.request import check_request
-
-            check_request(self._request, self._store)
+            self._request.check(self._store)
 
     @property
     def columns(self) -> ReadOptions:
@@ -113,9 +190,7 @@ class Creation:
 
     def look(self) -> Schema | None:
         """How the table would be read; None for what is no table, or too large for a quick look."""
-        from soel.session.request import look_at_request
-
-        return None if self.is_done else look_at_request(self._request)
+        return None if self.is_done else self._request.look()
 
     def choose(
         self,
@@ -183,105 +258,3 @@ class Creation:
     def clear(self) -> None:
         """Remove what was known of it."""
         remove_marked(self.place)
-
-
-QUICK = 64 * 2**20  # bytes whose rows are all looked at before anything is computed
-PACKED_TIMES = 8  # what a packed file may grow by
-SMALL = 4 * 2**20  # bytes that are read in no time; of a larger file only the head is looked at
-MOST_FILES = 20_000  # of a folder, before it is taken at its word
-
-
-def check_request(request: Request, store: str | None = None) -> None:
-    """Raise what the creation would raise, as far as a quick look can tell."""
-    _ = request.options.method  # refuses a profile or a strategy that there is not
-    strip_password(store)
-    if request.folder.is_dir() and any(request.folder.iterdir()):
-        raise SessionError(f"{request.folder} is no session and not empty; move it away, the session needs its name.")
-    if request.media.path_column is not None:
-        _check_columns(request)
-    elif is_media(request.data):
-        _check_media(request)
-    elif request.data.suffix.lower() in SUFFIXES and request.data.stat().st_size > SMALL:
-        _check_columns(request)
-    else:
-        _check_rows(request)
-
-
-def _check_rows(request: Request) -> None:
-    label_column = request.options.label_column
-    exclude = [label_column] if label_column else []
-    table = read_table(request.data, request.options.id_column, exclude, request.columns)
-    request.options.budget_for(len(table.ids))
-    if request.labels_by is not None:
-        _check_known_labels(request, table)
-
-
-def _check_known_labels(request: Request, table: Table) -> None:
-    """What is to be taken in as answers must be labels: said now, not after the session is there."""
-    column = request.options.label_column
-    if column is None:
-        raise ConfigError(f"There is no column of labels for {request.labels_by!r}; choose one, or leave the name out.")
-    with naming(f"Column {column!r}"):
-        check_labels(table.excluded[column], len(table.ids))
-
-
-def look_at_request(request: Request) -> Schema | None:
-    """How the table of a request would be read; None for what is no table, or too large for a quick look.
-
-    Of a large file that can be read in parts, the first block is looked at, as the pool will be read by it; of a large
-    packed one, the first lines.
-    """
-    data, options = request.data, request.options
-    is_table = data.is_file() and has_table_suffix(data) and request.media.path_column is None and not is_media(data)
-    if not is_table:
-        return None
-    if is_packed(data) and data.stat().st_size > QUICK // PACKED_TIMES:
-        return look_at_start(data, options.id_column, options.label_column, request.columns)
-    if data.stat().st_size > QUICK:
-        return _look_at_head(request) if data.suffix.lower() in STREAMED else None
-    return look_at(data, options.id_column, options.label_column, request.columns)
-
-
-def _look_at_head(request: Request) -> Schema:
-    label_column = request.options.label_column
-    exclude = [label_column] if label_column else []
-    return open_stream(request.data, request.options.id_column, exclude, request.columns).schema
-
-
-def _check_columns(request: Request) -> None:
-    asked = (request.options.id_column, request.options.label_column, request.media.path_column)
-    names = column_names(request.data)
-    missing = [name for name in asked if name and name not in names]
-    if names and missing:
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise SchemaError(
-            f"{request.data.name} has no column {', '.join(map(repr, missing))}. Choose among its columns: {shown}."
-        )
-
-
-def _check_media(request: Request) -> None:
-    _check_extractor(request.media.extractor)
-    if request.data.is_dir():
-        _check_folder(request.data)
-    elif request.data.stat().st_size <= SMALL:
-        request.options.budget_for(len(open_source(request.data, request.media.reading).items))
-
-
-def _check_folder(folder: Path) -> None:
-    """Something in it must look like data; which kind it is, the creation finds out."""
-    shown = {*decode.SUFFIXES, *video.SUFFIXES}
-    known = {*shown, *SUFFIXES}
-    for n_seen, path in enumerate(islice(folder.rglob("*"), MOST_FILES), start=1):
-        if path.suffix.lower() in known or is_idx(path) or n_seen == MOST_FILES:
-            return
-    raise DataError(f"{folder} holds neither pictures nor clips ({', '.join(sorted(shown))}). Give a folder that does.")
-
-
-def _check_extractor(which: str) -> None:
-    """A known name is not opened: that takes a while. Another one has to be a file."""
-    path, _ = onnx_file(which)
-    if path is not None:
-        if not path.is_file():
-            raise DataError(f"There is no network {path}. Give the path of an ONNX file.")
-    elif which not in (USUAL_EXTRACTOR, *REMOTE):
-        open_extractor(which)  # says which names there are

@@ -172,7 +172,7 @@ class Session(Labelling):
         ref = self._save_model(place, f"fit-{len(state.rounds):04d}", model)
         advice, known = self._measure_advice(state, model.pool_scores), state.last_event
         fit = Fit(ref, state.labels_digest, len(state.labels), model.figures, known, advice)
-        estimate = Event("estimate", SELF, body=body_of(model.estimate) | {"after": known})
+        estimate = Event("estimate", SELF, body={"estimate": body_of(model.estimate), "after": known})
         self._append([estimate, Event("fit", SELF, body=body_of(fit))])
         return FitResult(ref, model.estimate, len(state.labels), state.n_anomalies, _note(state))
 
@@ -362,7 +362,7 @@ class Session(Labelling):
         place = self.folder_with(state.pools)
         model = self.learner.prepare(self.pool_in(place), progress)
         ref = self._save_model(place, "warm-up", model)
-        self._append([Event("warm-up", SELF, body=body_of(ref) | {"after": state.last_event})])
+        self._append([Event("warm-up", SELF, body={"model": body_of(ref), "after": state.last_event})])
         return ref, model
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
-from soel.session import tasks
+from soel.session import worker
 
 
 def sleep(*_: object) -> int:
@@ -15,5 +15,5 @@ def sleep(*_: object) -> int:
 
 
 if __name__ == "__main__":
-    setattr(tasks, "run", sleep)  # noqa: B010
-    sys.exit(tasks.main(*sys.argv[1:]))
+    setattr(worker, "run", sleep)  # noqa: B010
+    sys.exit(worker.main(*sys.argv[1:]))

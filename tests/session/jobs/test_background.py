@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from soel.errors import ConfigError, SessionError, StorageError
-from soel.session import Session, tasks, worker
+from soel.session import Session, worker
 from soel.session.worker import Background, JobStatus, progress
 from tests.disks import small_disk
 from tests.session.jobs.waiting import wait_for
@@ -83,7 +83,7 @@ def test_a_copied_folder_is_not_taken_for_a_running_one(make: Make) -> None:
 def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
     session = make()
     place = session.folder
-    assert tasks.run(place.path, "ask", '{"n": 3}', None) == 0
+    assert worker.run(place.path, "ask", '{"n": 3}', None) == 0
     assert len(session.state.open) == 3
     assert json.loads(place.progress.read_text()) == {
         "what": "ask",
@@ -92,7 +92,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
         "total": 0,
         "error": "",
     }
-    report = tasks.Reporter(place.path, "fit")
+    report = worker.Reporter(place.path, "fit")
     report(1, 10)
     report(2, 10)  # too soon after the first
     assert json.loads(place.progress.read_text())["done"] == 1
@@ -103,7 +103,7 @@ def test_the_task_says_how_far_it_is_and_how_it_ended(make: Make) -> None:
 def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     session = make(budget=3)
     session.tell({"=n1": "normal", "=n2": "normal", "=n3": "normal"})
-    assert tasks.run(session.folder.path, "ask", '{"n": null}', None) == 1
+    assert worker.run(session.folder.path, "ask", '{"n": null}', None) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert "budget of 3 labels is used up" in found.error
@@ -112,7 +112,7 @@ def test_a_step_that_fails_says_why(make: Make, monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(Session, "fit", fail)
-    assert tasks.run(session.folder.path, "fit", '{"n": null}', None) == 1
+    assert worker.run(session.folder.path, "fit", '{"n": null}', None) == 1
     found = progress(session.folder.path)
     assert found is not None
     assert found.error == "This is a bug: RuntimeError: out of luck."
@@ -129,11 +129,11 @@ def test_a_check_and_what_is_not_sure_are_drawn_within_the_budget(make: Make) ->
     session = make(budget=9)
     session.tell(dict.fromkeys(session.ask(4).items, "normal"))
     session.fit()
-    report = tasks.Reporter(session.folder.path, "check")
-    tasks.take_step(session, "check", {"n": 3}, report)
+    report = worker.Reporter(session.folder.path, "check")
+    worker.take_step(session, "check", {"n": 3}, report)
     assert (len(session.state.open), session.state.rounds[-1].strategy) == (3, "spot-check")
     session.tell(dict.fromkeys(session.state.open, "normal"))
-    tasks.take_step(session, "unsure", {"n": 5}, report)
+    worker.take_step(session, "unsure", {"n": 5}, report)
     assert len(session.state.open) == 2, "no more than the budget leaves"
     assert session.state.rounds[-1].options["not_sure"]
 

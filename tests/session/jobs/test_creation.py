@@ -17,7 +17,7 @@ from pyarrow import parquet
 from soel.errors import ConfigError, DataError, NoPermissionError, SchemaError, SessionError
 from soel.files import mark
 from soel.images.source import Reading
-from soel.session import SessionFolder, SessionOptions, request, tasks, worker
+from soel.session import SessionFolder, SessionOptions, request, worker
 from soel.session.pictures import MediaOptions
 from soel.session.request import Creation, Request, session_folder
 from soel.session.worker import JobStatus
@@ -49,7 +49,7 @@ def carry_out(creation: Creation, **options: Any) -> int:
     creation.place.mkdir(exist_ok=True)
     mark(creation.place)
     request = Request(creation.folder, creation.data, SessionOptions(**options))
-    return tasks.run(creation.place, worker.CREATE, request.to_text(), None)
+    return worker.run(creation.place, worker.CREATE, request.to_text(), None)
 
 
 def test_the_session_is_there_when_it_is_done(table: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_failure_is_in_words_and_leaves_no_session(table: Path) -> None:
 
 def test_the_parts_follow_one_another(table: Path) -> None:
     place = SessionFolder(table.parent)
-    part = tasks.Reporter(place.path, "extract", "write")
+    part = worker.Reporter(place.path, "extract", "write")
     part(1, 2)
     assert JobStatus(**json.loads(place.progress.read_text())) == JobStatus("extract", True, 1, 2)
     part(2, 2)

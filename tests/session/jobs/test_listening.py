@@ -13,8 +13,7 @@ import pytest
 
 from soel.files import take_lock
 from soel.session import Session, worker
-from soel.session.tasks import Refiner
-from soel.session.worker import Refining
+from soel.session.worker import Refiner, Refining
 from tests.session.fake_learner import FakeLearner
 from tests.session.jobs.waiting import wait_for
 from tests.table_session import Make
