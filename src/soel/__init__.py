@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from soel.session import Answer as Answer, Session as Session, SessionOptions as SessionOptions
     from soel.session.create import create_session as create_session, open_session as open_session
     from soel.session.growth import add_data as add_data, remove_items as remove_items
+    from soel.session.labels import take_labels as take_labels
     from soel.session.listing import list_sessions as list_sessions
-    from soel.session.merge import take_labels as take_labels
     from soel.session.pictures import MediaOptions as MediaOptions
     from soel.settings import PROFILES as PROFILES, Profile as Profile, Schedule as Schedule
     from soel.types import (
@@ -66,7 +66,7 @@ _HOME_OF = {
         "soel.session.create": "create_session open_session",
         "soel.session.growth": "add_data remove_items",
         "soel.session.listing": "list_sessions",
-        "soel.session.merge": "take_labels",
+        "soel.session.labels": "take_labels",
         "soel.session.pictures": "MediaOptions",
         "soel.settings": "PROFILES Profile Schedule",
         "soel.types": "Estimate Evidence ItemWeights Kind Label PoolView RankedWeights Selection Verdict",

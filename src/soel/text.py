@@ -60,6 +60,11 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else many}"
 
 
+def name_some(items: Sequence[object], most: int = 5) -> str:
+    """The first few of these, in quotation marks."""
+    return ", ".join(map(repr, items[:most])) + (" and more" if len(items) > most else "")
+
+
 # Messages
 
 

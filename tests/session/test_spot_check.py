@@ -41,10 +41,11 @@ def test_a_check_draws_from_what_was_not_asked_and_keeps_how(session: Session) -
     drawn = session.state.rounds[-1]
     assert (asked.round, asked.drawn, len(asked.items), drawn.strategy) == (2, True, 6, "spot-check")
     assert not set(asked.items) & set(session.state.labels)
-    assert drawn.options["n_rows"] == N_ITEMS
-    assert sorted(drawn.options["known_alarms"] + drawn.options["known_others"]) == sorted(session.state.labels)
-    threshold, n_alarms = drawn.options["threshold"], drawn.options["n_alarms"]
-    n_open = [n_alarms - len(drawn.options["known_alarms"]), 0]
+    assert drawn.check is not None
+    assert drawn.check.n_rows == N_ITEMS
+    assert sorted(drawn.check.known_alarms + drawn.check.known_others) == sorted(session.state.labels)
+    threshold, n_alarms = drawn.check.threshold, drawn.check.n_alarms
+    n_open = [n_alarms - len(drawn.check.known_alarms), 0]
     n_open[1] = N_ITEMS - 5 - n_open[0]
     for side in (0, 1):
         of_side = [draw for draw in drawn.asked if (draw.score <= threshold) == bool(side)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from soel.errors import DataError, LabelError, SessionError, SoelError, UnknownItemError
-from soel.session import Answer, Session
+from soel.session import Answer, Event, Session
+from soel.session.answers import decision_on
 from soel.types import Verdict
 
 
@@ -94,14 +95,14 @@ def test_the_budget_grows_up_to_the_pool(session: Session) -> None:
 
 
 def test_an_import_is_stored_whole_or_not_at_all(session: Session) -> None:
-    told = [("ann", Answer("item 1", Verdict.NORMAL)), ("bob", Answer("item 1", Verdict.ANOMALY))]
+    told = [Answer("item 1", Verdict.NORMAL).event("ann"), Answer("item 1", Verdict.ANOMALY).event("bob")]
     with pytest.raises(UnknownItemError):
-        session.take_in(told, [("owner", "nobody", "normal")])
+        session.take_in([*told, decision_on("nobody", Verdict.NORMAL, "owner")])
     with pytest.raises(LabelError):
-        session.take_in(told, [("owner", "item 1", "unsure")])
+        session.decide("item 1", "unsure")
     assert session.state.last_event == 0
-    first = session.take_in(told, [("owner", "item 1", "normal")], [("ann", "item 2", "odd")])
-    again = session.take_in(told, [("owner", "item 1", "normal")], [("ann", "item 2", "odd")])
+    others = [decision_on("item 1", Verdict.NORMAL, "owner"), Event("note", "ann", "item 2", {"note": "odd"})]
+    first, again = session.take_in([*told, *others]), session.take_in([*told, *others])
     assert (first.n_stored, again.n_stored, again.n_repeated) == (4, 0, 4)
 
 

@@ -15,7 +15,7 @@ from soel.text import show
 
 if TYPE_CHECKING:
     from soel.session import Session
-    from soel.session.merge import TakenLabels
+    from soel.session.labels import TakenLabels
     from soel.session.pool import PoolRef
 
 
@@ -142,7 +142,7 @@ def run_export(args: argparse.Namespace) -> Reply:
 def run_import(args: argparse.Namespace) -> Reply:
     """Store the labels of a file, or of another session."""
     from soel.session.labels import import_labels
-    from soel.session.merge import take_labels
+    from soel.session.labels import take_labels
 
     if args.source.is_dir() and args.who is not None:
         raise ConfigError("--who names the annotator of a file; the answers of a session keep their names.")

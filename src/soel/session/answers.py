@@ -11,6 +11,7 @@ from soel.session.events import Event
 from soel.types import VERDICT_WORDS, Label, Verdict
 
 DISAGREEMENT: Final = "disagreement"
+_VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,39 @@ class Answer:
     key: str = ""
     row: Mapping[str, Any] | None = None
 
-    def event(self, who: str) -> Event:
+    def event(self, who: str, at: str = "", number: int = 0) -> Event:
         """The answer as it is stored."""
-        body: dict[str, object] = {} if self.note is None else {"note": self.note}
-        if self.key:
-            body["key"] = self.key
-        if self.row is not None:
-            body["row"] = dict(self.row)
         label = self.verdict.label
-        if label is None:
-            return Event(self.verdict.value, who, self.item, body)
-        return Event("label", who, self.item, body | {"label": label.value})
+        said = {
+            "label": None if label is None else label.value,
+            "note": self.note,
+            "key": self.key or None,
+            "row": self.row,
+        }
+        body = {name: value for name, value in said.items() if value is not None}
+        return Event(self.verdict.value if label is None else "label", who, self.item, body, number, at)
+
+
+def decision_on(item: str, verdict: Verdict | None, who: str, at: str = "", number: int = 0) -> Event:
+    """The owner's word on an item; None takes it back."""
+    label = None if verdict is None else verdict.label
+    if verdict is not None and label is None:
+        raise LabelError(
+            f"{verdict.value!r} decides nothing; the owner says anomaly or normal, or takes a decision back."
+        )
+    return Event("decide", who, item, {"label": None if label is None else label.value}, number, at)
+
+
+def verdict_of(event: Event) -> Verdict | None:
+    """What an answer or a decision says; None for other events, and for a decision taken back."""
+    if event.kind in ("skip", "unsure"):
+        return Verdict(event.kind)
+    code = event.body["label"] if event.kind in ("label", "decide") else None
+    if code is None and event.kind != "label":
+        return None
+    if code not in _VERDICT_OF:
+        raise ValueError(f"its code for {event.item!r} is {code!r}, neither 1 nor 0")
+    return _VERDICT_OF[Label(code)]
 
 
 def read_verdict(word: str) -> Verdict:

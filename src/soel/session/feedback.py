@@ -20,7 +20,7 @@ from soel.session.answers import Answer
 from soel.session.folder import SessionFolder
 from soel.session.growth import add_data
 from soel.session.items import schema_of
-from soel.session.label_formats import grow_budget
+from soel.session.labels import grow_budget
 from soel.session.pool import PoolRef
 from soel.session.results import TellResult
 from soel.session.session import Session
@@ -93,7 +93,7 @@ def record_feedback(session: Session, answers: Sequence[tuple[str, Answer]]) -> 
         raise UnknownItemError(
             f"Neither the pool nor a kept alarm has the id {sorted(removed)[0]!r}; nothing was stored. Check the id."
         )
-    told = session.take_in([(who, replace(answer, row=rows.get(answer.item))) for who, answer in answers])
+    told = session.take_in([replace(answer, row=rows.get(answer.item)).event(who) for who, answer in answers])
     grow_budget(session, before)
     return told
 

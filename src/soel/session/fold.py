@@ -8,18 +8,17 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from soel.errors import LabelError, SessionError
-from soel.session.answers import Answered, Decision, Vote, settle
+from soel.session.answers import Answered, Decision, Vote, settle, verdict_of
 from soel.session.events import ANSWER_KINDS, SELF, Event, read_body
 from soel.session.leases import Lease, is_free
 from soel.session.marks import Mark, read_mark
 from soel.session.pool import FIRST, PoolChange, PoolRef, pool_at
 from soel.session.rounds import ModelRef, Round
 from soel.session.state import Fit, Note, SessionState, Undoable
-from soel.types import Estimate, Label, Verdict
+from soel.types import Estimate
 
 ABOUT_ITEMS = (*ANSWER_KINDS, "undo", "decide", "note", "mark", "round", "refine")
 SAID = (*ANSWER_KINDS, "undo", "decide")
-_VERDICT_OF = {verdict.label: verdict for verdict in Verdict if verdict.label is not None}
 _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, LabelError)
 
 Known = TypeVar("Known")
@@ -162,7 +161,8 @@ class Folding:
             return
         if key[1]:
             self._keys.add(key)
-        item, verdict = _item_of(event), Verdict(event.kind) if event.kind != "label" else _verdict(event)
+        item, verdict = _item_of(event), verdict_of(event)
+        assert verdict is not None  # an answer has one
         if "row" in event.body and item not in self._adopted:
             self._waiting[item] = dict(event.body["row"])
             self._gone |= {item}
@@ -191,9 +191,8 @@ class Folding:
             self._unsettled.add(item)
 
     def _decide(self, event: Event) -> None:
-        item, decision = _item_of(event), None
-        if event.body.get("label") is not None:
-            decision = Decision(event.who, _verdict(event), event.number, event.at)
+        item, verdict = _item_of(event), verdict_of(event)
+        decision = None if verdict is None else Decision(event.who, verdict, event.number, event.at)
         self._items.setdefault(item, _Item()).decision = decision
         self._unsettled.add(item)
 
@@ -314,13 +313,6 @@ def _item_of(event: Event) -> str:
     if event.item is None:
         raise ValueError("it names no item")
     return event.item
-
-
-def _verdict(event: Event) -> Verdict:
-    label = event.body["label"]
-    if label not in _VERDICT_OF:
-        raise ValueError(f"its code for {event.item!r} is {label!r}, neither 1 nor 0")
-    return _VERDICT_OF[Label(label)]
 
 
 def _check_number(what: str, number: int, before: str, last: int, highest: int) -> None:

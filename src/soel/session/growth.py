@@ -29,10 +29,10 @@ from soel.tables.frame import as_frame
 from soel.tables.open import copy_as_parquet
 from soel.tables.read_options import DEFAULT
 from soel.tables.table_schema import notes_of
+from soel.text import name_some
 from soel.types import Floats, Progress, Rows
 
 MOST_TRIES = 20
-N_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -161,11 +161,6 @@ def take_rows(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Seq
             write_numbers(folder, place.numbers[keep])
 
     return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
-
-
-def name_some(items: Sequence[str]) -> str:
-    """The first few of these ids, in words."""
-    return ", ".join(repr(item) for item in items[:N_SHOWN]) + (" and more" if len(items) > N_SHOWN else "")
 
 
 def add_data(

@@ -16,7 +16,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
-from soel.session.answers import Answer, as_answers, read_verdict
+from soel.session.answers import Answer, as_answers, decision_on, read_verdict, verdict_of
 from soel.session.events import ANSWER_KINDS, Event, Store, body_of
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
@@ -26,6 +26,7 @@ from soel.session.people import share_out
 from soel.session.pool import NewPool, PoolChange, PoolRef
 from soel.session.results import TellResult
 from soel.session.state import SessionState
+from soel.text import name_some
 
 MOST_TRIES = 50
 Own = TypeVar("Own", bound="Labelling")
@@ -153,34 +154,41 @@ class Labelling:
         An answer that only repeats what this annotator said is not stored again.
         """
         given = as_answers(answers) if isinstance(answers, Mapping) else answers
-        return self.take_in([(who, answer) for answer in given])
+        return self.take_in([answer.event(who) for answer in given])
 
     @at_one_state
-    def take_in(
-        self,
-        answers: Sequence[tuple[str, Answer]],
-        decisions: Sequence[tuple[str, str, str]] = (),
-        notes: Sequence[tuple[str, str, str]] = (),
-        marks: Sequence[tuple[str, Mark]] = (),
-    ) -> TellResult:
-        """Store answers of several annotators, decisions (who, item, verdict), notes (who, item, text) and marks (item,
-        mark), all or none.
+    def take_in(self, events: Sequence[Event]) -> TellResult:
+        """Store what annotators and the owner say (answers, decisions, notes, marks), all or none.
 
         What only repeats what stands is not stored again.
         """
-        self._check(answers, [*decisions, *notes, *((mark.who, item, "") for item, mark in marks)])
-        unique = _once_each(answers)
-        state = self.state
-        open_items = set(state.open)
-        fresh = [(who, a) for who, a in unique if not (a.key and self._folding.has_key(who, a.key))]
-        events = [a.event(who) for who, a in fresh if not _repeats(state, who, a, a.item in open_items)]
-        events += [_decision(*ruled) for ruled in decisions if _decision_on(state, ruled[1]) != ruled[2]]
-        events += [_note(*written) for written in notes if not _repeats_note(state, *written)]
-        events += [
-            Event("mark", mark.who, item, body_of(mark)) for item, mark in marks if not _redraws(state, item, mark)
-        ]
-        self._append(events)
-        return TellResult(len(events), len(unique) + len(decisions) + len(notes) + len(marks) - len(events))
+        self._check_names(sorted({event.who for event in events}))
+        for event in events:
+            check_text(event.body.get("note") or "")
+        self._check_items([str(event.item) for event in events if "row" not in event.body])
+        unique, state = _once_each(events), self.state
+        open_items = frozenset(state.open)
+        fresh = [event for event in unique if not self._is_known(state, event, open_items)]
+        self._append(fresh)
+        return TellResult(len(fresh), len(unique) - len(fresh))
+
+    def _is_known(self, state: SessionState, event: Event, open_items: frozenset[str]) -> bool:
+        """Whether an event only says what stands. To set an open item aside again is new."""
+        item, who, note, verdict = str(event.item), event.who, event.body.get("note"), verdict_of(event)
+        if event.kind == "mark":
+            held = next((each for each in state.marks.get(item, ()) if each.who == who), None)
+            return event.body == body_of(held) if held is not None else not event.body["regions"]
+        if event.kind == "decide":
+            answered = state.answers.get(item)
+            decision = None if answered is None else answered.decision
+            return verdict == (None if decision is None else decision.verdict)
+        if event.kind != "note":
+            vote = state.vote_of(item, who)
+            if self._folding.has_key(who, str(event.body.get("key") or "")):
+                return True
+            if vote is None or vote.verdict != verdict or (item in open_items and not vote.is_label):
+                return False
+        return note is None or note == state.note_of(item, who)
 
     @at_one_state
     def undo(self, who: str = "expert", event: int | None = None) -> str:
@@ -203,9 +211,7 @@ class Labelling:
     @at_one_state
     def decide(self, item: str, verdict: str | None, who: str = "owner") -> None:
         """The owner's word on an item, above all annotators'; None takes it back."""
-        self._check_names([who])
-        self._check_items([item])
-        self._append([_decision(who, item, verdict)])
+        self.take_in([decision_on(item, None if verdict is None else read_verdict(verdict), who)])
 
     @at_one_state
     def assign(self, to: Sequence[str], items: Sequence[str] | None = None, who: str = "owner") -> dict[str, list[str]]:
@@ -229,11 +235,11 @@ class Labelling:
 
     def note(self, item: str, text: str, who: str = "expert") -> None:
         """Keep what an annotator writes about an item, in place of what the same one wrote before."""
-        self.take_in((), notes=[(who, item, text)])
+        self.take_in([Event("note", who, item, {"note": text})])
 
     def mark(self, item: str, mark: Mark) -> None:
         """Keep what an annotator drew on an item, in place of what the same one drew before; nothing takes it back."""
-        self.take_in((), marks=[(item, mark)])
+        self.take_in([Event("mark", mark.who, item, body_of(mark))])
 
     @at_one_state
     def let_maps_wait(self, wait: bool, who: str = "owner") -> None:
@@ -309,12 +315,6 @@ class Labelling:
                 raise OverwrittenError("Somebody else changed the guideline meanwhile; nothing was stored.")
             write_whole(path, text.encode())
 
-    def _check(self, answers: Sequence[tuple[str, Answer]], others: Sequence[tuple[str, str, str]]) -> None:
-        self._check_names(sorted({who for who, _ in answers} | {who for who, _, _ in others}))
-        for text in [answer.note or "" for _, answer in answers] + [text for _, _, text in others]:
-            check_text(text)
-        self._check_items([answer.item for _, answer in answers if answer.row is None] + [each[1] for each in others])
-
     def _check_names(self, names: Sequence[str]) -> None:
         """Refuse names that nobody could read, that belong to the session, or that look like another's."""
         known = set(self.state.names)
@@ -330,8 +330,9 @@ class Labelling:
             self._known = (len(place.pools), frozenset(place.ids))
         unknown = [item for item in items if item not in self._known[1]]
         if unknown:
-            shown = ", ".join(repr(item) for item in unknown[:5]) + (" and more" if len(unknown) > 5 else "")
-            raise UnknownItemError(f"This session has no item {shown}; nothing was stored. {self._advice_on_ids()}")
+            raise UnknownItemError(
+                f"This session has no item {name_some(unknown)}; nothing was stored. {self._advice_on_ids()}"
+            )
 
     def _advice_on_ids(self) -> str:
         place = self.folder
@@ -343,40 +344,16 @@ class Labelling:
         )
 
 
-def _once_each(answers: Sequence[tuple[str, Answer]]) -> list[tuple[str, Answer]]:
-    """These answers once each, after checking that no annotator calls an item two things."""
-    unique = dict[tuple[str, str], Answer]()
-    for who, answer in answers:
-        kept = unique.setdefault((who, answer.item), answer)
-        if kept.verdict != answer.verdict:
-            raise LabelError(
-                f"Item {answer.item!r} is called {kept.verdict} and {answer.verdict} "
-                "at once; nothing was stored. Keep one of them."
-            )
-    return [(who, answer) for (who, _), answer in unique.items()]
-
-
-def _repeats(state: SessionState, who: str, answer: Answer, is_open: bool) -> bool:
-    """Whether this answer only says what this annotator said. To set an open item aside again is new."""
-    vote = state.vote_of(answer.item, who)
-    if vote is None or vote.verdict != answer.verdict or (is_open and not vote.is_label):
-        return False
-    return answer.note is None or _repeats_note(state, who, answer.item, answer.note)
-
-
-def _decision_on(state: SessionState, item: str) -> str | None:
-    held = state.answers.get(item)
-    return held.decision.verdict if held is not None and held.decision is not None else None
-
-
-def _repeats_note(state: SessionState, who: str, item: str, text: str) -> bool:
-    return text == state.note_of(item, who)
-
-
-def _redraws(state: SessionState, item: str, mark: Mark) -> bool:
-    """Whether the same annotator drew just this before; nothing was drawn at first."""
-    held = next((each for each in state.marks.get(item, ()) if each.who == mark.who), None)
-    return not mark.regions if held is None else body_of(held) == body_of(mark)
+def _once_each(events: Sequence[Event]) -> list[Event]:
+    """These events, answers once each, after checking that no annotator calls an item two things."""
+    unique = dict[tuple[str, str | None, str | int], Event]()
+    for number, event in enumerate(events):
+        is_answer = event.kind in ANSWER_KINDS
+        kept = unique.setdefault((event.who, event.item, "answer" if is_answer else number), event)
+        if is_answer and (kept.kind, kept.body.get("label")) != (event.kind, event.body.get("label")):
+            words = f"{verdict_of(kept)} and {verdict_of(event)}"
+            raise LabelError(f"Item {event.item!r} is called {words} at once; nothing was stored. Keep one of them.")
+    return list(unique.values())
 
 
 def _not_newest(who: str, event: int | None) -> SessionError:
@@ -384,16 +361,3 @@ def _not_newest(who: str, event: int | None) -> SessionError:
         f"Answer {event} is not the newest answer of {who!r}, or was taken back already; nothing was changed. "
         "Look at the session again."
     )
-
-
-def _note(who: str, item: str, text: str) -> Event:
-    return Event("note", who, item, {"note": text})
-
-
-def _decision(who: str, item: str, word: str | None) -> Event:
-    if word is None:
-        return Event("decide", who, item, {"label": None})
-    label = read_verdict(word).label
-    if label is None:
-        raise LabelError(f"{str(word)!r} decides nothing; the owner says anomaly or normal, or takes a decision back.")
-    return Event("decide", who, item, {"label": label.value})

@@ -1,39 +1,34 @@
-"""Labels in and out of a session: CSV for spreadsheets, JSON, Label Studio's JSON, and COCO's for what was drawn."""
+"""Labels in and out of a session: files of its own and of other tools, a column of the data, another session."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from soel.checks import check_labels
-from soel.errors import ConfigError, DataError, LabelError, naming
+from soel.checks import check_labels, clean_name
+from soel.errors import ConfigError, DataError, LabelError, SchemaError, SessionError, naming
 from soel.files import write_whole
-from soel.session import Answer, Session, TellResult, read_verdict
+from soel.session import Answer, Event, Session, SessionFolder, SessionState, TellResult, read_verdict
+from soel.session.answers import decision_on, verdict_of
+from soel.session.create import open_session
 from soel.session.events import body_of
 from soel.session.items import read_items
-from soel.session.label_formats import (
-    Entry,
-    EntryKind,
-    as_coco,
-    as_tasks,
-    grow_budget,
-    list_entries,
-    read_coco,
-    read_kind,
-    read_tasks,
-    store_entries,
-)
-from soel.session.marks import Mark, read_mark
+from soel.session.label_formats import as_coco, as_tasks, read_coco, read_tasks
+from soel.session.marks import read_mark
 from soel.tables.column import cell_text
-from soel.tables.open import open_arrow
+from soel.tables.frame import Frame
+from soel.tables.ids import content_ids
+from soel.tables.open import Table, open_arrow
 from soel.tables.read_options import UPLOADED
 from soel.tables.rows import read_rows, write_rows, write_table
+from soel.text import name_some
 from soel.types import UNLABELLED, Label, Verdict
 
 FORMATS = {
@@ -45,8 +40,27 @@ FORMATS = {
     "coco": "coco.json",
 }
 COLUMNS = ("item_id", "label", "note", "who", "at", "kind")
-MARK, VERSION = "soel-labels", 1
+KIND_WORDS = {"decide": "decision", "note": "note", "mark": "mark"}  # of events; all others are answers
+OURS, VERSION = "soel-labels", 1
 SCORED = {"rank", "score", "alarm", "label", "who"}  # columns of a file that `score` wrote
+
+
+def list_standing(state: SessionState) -> list[Event]:
+    """Everything that stands, as events: each annotator's newest answer, the owner's decisions, notes, marks; oldest
+    first.
+    """
+    found = list[Event]()
+    for item, answered in state.answers.items():
+        answers = ((vote, Answer(item, vote.verdict, vote.note or None)) for vote in answered.votes)
+        found += [answer.event(vote.who, vote.at, vote.number) for vote, answer in answers]
+        if (ruled := answered.decision) is not None:
+            found.append(decision_on(item, ruled.verdict, ruled.who, ruled.at, ruled.number))
+    for item, notes in state.written_notes.items():
+        written = (note for note in notes if note.text)
+        found += [Event("note", note.who, item, {"note": note.text}, note.number, note.at) for note in written]
+    for item, marks in state.marks.items():
+        found += [Event("mark", mark.who, item, body_of(mark), mark.number, mark.at) for mark in marks]
+    return sorted(found, key=lambda event: event.number)
 
 
 def export_labels(
@@ -64,24 +78,24 @@ def export_labels(
     if form not in FORMATS:
         raise ConfigError(f"{form!r} is not a format for labels. Use one of: {', '.join(FORMATS)}.")
     path = Path(out) if out is not None else session.folder.path / FORMATS[form]
-    entries = list_entries(session.state)
-    called = _NamesByItem(session.ids, names or {}, {entry.item for entry in entries})
+    events = list_standing(session.state)
+    called = _names_by_item(session.ids, names or {}, {str(event.item) for event in events})
     if form in ("csv", "xlsx", "parquet"):
-        drawn = ["mark"] if any(entry.mark is not None for entry in entries) else []
-        rows = [
-            [*_as_mapping(e).values(), *(_mark_text(e) for _ in drawn), *called.of(e.item).values()] for e in entries
-        ]
+        if form != "csv" and path.suffix.lower() != f".{form}":
+            raise ConfigError(f"Labels as {form} need a file called so, got {path.name!r}; call it {path.stem}.{form}.")
+        rows = [_as_row(event) | called.get(str(event.item), {}) for event in events]
+        columns = list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS)
         write = write_rows if form == "csv" else partial(write_table, what="labels")
-        write(_as(path, form), [*COLUMNS, *drawn, *called.columns], rows)
+        write(path, columns, [[row.get(name, "" if name == "mark" else None) for name in columns] for row in rows])
     elif form == "json":
-        labels = [called.of(entry.item) | _as_mapping(entry) | _mark(entry) for entry in entries]
-        _write_json(path, {"format": MARK, "version": VERSION, "session": session.config.session, "labels": labels})
+        labels = [called.get(str(event.item), {}) | _as_entry(event) for event in events]
+        _write_json(path, {"format": OURS, "version": VERSION, "session": session.config.session, "labels": labels})
     elif form == "coco":
         files = {item: _file_name(item, row, names or {}) for row, item in enumerate(session.ids)}
-        _write_json(path, as_coco(entries, files))
+        _write_json(path, as_coco(events, files))
     else:
-        _write_json(path, as_tasks(entries))
-    return path, len(entries)
+        _write_json(path, as_tasks(events))
+    return path, len(events)
 
 
 def _file_name(item: str, row: int, names: Mapping[str, Sequence[Any]]) -> str:
@@ -100,11 +114,36 @@ def _form_of(out: Path | None) -> str:
     return asked if asked in FORMATS else "csv"
 
 
-def _as(path: Path, form: str) -> Path:
-    """The path, if its suffix is that of the form: a sheet that is called otherwise could not be opened."""
-    if form != "csv" and path.suffix.lower() != f".{form}":
-        raise ConfigError(f"Labels as {form} need a file called so, got {path.name!r}; call it {path.stem}.{form}.")
-    return path
+def _names_by_item(
+    ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]
+) -> dict[str, dict[str, Any]]:
+    """What these items are called, without the columns that a file of labels has anyway."""
+    own = [name for name in names if name not in (*COLUMNS, "mark", "id", "item")]
+    return {item: {name: names[name][row] for name in own} for row, item in enumerate(ids) if item in wanted}
+
+
+def _as_entry(event: Event) -> dict[str, Any]:
+    """An event as our JSON says it."""
+    entry = {
+        "item": event.item,
+        "label": str(verdict_of(event) or ""),
+        "note": event.body.get("note", ""),
+        "who": event.who,
+        "at": event.at,
+        "kind": KIND_WORDS.get(event.kind, "answer"),
+    }
+    return entry | {"mark": event.body} if event.kind == "mark" else entry
+
+
+def _as_row(event: Event) -> dict[str, Any]:
+    """The same as cells of a table."""
+    entry = _as_entry(event)
+    row = {"item_id": entry.pop("item")} | entry
+    return row | {"mark": json.dumps(event.body)} if event.kind == "mark" else row
+
+
+def _write_json(path: Path, content: Any) -> None:
+    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def import_labels(session: Session, path: Path, who: str | None = None) -> TellResult:
@@ -119,7 +158,7 @@ def import_labels(session: Session, path: Path, who: str | None = None) -> TellR
         if rows and rows[0].keys() >= SCORED:
             told = _store_scored(session, rows, who)
         else:
-            told = store_entries(session, read_labels(path), who)
+            told = session.take_in(_signed(read_labels(path), who))
         grow_budget(session, before)
     return told
 
@@ -130,22 +169,30 @@ def is_scored(path: Path) -> bool:
     return rows is not None and len(rows) > 0 and rows[0].keys() >= SCORED
 
 
+def _signed(events: Sequence[Event], who: str | None) -> list[Event]:
+    """Events under one name, or under the names they carry."""
+    return [replace(event, who=clean_name(who or event.who or "expert")) for event in events]
+
+
 def _store_scored(session: Session, rows: Sequence[Mapping[str, str]], who: str | None) -> TellResult:
     """The labels of rows that differ from what holds by now; those of other rows are left out and named."""
     column = next((name for name in (session.config.id_column, "id") if name and name in rows[0]), None)
     if column is None:
         raise LabelError(f"The rows lack the column {session.config.id_column or 'id'!r}; nothing was stored.")
     known, held = frozenset(session.ids), session.state.answers
-    labelled = [{**row, "item": row[column].strip()} for row in rows if row["label"].strip()]
-    here = [row for row in labelled if row["item"] in known]
-    fresh = [row for row in here if row["item"] not in held or held[row["item"]].verdict != row["label"].strip()]
-    entries = [Entry(row["item"], read_verdict(row["label"]), row.get("note", ""), row["who"], "") for row in fresh]
-    told, unknown = store_entries(session, entries, who), [row["item"] for row in labelled if row["item"] not in known]
-    return replace(told, n_repeated=told.n_repeated + len(here) - len(fresh), unknown=tuple(unknown))
+    labelled = [(row[column].strip(), row) for row in rows if row["label"].strip()]
+    here = [(item, row) for item, row in labelled if item in known]
+    fresh = [(item, row) for item, row in here if item not in held or held[item].verdict != row["label"].strip()]
+    events = [
+        Answer(item, read_verdict(row["label"]), row.get("note") or None).event(row["who"].strip())
+        for item, row in fresh
+    ]
+    told, unknown = session.take_in(_signed(events, who)), tuple(item for item, _ in labelled if item not in known)
+    return replace(told, n_repeated=told.n_repeated + len(here) - len(fresh), unknown=unknown)
 
 
-def read_labels(path: Path) -> list[Entry]:
-    """The entries of a file; its form is told by the suffix and the content."""
+def read_labels(path: Path) -> list[Event]:
+    """What a file says; its form is told by the suffix and the content."""
     rows = _read_rows(path)
     if rows is not None:
         return _from_rows(path, rows)
@@ -154,7 +201,15 @@ def read_labels(path: Path) -> list[Entry]:
         return read_tasks(content)
     if isinstance(content, dict) and {"images", "annotations"} <= content.keys():
         return read_coco(content)
-    return _read_own(path, content)
+    if not isinstance(content, dict) or content.get("format") != OURS or content.get("version") != VERSION:
+        raise LabelError(
+            f"{path.name} holds neither labels that soel exported (version {VERSION}), nor tasks of Label Studio, nor "
+            "annotations of COCO."
+        )
+    try:
+        return [_from_entry(entry) for entry in content["labels"]]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LabelError(f"{path.name} has an entry that is no label ({error}); nothing was stored.") from error
 
 
 def _read_rows(path: Path) -> list[dict[str, str]] | None:
@@ -180,92 +235,40 @@ def _read_json(path: Path) -> Any:
         raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
 
 
-def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Entry]:
+def _from_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> list[Event]:
     item = "item" if rows and "item_id" not in rows[0] and "item" in rows[0] else "item_id"  # a sheet has the former
     missing = [name for name in (item, "label") if rows and name not in rows[0]]
     if missing:
         raise LabelError(f"{path.name} lacks the column {', '.join(missing)}; nothing was stored.")
     if rows and "session" in rows[0]:  # a sheet: its other columns are those of the data, whatever they are called
         rows = [{name: row[name] for name in (item, "label", "note") if name in row} for row in rows]
-    filled = [row for row in rows if row["label"].strip() or _kind_of(row) in (EntryKind.NOTE, EntryKind.MARK)]
-    return [_from_mapping({**row, "item": row[item]}) for row in filled]
+    filled = [row for row in rows if row["label"].strip() or _kind_of(row) in ("note", "mark")]
+    return [_from_entry({**row, "item": row[item]}) for row in filled]
 
 
-def _read_own(path: Path, content: Any) -> list[Entry]:
-    if not isinstance(content, dict) or content.get("format") != MARK or content.get("version") != VERSION:
-        raise LabelError(
-            f"{path.name} holds neither labels that soel exported (version {VERSION}), nor tasks of Label Studio, nor "
-            "annotations of COCO."
-        )
-    try:
-        return [_from_mapping(entry) for entry in content["labels"]]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise LabelError(f"{path.name} has an entry that is no label ({error}); nothing was stored.") from error
+def _kind_of(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("kind") or "answer").strip().lower()
 
 
-def _from_mapping(entry: Mapping[str, Any]) -> Entry:
-    item, label = str(entry["item"]), str(entry["label"]).strip()
+def _from_entry(entry: Mapping[str, Any]) -> Event:
+    """The event that an entry of our own JSON, or a row of a table, says."""
+    item, label, kind = str(entry["item"]), str(entry["label"]).strip(), _kind_of(entry)
     note, who, at = (str(entry.get(name) or "") for name in ("note", "who", "at"))
-    kind = read_kind(str(entry.get("kind") or ""))
-    if kind is EntryKind.MARK:
-        return Entry(item, None, "", who.strip(), at, kind, _read_mark(who.strip(), entry.get("mark")))
-    verdict = None if kind is EntryKind.NOTE else read_verdict(label)
-    return Entry(item, verdict, note, who.strip(), at, kind)
-
-
-def _read_mark(who: str, given: Any) -> Mark:
-    """A mark from its JSON, or from the text of it in a cell."""
-    try:
-        body = json.loads(given) if isinstance(given, str) else given
-    except ValueError as error:
-        raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
-    if not isinstance(body, dict):
-        raise LabelError(f"A mark holds regions, width and height, got {given!r}; nothing was stored.")
-    return read_mark(who, body)
-
-
-def _kind_of(row: Mapping[str, Any]) -> str:
-    return str(row.get("kind") or "").strip().lower()
-
-
-def _mark(entry: Entry) -> dict[str, Any]:
-    return {} if entry.mark is None else {"mark": body_of(entry.mark)}
-
-
-def _mark_text(entry: Entry) -> str:
-    return "" if entry.mark is None else json.dumps(body_of(entry.mark))
-
-
-class _NamesByItem:
-    """What a few items are called, without the columns that a file of labels has anyway."""
-
-    def __init__(self, ids: Sequence[str], names: Mapping[str, Sequence[Any]], wanted: Collection[str]) -> None:
-        self.columns = [name for name in names if name not in (*COLUMNS, "mark", "id", "item")]
-        self._names = names
-        self._row_of = {item: row for row, item in enumerate(ids) if item in wanted}
-
-    def of(self, item: str) -> dict[str, Any]:
-        row = self._row_of.get(item)  # one that was removed is called by its id alone
-        return {name: None if row is None else self._names[name][row] for name in self.columns}
-
-
-def _as_mapping(entry: Entry) -> dict[str, str]:
-    return {
-        "item": entry.item,
-        "label": _label(entry),
-        "note": entry.note,
-        "who": entry.who,
-        "at": entry.at,
-        "kind": entry.kind.value,
-    }
-
-
-def _label(entry: Entry) -> str:
-    return "" if entry.verdict is None else entry.verdict.value
-
-
-def _write_json(path: Path, content: Any) -> None:
-    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    who = who.strip()
+    if kind == "mark":
+        given = entry.get("mark")
+        try:
+            mark = read_mark(who, json.loads(given) if isinstance(given, str) else given)
+        except json.JSONDecodeError as error:
+            raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
+        return Event("mark", who, item, body_of(mark), at=at)
+    if kind == "note":
+        return Event("note", who, item, {"note": note}, at=at)
+    if kind == "decision":
+        return decision_on(item, read_verdict(label), who, at)
+    if kind != "answer":
+        raise LabelError(f"{kind!r} is not a kind of entry. Use answer, decision, note or mark.")
+    return Answer(item, read_verdict(label), note or None).event(who, at)
 
 
 def take_label_column(session: Session, who: str) -> int:
@@ -279,7 +282,109 @@ def take_label_column(session: Session, who: str) -> int:
     cells = read_items(place).excluded[session.config.label_column]
     codes = check_labels(cells, len(cells))
     labelled = np.flatnonzero(codes != UNLABELLED)
-    answers = [(who, Answer(place.ids[row], Verdict(Label(codes[row]).word))) for row in labelled]
-    session.take_in(answers)
+    session.tell([Answer(place.ids[row], Verdict(Label(codes[row]).word)) for row in labelled], who)
     grow_budget(session, before)
-    return len(answers)
+    return len(labelled)
+
+
+def grow_budget(session: Session, before: SessionState) -> None:
+    """Let the budget grow by what was labelled since without having been asked: it is for questions."""
+    now, asked = session.state, {*before.open, *(item for item, held in before.answers.items() if held.is_settled)}
+    n_new = sum(held.is_settled and item not in asked for item, held in now.answers.items())
+    more = min(n_new, session.folder.n_items - now.budget)
+    if more > 0:
+        session.extend(more)
+
+
+@dataclass(frozen=True)
+class TakenLabels:
+    """What was taken over. n_stored: answers, decisions and notes. n_known: those that said nothing new, or were older
+    than what the same person said here. n_left_out: those about items that are not here. by: 'id' or 'content'.
+    """
+
+    n_stored: int
+    n_known: int
+    n_left_out: int
+    by: str
+
+
+def take_labels(session: Session, source: str | Path, store: str | None = None) -> TakenLabels:
+    """Take over the answers of an earlier session, by its folder, or of a file of labels, under the names they carry.
+
+    Items are matched by id where ids are names or follow from the content. Where they are row numbers, which say
+    nothing in other data, they are matched by the content of the rows. The budget grows by the items that were
+    labelled so: it is for new questions. store: the address of the other session's events.
+    """
+    source = Path(source)
+    if not (source / "config.json").is_file():
+        if source.is_dir():
+            raise SessionError(f"{source} is neither a session's folder nor a file of labels. Give one of them.")
+        return _take_matching(session, read_labels(source), {item: item for item in session.ids}, "id", source.name)
+    with closing(open_session(source, store)) as other:
+        if other.config.session == session.config.session:
+            raise SessionError(f"{source} is the same session, or a copy of it; there is nothing to take over.")
+        matching, by = _match_items(session.folder, other.folder)
+        return _take_matching(session, list_standing(other.state), matching, by, source.name)
+
+
+def _take_matching(
+    session: Session, events: Sequence[Event], matching: Mapping[str, str], by: str, name: str
+) -> TakenLabels:
+    """Store the events about items that are here too. by: what they were matched by. name: of what they come from."""
+    found = [replace(event, item=matching[str(event.item)]) for event in events if event.item in matching]
+    if events and not found:
+        raise LabelError(
+            f"None of the {len(events)} entries of {name} is about an item of this session: they name "
+            f"{name_some([str(event.item) for event in events])}, and here is {session.ids[0]!r}. Nothing was stored."
+        )
+    before = session.state
+    fresh = [event for event in found if not _is_outdated(before, event)]
+    stored = session.take_in(_signed(fresh, None))
+    grow_budget(session, before)
+    n_known = stored.n_repeated + len(found) - len(fresh)
+    return TakenLabels(stored.n_stored, n_known, len(events) - len(found), by)
+
+
+def _is_outdated(state: SessionState, event: Event) -> bool:
+    """Whether the same person said or drew something later here."""
+    if not event.at or event.kind == "note":
+        return False
+    if event.kind == "mark":
+        return any(m.who == event.who and m.at > event.at for m in state.marks.get(str(event.item), ()))
+    answered = state.answers.get(str(event.item))
+    if answered is None:
+        return False
+    own = answered.decision if event.kind == "decide" else answered.vote_of(event.who)
+    return own is not None and own.at > event.at
+
+
+def _match_items(own: SessionFolder, other: SessionFolder) -> tuple[Mapping[str, str], str]:
+    """The item of this session for each of the other one's that is here too, and by what they were matched."""
+    if _ids_from(own) == _ids_from(other):
+        known = set(own.ids)
+        return {item: item for item in other.ids if item in known}, "id"
+    if own.has_pictures or other.has_pictures:
+        raise SessionError("The items of the two sessions are named in different ways and cannot be matched.")
+    mine, theirs = read_items(own), read_items(other)
+    differing = sorted(set(mine.frame.columns) ^ set(theirs.frame.columns))
+    if differing:
+        raise SchemaError(
+            f"Rows are matched by their content, and the two tables differ in columns: "
+            f"{', '.join(map(repr, differing))}. Give both an id column."
+        )
+    here = dict(zip(_content(mine), own.ids, strict=True))
+    return {item: here[same] for same, item in zip(_content(theirs), other.ids, strict=True) if same in here}, "content"
+
+
+def _ids_from(place: SessionFolder) -> str:
+    """Where ids come from: a column that names items, their content, or the numbers of rows in certain files."""
+    if place.has_pictures:
+        return "pictures" if SessionFolder(place.path).media_note["id_column"] is None else "names of pictures"
+    if place.wholes and place.wholes[0].id_column is None:
+        return f"row numbers in {place.wholes[0].fingerprint}"
+    return "names" if place.config.id_column is not None else "content"
+
+
+def _content(table: Table) -> list[str]:
+    columns = table.frame.columns
+    return [str(item) for item in content_ids(Frame({name: columns[name] for name in sorted(columns)}, True))]

@@ -18,8 +18,8 @@ from soel.session import Answer, Session, SessionState
 from soel.session.answers import settle
 from soel.session.events import body_of
 from soel.session.growth import remove_items
+from soel.session.labels import TakenLabels, take_labels
 from soel.session.leases import turn_of
-from soel.session.merge import TakenLabels, take_labels
 from soel.session.people import waiting_for
 from soel.session.rounds import SPOT_CHECK
 from soel.session.uploads import Uploads

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from soel.errors import ConfigError, DataError, LabelError, UnknownItemError
-from soel.session import Answer, Session
-from soel.session.label_formats import Entry, as_tasks, list_entries, read_tasks
-from soel.session.labels import FORMATS, export_labels, import_labels, read_labels
+from soel.session import Answer, Event, Session
+from soel.session.answers import verdict_of
+from soel.session.label_formats import as_tasks, read_tasks
+from soel.session.labels import FORMATS, export_labels, import_labels, list_standing, read_labels
 from soel.tables.rows import read_rows
 from soel.types import Verdict
 from tests.table_session import Make
@@ -26,7 +27,10 @@ def fill(session: Session) -> None:
 
 
 def meant(session: Session) -> list[tuple[str, ...]]:
-    return [(e.item, e.verdict or "", e.note, e.who, e.kind) for e in list_entries(session.state)]
+    return [
+        (str(e.item), str(verdict_of(e) or ""), e.body.get("note", ""), e.who, e.kind)
+        for e in list_standing(session.state)
+    ]
 
 
 @pytest.mark.parametrize("form", WHOLE)
@@ -145,19 +149,18 @@ def test_missing_files_and_unknown_formats_are_named(make: Make, tmp_path: Path)
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
-entries: Any = st.builds(
-    Entry,
-    item=words.filter(bool),
-    verdict=st.sampled_from(Verdict),
-    note=words,
-    who=words.filter(bool),
-    at=st.just("2024-01-01T00:00:00+00:00"),
+said: Any = st.builds(
+    lambda who, *answer: Answer(*answer).event(who, "2024-01-01T00:00:00+00:00"),
+    words.filter(bool),
+    words.filter(bool),
+    st.sampled_from(Verdict),
+    words.map(lambda note: note or None),
 )
 
 
-@given(st.lists(entries, max_size=6))
+@given(st.lists(said, max_size=6))
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_tasks_hold_every_entry(written: list[Entry]) -> None:
+def test_tasks_hold_every_entry(written: list[Event]) -> None:
     again = read_tasks(json.loads(json.dumps(as_tasks(written))))
     assert sorted(map(repr, again)) == sorted(map(repr, written))
 
@@ -173,6 +176,6 @@ def test_of_a_sheet_the_columns_of_the_data_are_not_taken_for_ours(make: Make, t
     )
     assert import_labels(session, sheet, who="ann").n_stored == 2
     assert sorted(meant(session)) == [
-        ("=n1", "anomaly", "hot", "ann", "answer"),
-        ("=n3", "normal", "", "ann", "answer"),
+        ("=n1", "anomaly", "hot", "ann", "label"),
+        ("=n3", "normal", "", "ann", "label"),
     ]
