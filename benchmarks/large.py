@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 from soel.assess.metrics import auroc
 from soel.scoring.stream import score_stream
 from soel.session import create
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.session.scores import make_scorer
 from soel.tables.row_sample import draw_rows, write_sample
 from soel.tables.rows import read_rows, write_rows

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from soel.session import Session, create
 from soel.session.check import check_session
-from soel.session.items import read_items
+from soel.session.item_tables import read_items
 from tests.faults.work import GUIDELINES, N_ITEMS, N_MORE, WHO, verdict_of, work
 
 Line = tuple[str, str, str]

@@ -13,7 +13,7 @@ from soel.assess.metrics import cover_radius
 from soel.cli.main import main
 from soel.scoring.cover import find_space, measure_cover
 from soel.session import Session, SessionOptions, create
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.settings import PAPER
 from soel.tables.frame import as_frame
 from tests.conftest import make_learner, make_toy

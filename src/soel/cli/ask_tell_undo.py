@@ -75,7 +75,7 @@ def _ask_next(args: argparse.Namespace) -> Reply:
     """The one item to look at next: a round is drawn where none is open; an open one is updated with all answers."""
     if args.spot_check is not None or args.out is not None:
         raise ConfigError("--next prints one item; leave out --spot-check and --out, or ask without --next.")
-    from soel.session.items import readable_rows
+    from soel.session.item_tables import readable_rows
 
     with closing(open_session(args)) as session:
         with progress_bar("Warming up") as bar:
@@ -103,7 +103,7 @@ def _cover(session: Session) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     from soel.errors import SoelError
     from soel.scoring.cover import measure_cover
-    from soel.session.items import read_encoder
+    from soel.session.item_tables import read_encoder
 
     try:
         with progress_bar("Looking at all rows") as bar:

@@ -21,7 +21,7 @@ from soel.report.facts import MethodResult
 from soel.report.page import write_report
 from soel.report.progress import progress_bar
 from soel.session import Session, SessionOptions, create
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.tables.frame import as_frame
 from soel.tables.rows import write_rows
 from soel.text import format_table, percent, percent_range

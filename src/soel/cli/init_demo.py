@@ -60,7 +60,7 @@ def run_init(args: argparse.Namespace) -> Reply:
     """Start a session."""
     from soel.session import SessionOptions
     from soel.session.create import create_session
-    from soel.session.items import read_encoder
+    from soel.session.item_tables import read_encoder
     from soel.session.labels import take_label_column
     from soel.session.pictures import media_summary
     from soel.tables.table_schema import document_of, warnings_of

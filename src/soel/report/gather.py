@@ -26,7 +26,7 @@ from soel.scoring.clips import name_intervals
 from soel.scoring.table import name_pictures
 from soel.session import Session, SessionState
 from soel.session.draw import label_vector
-from soel.session.items import read_items
+from soel.session.item_tables import read_items
 from soel.session.media import SessionMaps, SessionMedia, open_media
 from soel.settings import Profile
 from soel.tables.frame import Frame

@@ -11,7 +11,7 @@ import numpy as np
 from soel.numeric import ahead, nearest
 from soel.session import Session
 from soel.session.draw import rows_of
-from soel.session.sampling import open_whole
+from soel.session.samples import open_whole
 from soel.tables.encoder import Encoder
 from soel.types import Floats, Progress
 

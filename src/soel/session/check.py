@@ -14,8 +14,8 @@ from soel.model_folder import read_manifest, read_model
 from soel.session import SessionFolder
 from soel.session.create import open_session
 from soel.session.fold import fold
-from soel.session.folder import FEATURES, IDS, MEDIA, PATCHES, digest_of
-from soel.session.items import remake_items
+from soel.session.folder import FEATURES, IDS, MEDIA, NUMBERS, PATCHES, STREAM, digest_of
+from soel.session.item_tables import remake_items
 from soel.session.pool import ROWS
 from soel.session.state import SessionState
 from soel.session.store import open_store
@@ -28,8 +28,9 @@ _MEANS = {
     IDS: "Scores and labels would go to other items.",
     "encoder.json": "New rows cannot be scored, and the table cannot be read as it was.",
     ROWS: "What the items are cannot be found in their tables.",
+    NUMBERS: "Which rows of the data the items are cannot be found.",
     PATCHES: "Places in the pictures cannot be looked at.",
-    "stream.json": "The data that the pool was drawn from cannot be found.",
+    STREAM: "The data that the pool was drawn from cannot be found.",
     MEDIA: "The pictures cannot be found, and no new ones be read.",
     "source": "Items cannot be shown, and features not made again.",
 }

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import uuid
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from soel.errors import SessionError
 from soel.files import building, copy_whole, write_whole
-from soel.scoring.ray import Cluster, import_ray
+from soel.images.source import is_media
+from soel.scoring.ray import Cluster, import_ray, reachable, run_parts
 from soel.session import Session, SessionConfig, SessionFolder, SessionOptions, lay_out
-from soel.session.folder import KEPT, write_patches
-from soel.session.pictures import MediaOptions
-from soel.session.sampling import PoolSource, Sampling, read_pool
+from soel.session.folder import KEPT, MEDIA, Whole, write_patches, write_sample_notes
+from soel.session.pictures import MediaOptions, read_picture_pool
+from soel.session.samples import is_read_in_parts
 from soel.session.store import new_store, open_store, strip_password
 from soel.tables.encoder import Encoder
+from soel.tables.formats import is_dataset_folder
+from soel.tables.frame import as_frame, find_kind
 from soel.tables.inspection import inspect_frame
+from soel.tables.location import is_address
+from soel.tables.open import Table, copy_as_parquet, has_table_suffix, is_native, read_table
 from soel.tables.read_options import ReadOptions, as_options
-from soel.types import Floats, Kind
+from soel.tables.row_sample import DrawPart, draw_rows, join_sample, write_sample
+from soel.tables.streams import Stream, open_stream
+from soel.types import Floats, Kind, Progress, Rows
 
 
 def create_session(
@@ -51,8 +59,7 @@ def create_session(
         media = replace(media or MediaOptions(), patches="no")
     if cluster is not None:
         import_ray()  # a missing extra is named before anything is read
-    sampling = Sampling(options.pool_rows, options.seed, cluster)
-    with read_pool(data, options.id_column, options.label_column, media, sampling, as_options(columns)) as pool:
+    with read_pool(data, options, media or MediaOptions(), as_options(columns), cluster) as pool:
         table, kind = pool.table, wanted.kind_for(pool.kind(options.kind))
         encoder, features = pool.encode_items(wanted.scaling_for(kind))
         if pool.features is None:
@@ -109,11 +116,112 @@ def _build(
         copy_whole(pool.path, partial / f"source{Path(config.source).suffix.lower()}")
         write_whole(partial / "encoder.json", json.dumps(encoder.to_json()).encode())
         new_store(partial, config, store).close()
-        for name, content in pool.beside.items():
-            write_whole(partial / name, content)
+        if pool.note is not None:
+            write_whole(partial / MEDIA, pool.note)
+        if pool.numbers is not None:
+            write_sample_notes(partial, pool.wholes, pool.numbers)
         if pool.patches is not None:
             write_patches(partial, pool.patches)
-        if pool.whole is not None:
+        if pool.kept is not None:
             (partial / KEPT).mkdir()
-            copy_whole(pool.whole, partial / KEPT / pool.whole.name)
+            copy_whole(pool.kept, partial / KEPT / pool.kept.name)
         lay_out(partial, config, pool.table.ids.tolist(), features)
+
+
+@dataclass(frozen=True)
+class PoolSource:
+    """What a session starts from.
+
+    path: the table to copy.
+    features: None where the table itself is encoded.
+    note: how to find pictures again, for a file beside it.
+    patches: (N, P, D) of pictures, where their places are looked at.
+    wholes, numbers: of a sample, where all the data lie, and which of their rows each item (N,) is.
+    kept: a copy of all the data that a sample was drawn from, for the session to keep; None where they lie elsewhere.
+    """
+
+    path: Path
+    table: Table
+    id_column: str | None
+    label_column: str | None
+    features: Floats | None = None
+    note: bytes | None = None
+    patches: Floats | None = None
+    wholes: tuple[Whole, ...] = ()
+    numbers: Rows | None = None
+    kept: Path | None = None
+
+    def kind(self, wanted: str) -> Kind:
+        """What the rows are: features of pictures are vectors, whatever else is said of a table."""
+        return find_kind(self.table.frame, wanted) if self.features is None else Kind.VECTORS
+
+    def encode_items(self, scaling: str) -> tuple[Encoder, Floats]:
+        """The encoder and the matrix it gives. Features of a network keep their scale: it carries meaning."""
+        if self.features is None:
+            encoder = Encoder.fit(self.table.frame, scaling)
+            return encoder, encoder.encode(self.table.frame)
+        return Encoder.fit(as_frame(self.features), "none"), self.features
+
+
+@contextmanager
+def read_pool(
+    data: str | Path, options: SessionOptions, media: MediaOptions, columns: ReadOptions, cluster: Cluster | None = None
+) -> Iterator[PoolSource]:
+    """The pool of a path or an address. Files that it made for a sample or for pictures last as long as the context.
+
+    Addresses and folders of Parquet files are read in parts, and so is a file with more than `options.pool_rows` rows.
+    """
+    label = [options.label_column] if options.label_column else []
+    with tempfile.TemporaryDirectory(prefix="soel-pool-") as scratch:
+        folder = Path(scratch)
+        copy = copy_as_parquet(data, folder, columns) if needs_copy(data, columns) else None
+        data = copy or data
+        of_pictures = media.path_column is not None or (
+            not is_address(data) and Path(data).is_file() and is_media(Path(data))
+        )
+        if not of_pictures and is_read_in_parts(data, options.pool_rows):
+            stream = open_stream(data, options.id_column, label, columns)
+            pool = _draw(stream, options, folder, media.progress, cluster)
+            if copy is not None:  # the session keeps the copy and looks for all the data there
+                wholes = tuple(replace(whole, address=f"{KEPT}/{copy.name}") for whole in pool.wholes)
+                pool = replace(pool, wholes=wholes, kept=copy)
+            yield pool
+        elif not of_pictures and not is_media(Path(data)):
+            table = read_table(data, options.id_column, label, columns)
+            yield PoolSource(Path(data), table, options.id_column, options.label_column)
+        else:
+            found = read_picture_pool(Path(data), options.id_column, options.label_column, media, folder, cluster)
+            known = found.label_column
+            table = read_table(found.path, "id", [known] if known else [])
+            yield PoolSource(found.path, table, "id", known, found.features, found.note, found.patches)
+
+
+def needs_copy(data: str | Path, columns: ReadOptions) -> bool:
+    """Whether a table is kept as a copy: what is packed, a database, a sheet, or text in an encoding that was named."""
+    if is_address(data):
+        return columns.query is not None
+    path = Path(data)
+    if is_dataset_folder(path):
+        return True
+    known = path.is_file() and has_table_suffix(path) and not is_media(path)
+    return known and (not is_native(path) or (columns.encoding is not None and path.suffix.lower() != ".parquet"))
+
+
+def _draw(
+    stream: Stream, options: SessionOptions, folder: Path, progress: Progress | None, cluster: Cluster | None
+) -> PoolSource:
+    """Draw a pool in one pass over a stream, here or on the machines of a cluster."""
+    path = folder / f"{Path(stream.name).stem}.sample.parquet"
+    rows = draw_rows(stream.n_rows, options.pool_rows, options.seed)
+    if cluster is None:
+        id_column = write_sample(stream, rows, path, progress)
+    else:
+        on_rows = None if progress is None else lambda done: progress(done, stream.n_rows)
+        with reachable(cluster, stream) as there:
+            numbers = [part.number for part in stream.parts]
+            drawn = list(run_parts(cluster, DrawPart(there, rows), numbers, on_rows))
+        id_column = join_sample(stream, sorted(drawn, key=lambda part: part.number), path)
+    label_column = stream.exclude[0] if stream.exclude else None
+    whole = Whole(stream.address, stream.fingerprint, stream.n_rows, stream.id_column, label_column)
+    table = read_table(path, id_column, stream.exclude, stream.options)
+    return PoolSource(path, table, id_column, label_column, wholes=(whole,), numbers=rows)

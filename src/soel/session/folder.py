@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from soel.errors import DamagedError, SessionError, StorageError
 from soel.files import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
 from soel.session.config import SessionConfig, read_config, write_config
+from soel.session.events import body_of, read_body
 from soel.session.pool import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 
@@ -42,12 +43,6 @@ class Whole:
     n_rows: int
     id_column: str | None = None
     label_column: str | None = None
-
-
-def as_note(wholes: Sequence[Whole]) -> bytes:
-    """As they are kept beside a pool that was drawn from them."""
-    notes = [asdict(whole) for whole in wholes]
-    return json.dumps(notes[0] if len(notes) == 1 else notes, indent=1).encode()
 
 
 @dataclass(frozen=True)
@@ -240,14 +235,14 @@ class SessionFolder:
             return ()
         try:
             note = self._read_json(STREAM)
-            return tuple(Whole(**each) for each in (note if isinstance(note, list) else [note]))
-        except TypeError as error:
+            return tuple(read_body(Whole, each) for each in note)
+        except (TypeError, ValueError) as error:
             raise DamagedError(f"{self.path / STREAM} cannot be read ({error}); restore it from a copy.") from error
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
-        """The number of each item (N,) among all rows, for a sample; None where it was not written down."""
-        return self._read_array(NUMBERS)[:, 0] if NUMBERS in self.pools[-1].digests else None
+        """The number of each item (N,) among all rows, for a sample; None where every row is an item."""
+        return self._read_array(NUMBERS)[:, 0] if self.wholes else None
 
     @property
     def n_rows(self) -> int | None:
@@ -320,8 +315,9 @@ def write_pool(place: SessionFolder, new: NewPool) -> PoolRef:
     return replace(new.ref, number=len(place.pools) + 1, folder=folder, n_items=len(new.ids), digests=digests)
 
 
-def write_numbers(path: Path, numbers: np.ndarray) -> None:
-    """Write which of all the rows each item (N,) of a sample is."""
+def write_sample_notes(path: Path, wholes: Sequence[Whole], numbers: np.ndarray) -> None:
+    """Write where the data of a sample lie, and which of all their rows each item (N,) is."""
+    write_whole(path / STREAM, json.dumps([body_of(whole) for whole in wholes], indent=1).encode())
     with replacing(path / NUMBERS) as file:
         np.save(file, np.ascontiguousarray(numbers, np.int64)[:, None], allow_pickle=False)
 

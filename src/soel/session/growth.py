@@ -17,11 +17,12 @@ import numpy as np
 from soel.errors import DataError, SessionError
 from soel.files import copy_whole, write_whole
 from soel.images.source import is_media
-from soel.session.folder import MEDIA, STREAM, SessionFolder, as_note, digest_of, write_numbers, write_patches
-from soel.session.items import read_encoder, read_rows_as, schema_of
+from soel.session.create import needs_copy
+from soel.session.folder import MEDIA, SessionFolder, digest_of, write_patches, write_sample_notes
+from soel.session.item_tables import read_encoder, read_rows_as, schema_of
 from soel.session.pictures import read_more_pictures
 from soel.session.pool import NewPool, PoolRef
-from soel.session.sampling import Growth, draw_corrected, draw_more, find_row_numbers, needs_copy, outgrows
+from soel.session.samples import Growth, draw_corrected, draw_more, find_row_numbers, outgrows
 from soel.session.session import Session
 from soel.session.state import SessionState
 from soel.tables.encoder import Encoder
@@ -37,7 +38,7 @@ MOST_TRIES = 20
 
 @dataclass(frozen=True)
 class NewItems:
-    """Data on their way into a session. path: what is kept as their source. beside: files that are kept with it.
+    """Data on their way into a session. path: what is kept as their source. note: how to find pictures again.
 
     named: whether the ids are names that the data give; else they follow from the content. patches: (n, P, D) of
     pictures, where the session looks at places. notes: what reading the data left out.
@@ -48,15 +49,15 @@ class NewItems:
     path: Path
     name: str
     named: bool
-    beside: dict[str, bytes]
+    note: bytes | None = None
     patches: Floats | None = None
     notes: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Keep the source and what goes with it."""
         copy_whole(self.path, folder / f"source{self.path.suffix.lower()}")
-        for name, content in self.beside.items():
-            write_whole(folder / name, content)
+        if self.note is not None:
+            write_whole(folder / MEDIA, self.note)
         if self.patches is not None:
             write_patches(folder, self.patches)
 
@@ -155,10 +156,8 @@ def take_rows(place: SessionFolder, keep: np.ndarray, ref: PoolRef, removed: Seq
     ids = [item for item, stays in zip(place.ids, keep.tolist(), strict=True) if stays]
 
     def write(folder: Path) -> None:
-        if place.wholes:
-            write_whole(folder / STREAM, as_note(place.wholes))
         if place.numbers is not None:
-            write_numbers(folder, place.numbers[keep])
+            write_sample_notes(folder, place.wholes, place.numbers[keep])
 
     return NewPool(ids, np.array(place.pool[keep]), np.array(place.rows[keep]), ref, removed, write=write)
 
@@ -190,8 +189,8 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
             found = read_more_pictures(place, data, Path(folder), progress)
             table = read_rows_as(found.path, replace(place.config, label_column=None), None)
             features = encoder.encode(as_frame(found.features))
-            beside, ids = {MEDIA: found.note}, table.ids.tolist()
-            yield NewItems(ids, features, found.path, data.name, found.named, beside, found.patches)
+            ids = table.ids.tolist()
+            yield NewItems(ids, features, found.path, data.name, found.named, found.note, found.patches)
             return
         if data.is_dir() or (data.is_file() and is_media(data)):
             raise DataError(f"{data} holds pictures or parts, and the session's items are rows. Give a table.")
@@ -199,7 +198,7 @@ def _read_new(place: SessionFolder, data: Path, progress: Progress | None) -> It
         table = read_rows_as(path, place.config, schema_of(place))
         named = place.config.id_column is not None
         notes = tuple(notes_of(table.frame.schema))
-        yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, {}, notes=notes)
+        yield NewItems(table.ids.tolist(), encoder.encode(table.frame), path, data.name, named, notes=notes)
 
 
 def _add_to_sample(session: Session, data: str | Path, who: str, progress: Progress | None) -> PoolRef:
@@ -227,8 +226,7 @@ def _correct_sample(session: Session, data: str | Path, who: str, progress: Prog
 
         def write(folder: Path) -> None:
             write_whole(folder / "source.parquet", content)
-            write_whole(folder / STREAM, as_note(found.wholes))
-            write_numbers(folder, find_row_numbers(place))
+            write_sample_notes(folder, found.wholes, find_row_numbers(place))
 
         return NewPool(list(place.ids), features, rows, ref, write=write)
 
@@ -270,7 +268,6 @@ def _stream_writer(growth: Growth, numbers: Rows) -> Callable[[Path], None]:
     def write(folder: Path) -> None:
         if growth.path is not None:
             copy_whole(growth.path, folder / "source.parquet")
-        write_whole(folder / STREAM, as_note(growth.wholes))
-        write_numbers(folder, numbers)
+        write_sample_notes(folder, growth.wholes, numbers)
 
     return write

@@ -19,7 +19,7 @@ from soel.session import Answer, Event, Session, SessionFolder, SessionState, Te
 from soel.session.answers import decision_on, verdict_of
 from soel.session.create import open_session
 from soel.session.events import body_of
-from soel.session.items import read_items
+from soel.session.item_tables import read_items
 from soel.session.label_formats import as_coco, as_tasks, read_coco, read_tasks
 from soel.session.marks import read_mark
 from soel.tables.column import cell_text

@@ -22,7 +22,7 @@ from soel.images.patches import map_grid
 from soel.images.source import Reading, open_source
 from soel.numeric import squares_to
 from soel.session import Session, SessionFolder
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.session.pictures import read_new_pictures
 from soel.session.rounds import ModelRef
 from soel.tables.frame import as_frame

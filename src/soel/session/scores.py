@@ -27,10 +27,10 @@ from soel.scoring.score import Scorer
 from soel.scoring.stream import Beside, Explainer, check_out, score_stream
 from soel.scoring.table import Answers, Cells, Names, ScoreTable, labels_by_item, name_pictures, name_rows
 from soel.session import Session
-from soel.session.items import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
+from soel.session.item_tables import read_encoder, read_encoder_with_baseline, read_items, read_rows_as
 from soel.session.media import open_media
 from soel.session.pictures import read_new_pictures
-from soel.session.sampling import find_scored_stream
+from soel.session.samples import find_scored_stream
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, as_frame
 from soel.tables.rows import check_suffix

@@ -20,7 +20,7 @@ from soel.session.config import SessionConfig
 from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
 from soel.session.events import SELF, Event, Store, body_of
 from soel.session.folder import SessionFolder
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
 from soel.session.marks import marked_places

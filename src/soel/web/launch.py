@@ -16,7 +16,7 @@ from soel.checks import check_distinct
 from soel.errors import ConfigError, StorageError
 from soel.files import is_marked
 from soel.session import Session, create
-from soel.session.items import read_items
+from soel.session.item_tables import read_items
 from soel.session.media import SessionMaps, open_media
 from soel.session.request import Creation
 from soel.session.worker import Background, Refining

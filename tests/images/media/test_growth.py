@@ -15,7 +15,7 @@ from soel.errors import DataError
 from soel.images.source import Reading
 from soel.session import SessionOptions, create, pictures, scores
 from soel.session.growth import add_data
-from soel.session.items import readable_rows
+from soel.session.item_tables import readable_rows
 from soel.session.media import SessionMedia
 from soel.session.pictures import MediaOptions
 from tests.images.makers import ColourExtractor, make_clip, make_folder

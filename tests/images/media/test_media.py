@@ -23,7 +23,7 @@ from soel.images import extractors
 from soel.images.extractors import RESNET152, file_digest, open_extractor
 from soel.images.source import Reading
 from soel.session import Session, SessionOptions, create, pictures, scores
-from soel.session.items import read_items, readable_rows
+from soel.session.item_tables import read_items, readable_rows
 from soel.session.labels import export_labels
 from soel.session.media import SessionMedia, open_media
 from soel.session.pictures import MediaOptions, media_summary

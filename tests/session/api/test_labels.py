@@ -10,7 +10,7 @@ import pytest
 from soel.errors import LabelError, SchemaError, SessionError
 from soel.session import Session, SessionOptions, create
 from soel.session.growth import add_data
-from soel.session.items import read_items
+from soel.session.item_tables import read_items
 from soel.session.labels import export_labels, take_labels
 from soel.session.listing import list_sessions
 from tests.table_session import Make

@@ -13,7 +13,7 @@ import pytest
 from soel.errors import DamagedError, ReadOnlyError
 from soel.session import Session, SessionFolder, SessionOptions, create
 from soel.session.check import check_session
-from soel.session.items import read_encoder, read_items, readable_rows
+from soel.session.item_tables import read_encoder, read_items, readable_rows
 from soel.session.labels import export_labels
 from soel.session.scores import score_file
 from tests.cli.conftest import write_table

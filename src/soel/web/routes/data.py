@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 
-from soel.session.items import read_encoder
+from soel.session.item_tables import read_encoder
 from soel.session.labels import TakenLabels
 from soel.session.uploads import LONGEST_FILE_NAME, MOST_BYTES, NAME_PATTERN
 from soel.tables.table_schema import Schema
