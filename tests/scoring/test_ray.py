@@ -18,7 +18,7 @@ from soel.cli.main import main
 from soel.errors import ConfigError, DataError
 from soel.scoring import stream
 from soel.scoring.ray import Cluster, import_ray, reachable
-from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, sampling, scores
+from soel.session import Session, SessionOptions, as_answers, create as sessions, pictures, scores
 from soel.session.pictures import MediaOptions
 from soel.tables.streams import open_stream
 from tests.images.makers import make_folder, residual_network
@@ -96,7 +96,7 @@ def harmed(data: Path, nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -
     """On a cluster that loses a worker while the pool is drawn, and a whole node while rows are scored."""
     place, cluster = tmp_path_factory.mktemp("cluster"), Cluster(nodes.address, n_workers=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling, "DrawPart", GatedDrawPart)
+        patch.setattr(sessions, "DrawPart", GatedDrawPart)
         drawing = Gate(data.parent / "gate-drawing").kill_one_who_waits()
         session = create(place / "session", data, cluster)
         asked = ask_and_fit(session)
