@@ -19,7 +19,7 @@ from soel.files import explain, hold_lock
 from soel.session.answers import Answer
 from soel.session.folder import SessionFolder
 from soel.session.growth import add_data
-from soel.session.items import schema_of
+from soel.session.item_tables import schema_of
 from soel.session.labels import grow_budget
 from soel.session.pool import PoolRef
 from soel.session.results import TellResult
