@@ -20,8 +20,9 @@ from typing import Any
 import httpx
 import numpy as np
 
+from soel.records import body_of
 from soel.session import Session, SessionOptions, create
-from soel.session.events import Event, body_of
+from soel.session.events import Event
 from soel.session.rounds import Draw, ModelRef, PoolRecord, Round, save_record
 from soel.web.auth import Auth, User
 

@@ -9,8 +9,8 @@ import pytest
 
 from soel.errors import LabelError, UnknownItemError
 from soel.images.grids import Grid
+from soel.records import body_of
 from soel.session import Session
-from soel.session.events import body_of
 from soel.session.marks import MOST_REGIONS, Mark, Region, marked_places, read_mark
 from tests.session.conftest import MakeSession
 

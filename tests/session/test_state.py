@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 
 from soel.assess.conformal import FitFigures
 from soel.errors import SessionError
+from soel.records import body_of
 from soel.session import Answer, Event, Folding, SessionState, fold
-from soel.session.events import ANSWER_KINDS, body_of
+from soel.session.events import ANSWER_KINDS
 from soel.session.rounds import Draw, ModelRef, Round
 from soel.session.state import Fit, Undoable
 from soel.types import Verdict

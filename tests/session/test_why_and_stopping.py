@@ -7,8 +7,8 @@ import pytest
 
 from soel.errors import DamagedError, SessionError, UnknownItemError
 from soel.oracle import SimulatedExpert
+from soel.records import body_of, read_body
 from soel.session import Session, SessionFolder, StoppingAdvice
-from soel.session.events import body_of, read_body
 from soel.session.stopping import HeldBack
 from tests.session.conftest import IDS, N_ITEMS, TRUTH, MakeSession, make_points
 

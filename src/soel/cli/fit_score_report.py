@@ -46,7 +46,7 @@ OUT_HELP = ".csv, .parquet, .json, .xlsx (default: DIR/scores.csv); of data read
 
 def run_fit(args: argparse.Namespace) -> Reply:
     """Learn from all answers so far."""
-    from soel.session.events import body_of
+    from soel.records import body_of
     from soel.session.feedback import adopt_answered
 
     with closing(open_session(args)) as session, progress_bar("Training") as bar:

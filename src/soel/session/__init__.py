@@ -7,8 +7,8 @@ from soel.session.events import Event, Store
 from soel.session.fold import Folding, fold
 from soel.session.folder import SessionFolder, lay_out
 from soel.session.people import Agreement
-from soel.session.results import AskResult, FitResult, Status, TellResult
 from soel.session.session import Session
+from soel.session.standing import AskResult, FitResult, Status, TellResult
 from soel.session.state import Note, SessionState
 from soel.session.stopping import StoppingAdvice
 from soel.session.why import Why

@@ -13,7 +13,7 @@ from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
 from soel.files import explain, write_whole
-from soel.session.events import body_of, read_body
+from soel.records import body_of, read_body
 from soel.settings import GOALS, Profile, choose_profile
 from soel.types import Kind
 

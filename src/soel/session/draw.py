@@ -1,18 +1,27 @@
-"""Drawing a round: which items may be asked, how many, and in which order."""
+"""What may be asked, what a round or a refine proposes, and what answers say of the pool as it was seen at a moment."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from soel.assess.conformal import UnsureBand
 from soel.errors import DataError, SessionError
-from soel.session.rounds import Draw
+from soel.session.folder import SessionFolder
+from soel.session.rounds import SPOT_CHECK, Draw, PoolRecord, Round
 from soel.session.state import SessionState
-from soel.types import UNLABELLED, Labels, Proposal, Rows
+from soel.types import NO_ROWS, UNLABELLED, Evidence, Labels, Pool, Proposal, Rows
+
+if TYPE_CHECKING:
+    from soel.learner import Learner
+    from soel.model import Blend, Fitted
 
 USUAL_SIZE = 10
+NOT_SURE = "not_sure"  # the option of a round that asked those items first
+AHEAD = 5  # questions that a refine chooses; the next answer brings the next one
 
 
 @dataclass(frozen=True)
@@ -86,3 +95,96 @@ def as_draws(proposal: Proposal, ids: Sequence[str]) -> tuple[Draw, ...]:
         Draw(ids[row], float(odds), float(proposal.scores[row]))
         for row, odds in zip(chosen.rows, chosen.odds, strict=True)
     )
+
+
+def propose(
+    place: SessionFolder,
+    learner: Learner,
+    model: Blend,
+    pool: Pool,
+    state: SessionState,
+    n: int,
+    seed: Sequence[int] | None = None,
+    held: Collection[str] = (),
+    seen: PoolRecord | None = None,
+    not_sure: bool = False,
+) -> Proposal:
+    """The next round's rows with their reserve, and the pool as the model sees it. seed: of a repeated round.
+
+    held: items that somebody is looking at, for a refine. seen: what the same model saw of the pool before.
+    not_sure: items that the model is not sure of are asked first, however few they are.
+    """
+    candidates = find_candidates(state, place.ids)
+    looked_at = np.array(list(rows_of(place.ids, held).values()), np.int64) if held else NO_ROWS
+    share = None if state.estimate is None else float(np.clip(state.estimate.value, 0, 0.5))
+    return learner.propose(
+        model,
+        pool,
+        label_vector(state, place.ids),
+        n,
+        share=share,
+        aside=np.concatenate([candidates.aside, looked_at]),
+        first=_unsure_rows(learner, cast("Fitted", model), pool, seen) if not_sure else NO_ROWS,
+        last=candidates.returning,
+        for_record=True,
+        seed=seed,
+        seen=None if seen is None else (seen.scores, seen.embeddings),
+    )
+
+
+def _unsure_rows(learner: Learner, model: Fitted, pool: Pool, seen: PoolRecord | None) -> Rows:
+    """Rows on whose side the model is not sure. seen: what it saw of the pool before."""
+    scores = learner.look(model, pool)[0] if seen is None else seen.scores
+    return np.flatnonzero(UnsureBand.of(scores, model.estimate.low, model.estimate.high).holds(scores))
+
+
+def gather_evidence(
+    state: SessionState, ids_of: Callable[[Round], Sequence[str]], record_of: Callable[[Round], PoolRecord]
+) -> list[Evidence]:
+    """The labels of each round that has any, with the pool as that round's model saw it.
+
+    Refines by the model of their round saw the pool as it did, so their labels are evidence of one kind.
+    """
+    labels, evidence = state.labels, []
+    looked_at: Sequence[str] = ()
+    row_of = dict[str, int]()
+    for part, answered in _answered_parts(state):
+        record, ids = record_of(part), ids_of(part)
+        if ids is not looked_at:
+            looked_at, row_of = ids, rows_of(ids, labels)
+        rows = np.array([row_of[item] for item in answered], np.int64)
+        codes = np.array([labels[item] for item in answered], np.int8)
+        evidence.append(Evidence(record.scores, record.embeddings, rows, codes))
+    return evidence
+
+
+def _answered_parts(state: SessionState) -> list[tuple[Round, list[str]]]:
+    """What was labelled of each round, by the record that it was drawn with: its first part, and the items."""
+    found = list[tuple[Round, list[str]]]()
+    for drawn in state.rounds:
+        by_record: dict[str, tuple[Round, list[str]]] = {}
+        for part in drawn.parts:
+            answered = [each.item for each in part.proposed if state.part_of(each.item) is part]
+            by_record.setdefault(part.record, (part, []))[1].extend(answered)
+        found += [group for group in by_record.values() if group[1]]
+    return found
+
+
+def can_refine(state: SessionState) -> bool:
+    """Whether questions are open and something was said since they were chosen. What checks the result stays drawn."""
+    if state.round is None or not state.open or state.round.strategy == SPOT_CHECK:
+        return False
+    return state.last_answer > state.round.parts[-1].after
+
+
+def items_held(state: SessionState, at: str) -> frozenset[str]:
+    """Items of the open round without an answer that somebody is looking at, or is to label."""
+    shown = {item for item, leases in state.leases.items() if any(each.until > at for each in leases)}
+    return frozenset((shown | state.assigned.keys()) - state.answers.keys())
+
+
+def find_record(state: SessionState, drawn: Round) -> Round | None:
+    """The part of a round that was drawn by the newest model from the pool that holds now: it has that record."""
+    model = state.warm_up if state.fit is None else state.fit.model
+    same = (part for part in drawn.parts if part.model == model and state.pools_of(part) == state.pools)
+    return next(same, None)

@@ -22,8 +22,8 @@ from soel.session.growth import add_data
 from soel.session.item_tables import schema_of
 from soel.session.labels import grow_budget
 from soel.session.pool import PoolRef
-from soel.session.results import TellResult
 from soel.session.session import Session
+from soel.session.standing import TellResult
 
 ALARMS, LOCK = "alarms.jsonl", ".alarms.lock"
 MOST_BYTES = 64 << 20  # of a file of alarms; then a new one is begun, and the one before is kept

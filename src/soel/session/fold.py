@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from soel.errors import LabelError, SessionError
+from soel.records import read_body
 from soel.session.answers import Answered, Decision, Vote, settle, verdict_of
-from soel.session.events import ANSWER_KINDS, SELF, Event, read_body
+from soel.session.events import ANSWER_KINDS, SELF, Event
 from soel.session.leases import Lease, is_free
 from soel.session.marks import Mark, read_mark
 from soel.session.pool import FIRST, PoolChange, PoolRef, pool_at

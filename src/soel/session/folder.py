@@ -17,8 +17,8 @@ import numpy as np
 from soel.errors import DamagedError, SessionError, StorageError
 from soel.files import building, explain, explaining, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
+from soel.records import body_of, read_body
 from soel.session.config import SessionConfig, read_config, write_config
-from soel.session.events import body_of, read_body
 from soel.session.pool import FIRST, ROWS, NewPool, PoolRef
 from soel.types import Floats
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from soel.errors import LabelError
+from soel.records import body_of
 from soel.session.answers import Answer, decision_on, read_verdict, verdict_of
-from soel.session.events import Event, body_of
+from soel.session.events import Event
 from soel.session.marks import Mark, Region, read_mark
 from soel.types import Verdict
 

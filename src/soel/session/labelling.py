@@ -16,15 +16,16 @@ from typing import Concatenate, ParamSpec, TypeVar
 from soel.checks import LONGEST_GUIDELINES, LONGEST_NAME, check_distinct, check_text, clean_name
 from soel.errors import LabelError, SessionError, UnknownItemError
 from soel.files import hold_lock, write_whole
+from soel.records import body_of
 from soel.session.answers import Answer, as_answers, decision_on, read_verdict, verdict_of
-from soel.session.events import ANSWER_KINDS, Event, Store, body_of
+from soel.session.events import ANSWER_KINDS, Event, Store
 from soel.session.fold import Folding
 from soel.session.folder import SessionFolder, write_pool
 from soel.session.leases import new_lease, turn_of
 from soel.session.marks import Mark
 from soel.session.people import share_out
 from soel.session.pool import NewPool, PoolChange, PoolRef
-from soel.session.results import TellResult
+from soel.session.standing import TellResult
 from soel.session.state import SessionState
 from soel.text import name_some
 

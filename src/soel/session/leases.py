@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from soel.records import BESIDE
 from soel.session.answers import Answered, Vote
-from soel.session.events import BESIDE
 
 if TYPE_CHECKING:
     from soel.session.state import SessionState

@@ -10,7 +10,7 @@ from pathlib import Path
 from soel.errors import SessionError, SoelError
 from soel.session import SessionFolder
 from soel.session.create import open_session
-from soel.session.results import Status
+from soel.session.standing import Status
 
 
 @dataclass(frozen=True)

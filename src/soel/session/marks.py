@@ -11,7 +11,7 @@ import numpy as np
 
 from soel.errors import LabelError
 from soel.images.grids import Grid
-from soel.session.events import BESIDE, read_body
+from soel.records import BESIDE, read_body
 from soel.types import Booleans, Floats
 
 Shape = Literal["point", "box", "brush", "polygon"]

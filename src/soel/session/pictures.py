@@ -20,10 +20,10 @@ from soel.images.image_rows import ImageRows
 from soel.images.patches import DEPTH, SMALLEST_SIDE, has_patches, look_as_before
 from soel.images.source import Reading, is_media, open_source
 from soel.images.tiles import MOST_TILES, Tiles, count_tiles, open_tiles
+from soel.records import BESIDE
 from soel.scoring.ray import Cluster, run_parts
 from soel.session import SessionFolder
 from soel.session.config import PICTURE_LIST
-from soel.session.events import BESIDE
 from soel.tables.ids import check_ids
 from soel.tables.rows import read_rows, write_rows
 from soel.text import percent

@@ -15,20 +15,34 @@ from soel.ask import is_sequential
 from soel.assess.spot_check import Quality
 from soel.assess.threshold import parse_threshold
 from soel.errors import DamagedError, ModelFileError, SessionError
+from soel.records import body_of
 from soel.scoring.score import Scorer, Scores
+from soel.session.check_rounds import USUAL_CHECK, describe, measure_quality, propose_check
 from soel.session.config import SessionConfig
-from soel.session.draw import as_draws, check_number, find_candidates, label_vector, round_size, rows_of
-from soel.session.events import SELF, Event, Store, body_of
+from soel.session.draw import (
+    AHEAD,
+    NOT_SURE,
+    as_draws,
+    can_refine,
+    check_number,
+    find_candidates,
+    find_record,
+    gather_evidence,
+    items_held,
+    label_vector,
+    propose,
+    round_size,
+    rows_of,
+)
+from soel.session.events import SELF, Event, Store
 from soel.session.folder import SessionFolder
 from soel.session.item_tables import read_encoder
 from soel.session.labelling import Labelling
 from soel.session.leases import as_text
 from soel.session.marks import marked_places
-from soel.session.people import Agreement, measure_agreement, measure_people
-from soel.session.propose import AHEAD, NOT_SURE, can_refine, find_record, gather_evidence, items_held, propose
-from soel.session.results import AskResult, FitResult, Status
+from soel.session.people import Agreement, measure_agreement
 from soel.session.rounds import SPOT_CHECK, ModelRef, PoolRecord, Round, load_record, save_record
-from soel.session.spot_check import USUAL_CHECK, describe, measure_quality, propose_check
+from soel.session.standing import AskResult, FitResult, Status
 from soel.session.state import Fit, SessionState
 from soel.session.stopping import StoppingAdvice, measure_advice
 from soel.session.why import Landscape, Why
@@ -208,32 +222,8 @@ class Session(Labelling):
 
     def status(self) -> Status:
         """Where the session stands, in numbers."""
-        state, config = self.state, self.config
-        place = self.folder_with(state.pools)
-        return Status(
-            session=config.session,
-            source=config.source,
-            n_items=place.n_items,
-            round=len(state.rounds),
-            n_open=len(state.open),
-            n_labels=len(state.labels),
-            n_anomalies=state.n_anomalies,
-            n_set_aside=len(state.answers) - state.n_spent,
-            budget=state.budget,
-            n_left=state.n_left,
-            n_disagreements=len(state.disagreements),
-            estimate=state.estimate,
-            model=None if state.fit is None else state.fit.model,
-            fit_is_current=state.fit_is_current,
-            next=_next_step(state),
-            n_rows=place.n_rows,
-            pool=len(state.pools),
-            name=state.name,
-            description=state.description,
-            quality=measure_quality(state),
-            figures=None if state.fit is None else state.fit.figures,
-            people=measure_people(state),
-        )
+        state = self.state
+        return Status.of(state, self.folder_with(state.pools))
 
     def why(self, item: str) -> Why:
         """Why this item was asked about: its distance, its score and its neighbours when it was drawn."""
@@ -381,11 +371,3 @@ def _note(state: SessionState) -> str:
         word = Label(state.n_anomalies > 0).word
         return f"All labels say {word}: the estimate of the contamination is rough until both kinds were seen."
     return ""
-
-
-def _next_step(state: SessionState) -> str:
-    if state.open:
-        return "tell"
-    if state.labels and not state.fit_is_current:
-        return "fit"
-    return "ask" if state.n_left else "score"

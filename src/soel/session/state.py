@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from soel.assess.conformal import FitFigures
+from soel.records import BESIDE, body_of
 from soel.session.answers import DISAGREEMENT, Answered, Vote
-from soel.session.events import BESIDE, body_of
 from soel.session.leases import Lease
 from soel.session.marks import Mark
 from soel.session.pool import FIRST, PoolRef, pool_at

@@ -357,7 +357,7 @@ class Refiner:
     def look(self) -> bool:
         """Look once; returns whether something was put before the open questions."""
         from soel.report.reasons import keep_reasons
-        from soel.session.propose import can_refine
+        from soel.session.draw import can_refine
 
         state, refined = self._session.state, False
         if is_locked(self._work):

@@ -13,10 +13,10 @@ from typing import Literal, Protocol
 
 from soel.errors import SessionError, SoelError, StorageError, UnknownItemError
 from soel.files import write_whole
+from soel.records import body_of
 from soel.report.outcome import has_outcome
 from soel.session import Answer, Session, SessionState
 from soel.session.answers import settle
-from soel.session.events import body_of
 from soel.session.growth import remove_items
 from soel.session.labels import TakenLabels, take_labels
 from soel.session.leases import turn_of

@@ -1,4 +1,4 @@
-"""What a session answers: frozen values for the faces above it."""
+"""Where a session stands, and what its steps give back."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from soel.assess.conformal import FitFigures
 from soel.assess.spot_check import Quality
-from soel.session.people import Person
+from soel.session.check_rounds import measure_quality
+from soel.session.folder import SessionFolder
+from soel.session.people import Person, measure_people
 from soel.session.rounds import ModelRef
+from soel.session.state import SessionState
 from soel.types import Estimate
 
 
@@ -80,3 +83,39 @@ class Status:
     quality: Quality | None = None
     figures: FitFigures | None = None
     people: tuple[Person, ...] = ()
+
+    @classmethod
+    def of(cls, state: SessionState, place: SessionFolder) -> Status:
+        """The status by a state, in the folder with the pool that holds then."""
+        return cls(
+            session=place.config.session,
+            source=place.config.source,
+            n_items=place.n_items,
+            round=len(state.rounds),
+            n_open=len(state.open),
+            n_labels=len(state.labels),
+            n_anomalies=state.n_anomalies,
+            n_set_aside=len(state.answers) - state.n_spent,
+            budget=state.budget,
+            n_left=state.n_left,
+            n_disagreements=len(state.disagreements),
+            estimate=state.estimate,
+            model=None if state.fit is None else state.fit.model,
+            fit_is_current=state.fit_is_current,
+            next=_next_step(state),
+            n_rows=place.n_rows,
+            pool=len(state.pools),
+            name=state.name,
+            description=state.description,
+            quality=measure_quality(state),
+            figures=None if state.fit is None else state.fit.figures,
+            people=measure_people(state),
+        )
+
+
+def _next_step(state: SessionState) -> str:
+    if state.open:
+        return "tell"
+    if state.labels and not state.fit_is_current:
+        return "fit"
+    return "ask" if state.n_left else "score"
