@@ -13,7 +13,7 @@ from soel.cli.arguments import Reply, add_verb, open_session
 from soel.errors import ConfigError, LabelError, SessionError, SoelError, naming
 from soel.report.progress import progress_bar
 from soel.session import Answer, Session, TellResult, read_verdict
-from soel.session.items import readable_rows
+from soel.session.item_tables import readable_rows
 from soel.session.labels import import_labels, is_scored
 from soel.tables.rows import read_rows, write_rows
 

@@ -141,8 +141,7 @@ def run_export(args: argparse.Namespace) -> Reply:
 
 def run_import(args: argparse.Namespace) -> Reply:
     """Store the labels of a file, or of another session."""
-    from soel.session.labels import import_labels
-    from soel.session.labels import take_labels
+    from soel.session.labels import import_labels, take_labels
 
     if args.source.is_dir() and args.who is not None:
         raise ConfigError("--who names the annotator of a file; the answers of a session keep their names.")
