@@ -54,3 +54,18 @@ def test_the_smallest_numbers_of_all_are_told_apart() -> None:
     scaled = standard(values).apply(values)
     assert len(np.unique(scaled)) == 3
     assert np.isfinite(scaled).all()
+
+
+def test_scores_are_those_of_the_same_numbers_in_either_precision() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200, 4)) * [0.01, 1, 300, 7e5] + [0, -3, 20, 1e6]
+    rough = X.astype(np.float32)
+    labels = [1] * 3 + [0] * 5 + [None] * 192
+    fitted, same = quick().fit(X, labels), quick().fit(rough, labels)
+    np.testing.assert_array_equal(fitted.anomaly_score(X), same.anomaly_score(rough))
+    np.testing.assert_array_equal(fitted.anomaly_score(X), fitted.anomaly_score(rough))
+
+
+def test_numbers_far_from_zero_keep_their_digits() -> None:
+    values = 1.7e9 + np.arange(60.0)
+    assert len(np.unique(standard(values).apply(values))) == 60

@@ -19,6 +19,7 @@ from soel.tables.tally import ColumnBaseline, Counted, Counts, count_numbers, fi
 from soel.types import Floats, read_fields
 
 FAR = 1000.0  # standard deviations: beyond all but the most distant new rows
+ROUND_WIDTHS, ROUND_OFFSET = (1e-30, 1e30), 2.0**10  # of columns that float32 holds to a 16,000th of their width
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,18 @@ class Scale:
         if not self.width:
             return np.zeros(len(values))
         with np.errstate(over="ignore"):
-            scaled = (values - self.centre) / self.width
+            scaled = (self.rounded(values) - self.centre) / self.width
         return scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)
+
+    def rounded(self, values: Floats) -> Floats:
+        """The values (N,) as float32 holds them, so that a table in either precision gives the same features.
+
+        As they are where that would take too much of them: beside a centre that is far from 0, say.
+        """
+        if not (ROUND_WIDTHS[0] < self.width < ROUND_WIDTHS[1] and abs(self.centre) < ROUND_OFFSET * self.width):
+            return values
+        with np.errstate(over="ignore", under="ignore"):
+            return values.astype(np.float32).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,10 @@ class Scaling:
 
 def standard(values: Floats) -> Scale:
     """Centred on the mean, in standard deviations."""
+    return _standard(_standard(values).rounded(values))
+
+
+def _standard(values: Floats) -> Scale:
     spread = float(values.max() - values.min())  # the deviation of the smallest numbers of all is rounded to 0
     return Scale(float(values.mean()), float(values.std()) or spread if spread else 0.0, FAR)
 
