@@ -142,8 +142,8 @@ class Story:
         self.log.append(f"{text} on {item}")
 
     def _undo(self, page: Page) -> None:
+        settle(page)  # what is taken back is the last answer that was given, which may still be on its way
         before = self.live.page.view_model.session.state.undoable.get("expert")
-        settle(page)
         page.keyboard.press("z")
         if page.locator("#saved").get_attribute("data-state") in ("saving", "trouble"):
             settle(page)
