@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -11,12 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors.numpy import load_file, save
 
 from soel import SOEL
-from soel.errors import SoelError
-from soel.model_folder import MANIFEST, _fingerprint as fingerprint, load_model, read_manifest
+from soel.errors import ModelFileError, SoelError
+from soel.model_folder import MANIFEST, WEIGHTS, _fingerprint as fingerprint, read_manifest
 
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::soel.errors.DataWarning")
 STRANGE: tuple[Any, ...] = (None, -1, "x", {"x": None})
+ROWS = pd.DataFrame({"a": [0.5, 9.0], "b": ["x", "new"]})
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +59,55 @@ def test_no_crafted_manifest_is_a_crash(saved: Path) -> None:
         n_tried += 1
         try:
             with suppress(SoelError):
-                made = load_model(saved)
-                scores = made.fitted.score(np.zeros((2, made.encoder.n_features), np.float32))
-                made.fitted.probabilities(scores)
-                SOEL.load(saved)
+                SOEL.load(saved).anomaly_probability(ROWS)
         except Exception as error:
             crashes.append(f"{type(error).__name__}: {error}"[:200])
     (saved / MANIFEST).write_text(json.dumps(manifest))
     assert n_tried > 400
     assert "\n".join(sorted(set(crashes))) == ""
+
+
+def misfits(array: np.ndarray) -> Iterator[np.ndarray]:
+    """The array in other shapes, and with values that mean nothing."""
+    yield array.reshape(-1)[:0]
+    yield array.reshape(-1) if array.ndim > 1 else array[..., None]
+    yield np.zeros((), array.dtype)
+    if array.ndim and len(array) > 1:
+        yield array[:-1]
+        yield np.concatenate([array, array[:1]])
+    if array.ndim > 1:
+        yield array[:, :-1]
+    for value in (-1, 1e30, np.nan) if array.dtype.kind == "f" else (-1,):
+        yield np.full(array.shape, value, array.dtype)
+
+
+def test_no_crafted_tensor_is_a_crash(saved: Path) -> None:
+    manifest, tensors = read_manifest(saved), load_file(saved / WEIGHTS)
+    text, crashes, n_tried = json.dumps(manifest["content"], sort_keys=True), list[str](), 0
+    for name, array in tensors.items():
+        for other in (None, *misfits(array)):
+            changed = {each: kept for each, kept in tensors.items() if each != name}
+            weights = save(changed if other is None else changed | {name: np.ascontiguousarray(other)})
+            digest = hashlib.sha256(weights).hexdigest()
+            (saved / WEIGHTS).write_bytes(weights)
+            crafted = manifest | {"weights_sha256": digest, "fingerprint": fingerprint(digest, text)}
+            (saved / MANIFEST).write_text(json.dumps(crafted))
+            n_tried += 1
+            try:
+                with suppress(SoelError):
+                    detector = SOEL.load(saved)
+                    detector.p_values(ROWS), detector.not_sure(ROWS), detector.anomaly_probability(ROWS)
+            except Exception as error:
+                crashes.append(f"{name}: {type(error).__name__}: {error}"[:200])
+    (saved / WEIGHTS).write_bytes(save(tensors))
+    (saved / MANIFEST).write_text(json.dumps(manifest))
+    assert n_tried > 150
+    assert "\n".join(sorted(set(crashes))) == ""
+
+
+def test_a_manifest_that_is_nested_too_deeply_is_refused(saved: Path) -> None:
+    kept = (saved / MANIFEST).read_text()
+    (saved / MANIFEST).write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        SOEL.load(saved)
+    (saved / MANIFEST).write_text(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import io
+import json
 import os
 import re
 import secrets
@@ -73,6 +74,14 @@ def move(source: Path, target: Path) -> None:
         sync_folder(target.parent)
         if source.parent != target.parent:
             sync_folder(source.parent)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What JSON means; where it is nested too deeply, that is a `ValueError` like all else that is wrong with it."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def sync_file(path: Path) -> None:

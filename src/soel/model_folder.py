@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save
 
 from soel.assess.threshold import parse_threshold
 from soel.errors import DataError, MissingPackageError, ModelFileError
-from soel.files import building, finish_exchange, write_whole
+from soel.files import building, finish_exchange, parse_json, write_whole
 from soel.learner import Learner
 from soel.model import Blend, Fitted, restore, state_of
 from soel.settings import Profile
@@ -126,9 +126,26 @@ def _rebuild(
     model = restore(arrays, content["detector"], lambda: learner.new_model(width))
     if model.detector is None and model.network is None:
         raise ValueError("it names neither a detector nor a network")
+    _try_out(model, width)
     encoder = encoder or Encoder.from_json(content["encoder"])
     probe = content.get("probe")
     return SavedModel(learner, model, encoder, content["extra"], None if probe is None else float(probe))
+
+
+def _try_out(model: Blend, width: int) -> None:
+    """Score one row, so that arrays that do not fit one another are refused now, and not with the first row.
+
+    What has to be read for it, all later rows need, too. A network's tensors are compared when they are taken over.
+    """
+    if model.detector is not None:
+        score = model.detector.score(np.zeros((1, width), np.float32))
+        if score.shape != (1,) or not np.isfinite(score).all():
+            raise ValueError(f"a row of zeros scores {score}")
+    if isinstance(model, Fitted):
+        scores = model.pool_scores
+        if not scores.shape == model.pool_labels.shape == (scores.size,):
+            raise ValueError(f"{scores.shape} scores of the pool and {model.pool_labels.shape} labels")
+        model.p_values(scores[:1])
 
 
 def _check_size(arrays: Mapping[str, np.ndarray], n_features: int) -> None:
@@ -183,8 +200,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ModelFileError(f"{folder} is not a soel model: it has no {MANIFEST}. Pass a folder written by save().")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        manifest = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise ModelFileError(
             f"{path} is not readable as JSON ({error}); the model is incomplete or foreign."
         ) from error

@@ -178,3 +178,12 @@ def test_a_setting_that_cannot_be_is_refused(
 ) -> None:
     assert main(["look", str(table), "--columns", word]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_settings_that_are_nested_too_deeply_are_refused(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("c.toml", "c.json"):
+        (tmp_path / name).write_text(("ignore = " if name == "c.toml" else "") + "[" * 100_000 + "]" * 100_000)
+        assert main(["look", str(table), "--columns", str(tmp_path / name)]) == 2
+        assert f"{name} is neither TOML nor JSON" in capsys.readouterr().err

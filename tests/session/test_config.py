@@ -73,7 +73,7 @@ def test_settings_that_make_no_sense_are_the_file_s_fault(path: Path, changes: d
         read_config(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "\x00", "[" * 100_000])
 def test_a_broken_file_is_refused(path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(SessionError, match="restore it"):

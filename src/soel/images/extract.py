@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from soel.errors import DataError
-from soel.files import explaining, hold_lock, move, sync, write_whole
+from soel.files import explaining, hold_lock, move, parse_json, sync, write_whole
 from soel.images.decode import square
 from soel.images.extractors import Extractor, Pictures
 from soel.images.image_items import PictureSource, Skipped, fingerprint, reason
@@ -239,7 +239,7 @@ class GrowingMatrix:
     def _resume(self) -> tuple[int, int, dict[int, str]]:
         """What an earlier run left. A record that does not fit starts afresh."""
         try:
-            state = json.loads(self._state.read_text(encoding="utf-8"))
+            state = parse_json(self._state.read_text(encoding="utf-8"))
             if not isinstance(state, dict) or not isinstance(state.get("faults"), dict):
                 return 0, 0, {}
             done, width, n_rows = int(state["done"]), int(state["width"]), int(state["n_rows"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import DataError, LabelError
+from soel.files import parse_json
 from soel.tables.rows import read_rows
 from soel.types import UNLABELLED
 
@@ -146,7 +146,7 @@ def _from_table(items: Sequence[MediaItem], file: Path) -> Codes:
 
 def _from_clips(items: Sequence[MediaItem], file: Path) -> Codes:
     try:
-        strings = {str(clip): str(codes) for clip, codes in json.loads(file.read_text(encoding="utf-8")).items()}
+        strings = {str(clip): str(codes) for clip, codes in parse_json(file.read_text(encoding="utf-8")).items()}
     except (OSError, ValueError, AttributeError) as error:
         raise LabelError(f"{file.name} is no JSON object of clips and their labels ({error}).") from error
     return [_at(item, strings) for item in items]

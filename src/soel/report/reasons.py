@@ -14,7 +14,7 @@ from soel.errors import ConfigError, SessionError
 from soel.explain import Explanation, RowExplanation, TableExplainer
 from soel.explain.patterns import count_groups, find_patterns, find_rule
 from soel.explain.words import show_cell
-from soel.files import write_whole
+from soel.files import parse_json, write_whole
 from soel.numeric import nearest_of
 from soel.report.outcome import FOLDER
 from soel.session import Session, SessionState
@@ -162,7 +162,7 @@ def read_reasons(session: Session) -> Kept:
         return NOTHING
     path = _place(session, state)
     try:
-        kept: Kept = json.loads(path.read_text(encoding="utf-8"))
+        kept: Kept = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return NOTHING
     except (OSError, ValueError) as error:

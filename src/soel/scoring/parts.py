@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DataError, SessionError
-from soel.files import MARK, is_marked, mark, private_folder, remove_marked, replacing, take_lock, write_whole
+from soel.files import (
+    MARK,
+    is_marked,
+    mark,
+    parse_json,
+    private_folder,
+    remove_marked,
+    replacing,
+    take_lock,
+    write_whole,
+)
 from soel.tables.batches import PART_ROWS, DataPart
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies, tally_from_json, tally_json
@@ -130,7 +140,7 @@ def _begin(folder: Path, about: dict[str, str]) -> None:
 
 def _read(manifest: Path) -> Any:
     try:
-        return json.loads(manifest.read_text(encoding="utf-8"))
+        return parse_json(manifest.read_text(encoding="utf-8"))
     except ValueError:
         return None
 

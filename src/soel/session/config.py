@@ -12,7 +12,7 @@ from typing import Any
 from soel.ask import STRATEGIES
 from soel.assess.threshold import parse_threshold
 from soel.errors import ConfigError, DamagedError, SessionError
-from soel.files import explain, write_whole
+from soel.files import explain, parse_json, write_whole
 from soel.records import body_of, read_body
 from soel.settings import GOALS, Profile, choose_profile
 from soel.types import Kind
@@ -142,7 +142,7 @@ def read_config(path: Path) -> SessionConfig:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise SessionError(f"{path.parent} is not a session folder; start one with `soel init`.") from error
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DamagedError, SessionError, StorageError
-from soel.files import building, explain, explaining, remove_all_leftovers, replacing, write_whole
+from soel.files import building, explain, explaining, parse_json, remove_all_leftovers, replacing, write_whole
 from soel.images.grids import Grid
 from soel.records import body_of, read_body
 from soel.session.config import SessionConfig, read_config, write_config
@@ -252,7 +252,7 @@ class SessionFolder:
     def _read_json(self, name: str) -> Any:
         path = self.verify(name)
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return parse_json(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise explain(error, path, "read") from error
         except ValueError as error:
@@ -386,7 +386,7 @@ def _marks(path: Path) -> list[int] | None:
 
 def _read(noted: Path) -> Mapping[str, object]:
     try:
-        known = json.loads(noted.read_bytes())
+        known = parse_json(noted.read_bytes())
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from soel.errors import DamagedError, ModelFileError, SchemaError
-from soel.files import explain, move
+from soel.files import explain, move, parse_json
 from soel.session import SessionConfig, SessionFolder
 from soel.session.folder import ITEM_FILES, digest_of, write_items
 from soel.settings import Profile
@@ -36,7 +35,7 @@ def read_encoder(place: SessionFolder) -> Encoder:
 
 def _parse_encoder(place: SessionFolder) -> Encoder:
     try:
-        return Encoder.from_json(json.loads(place.verify(place.encoder.name).read_text(encoding="utf-8")))
+        return Encoder.from_json(parse_json(place.verify(place.encoder.name).read_text(encoding="utf-8")))
     except OSError as error:
         raise explain(error, place.encoder, "read") from error
     except (ValueError, ModelFileError) as error:

@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.checks import check_labels, clean_name
 from soel.errors import ConfigError, DataError, LabelError, SchemaError, SessionError, naming
-from soel.files import write_whole
+from soel.files import parse_json, write_whole
 from soel.records import body_of
 from soel.session import Answer, Event, Session, SessionFolder, SessionState, TellResult, read_verdict
 from soel.session.answers import decision_on, verdict_of
@@ -228,10 +228,10 @@ def _read_rows(path: Path) -> list[dict[str, str]] | None:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise LabelError(f"{path.name} is not JSON ({error}); nothing was stored.") from error
 
 
@@ -258,9 +258,10 @@ def _from_entry(entry: Mapping[str, Any]) -> Event:
     if kind == "mark":
         given = entry.get("mark")
         try:
-            mark = read_mark(who, json.loads(given) if isinstance(given, str) else given)
-        except json.JSONDecodeError as error:
+            body = parse_json(given) if isinstance(given, str) else given
+        except ValueError as error:
             raise LabelError(f"A mark cannot be read ({error}); nothing was stored.") from error
+        mark = read_mark(who, body)
         return Event("mark", who, item, body_of(mark), at=at)
     if kind == "note":
         return Event("note", who, item, {"note": note}, at=at)

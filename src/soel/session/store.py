@@ -27,7 +27,7 @@ from soel.errors import (
     StorageError,
     naming,
 )
-from soel.files import move
+from soel.files import move, parse_json
 from soel.session import postgres, sqlite
 from soel.session.config import SessionConfig
 from soel.session.events import KINDS, Event
@@ -253,7 +253,7 @@ class SqlStore:
 
     def _event(self, row: Row[Any]) -> Event:
         try:
-            body = json.loads(row.body)
+            body = parse_json(row.body)
         except (TypeError, ValueError) as error:
             raise self._damage_error(row, "its body is not JSON") from error
         if not isinstance(body, dict):

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soel.errors import ConfigError, SessionError, SoelError, StorageError
-from soel.files import explaining, is_locked, remove_leftovers, take_lock, write_whole
+from soel.files import explaining, is_locked, parse_json, remove_leftovers, take_lock, write_whole
 from soel.session import postgres
 from soel.session.folder import SessionFolder
 from soel.session.store import IN_FOLDER, child_environment
@@ -180,7 +180,7 @@ def progress(folder: Path) -> JobStatus | None:
     """The step that runs, or the last one if it ended early; None when all is well and quiet."""
     busy = is_locked(Path(folder) / LOCK)  # asked first: a step that ends meanwhile has written its end by then
     try:
-        status = JobStatus(**json.loads((Path(folder) / PROGRESS).read_text(encoding="utf-8")))
+        status = JobStatus(**parse_json((Path(folder) / PROGRESS).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return JobStatus("", True) if busy else None
     if status.running and not busy:

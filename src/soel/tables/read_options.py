@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from soel.errors import ConfigError
+from soel.files import parse_json
 
 DECIMALS = (".", ",")
 DATE_ORDERS = ("dmy", "mdy", "ymd")
@@ -98,10 +98,10 @@ def read_settings(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
-        values = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+        values = parse_json(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}. Check the path.") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"{path.name} is neither TOML nor JSON ({error}). Write a line such as: ignore = ['a']."
         ) from error
