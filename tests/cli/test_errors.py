@@ -191,6 +191,18 @@ def test_a_bug_says_that_it_is_one(run: Run, folder: Path, monkeypatch: pytest.M
     assert said.err.startswith("soel: this is a bug: ZeroDivisionError: oh.")
 
 
+def test_too_little_memory_is_no_bug(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(session: Session) -> None:
+        raise MemoryError("malloc of size 9 failed")
+
+    monkeypatch.setattr(Session, "status", fail)
+    said = run("status", folder)
+    assert (said.code, said.err) == (
+        2,
+        "soel: this takes more memory than there is (malloc of size 9 failed). Give fewer rows or columns.\n",
+    )
+
+
 def test_an_interrupt_ends_quietly(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(session: Session) -> None:
         raise KeyboardInterrupt

@@ -152,6 +152,9 @@ def run(build: Callable[[str | None], Parser], words: Sequence[str]) -> int:
         return _fail(words, error.message, Exit.REFUSED)
     except OSError as error:
         return _fail(words, str(error), Exit.REFUSED)
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        return _fail(words, f"this takes more memory than there is{why}. Give fewer rows or columns.", Exit.REFUSED)
     except Exception as error:
         hint = "" if "--debug" in words else " Run it again with --debug for the trace."
         return _fail(words, f"this is a bug: {type(error).__name__}: {error}.{hint}", Exit.BUG)
