@@ -157,7 +157,7 @@ def test_a_fault_of_the_data_is_named(alone: Story, nodes: Nodes, data: Path, tm
     content[20:4000] = bytes(3980)
     damaged.write_bytes(content)
     session = sessions.open_session(alone.session)
-    with pytest.raises(DataError, match=r"2\.parquet cannot be read as Parquet"):
+    with pytest.raises(DataError, match=r"2\.parquet cannot be read as a table"):
         scores.score_file(session, tmp_path / "rows", tmp_path / "scores.csv", cluster=Cluster(nodes.address))
     session.close()
 

@@ -206,7 +206,7 @@ def test_an_unreadable_part_is_named_and_the_others_are_not_scored_again(
     _ = stream.fingerprint
     content = bad.read_bytes()
     bad.write_bytes(content[:30] + bytes(400) + content[430:])
-    with pytest.raises(DataError, match=r"4\.parquet cannot be read as Parquet.*Write this file again"):
+    with pytest.raises(DataError, match=r"4\.parquet cannot be read as a table.*Write it again as Parquet"):
         run(folder, tmp_path / "s.parquet", stream=stream)
     assert not (tmp_path / "s.parquet").exists()
     bad.write_bytes(content)

@@ -68,8 +68,8 @@ def test_what_stands_around_a_table_is_left_out_and_said(tmp_path: Path, name: s
 
 @pytest.mark.parametrize("name", AROUND)
 def test_parts_leave_out_the_same(tmp_path: Path, name: str) -> None:
-    parts = open_stream(write(tmp_path, AROUND[name][0])).format
-    rows = [row for part in parts.parts for batch in parts.batches(part) for row in batch["flow"].to_pylist()]
+    parts = open_stream(write(tmp_path, AROUND[name][0]))
+    rows = [row for part in parts.parts for _, batch in parts.batches(part) for row in batch["flow"].to_pylist()]
     assert rows == [f"{day * 1.5:.1f}" for day in range(1, 29)]
 
 

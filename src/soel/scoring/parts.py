@@ -31,7 +31,7 @@ from soel.files import (
     take_lock,
     write_whole,
 )
-from soel.tables.batches import PART_ROWS, DataPart
+from soel.tables.location import PART_ROWS, DataPart
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies, tally_from_json, tally_json
 from soel.types import Floats

@@ -192,7 +192,7 @@ def reachable(cluster: Cluster | None, stream: Stream) -> Iterator[Stream]:
             ) from error
         data = address if here.is_dir() else f"{address}/{here.name}"
         copy = open_stream(data, stream.id_column, stream.exclude, stream.options, stream.schema)
-        yield replace(stream, address=data, place=copy.place, format=copy.format, given=stream.schema)
+        yield replace(stream, address=data, place=copy.place, formats=copy.formats, given=stream.schema)
     finally:
         with suppress(OSError):
             system.rm(folder, recursive=True)

@@ -20,9 +20,9 @@ from soel.scoring.ranking import write_ranks, write_scores
 from soel.scoring.ray import Cluster, reachable, run_parts
 from soel.scoring.score import Scorer
 from soel.scoring.table import N_TOP, Answers, score_columns
-from soel.tables.batches import DataPart, column_of
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame
+from soel.tables.location import DataPart, column_of
 from soel.tables.rows import check_length, check_suffix, write_table
 from soel.tables.streams import Stream
 from soel.tables.tally import Tally, add_tallies
@@ -205,7 +205,7 @@ class _Join:
 def _own_cells(stream: Stream, part: DataPart) -> dict[str, Any]:
     """The columns of a part as they lie in its file, but for the id."""
     arrow = import_module("pyarrow")
-    names = [name for name in stream.format.columns if name != stream.id_column]
+    names = [name for name in stream.all_columns if name != stream.id_column]
     pieces = [[column_of(batch, name) for name in names] for _, batch in stream.batches(part)]
     return {name: arrow.chunked_array([piece[at] for piece in pieces]) for at, name in enumerate(names)}
 

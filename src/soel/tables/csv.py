@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,18 +19,16 @@ import numpy as np
 
 from soel.errors import DataError
 from soel.tables.arrow import pa, pa_csv, pc
-from soel.tables.batches import BLOCK_ROWS, DataPart
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
 from soel.tables.limits import FAULTS, check_header, not_a_table
-from soel.tables.location import Location
+from soel.tables.location import BLOCK_ROWS, DataPart, Location
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.rows import sniff_separator
-from soel.tables.text_files import check_encoding, guess_encoding, plain_file, unpacking_or_plain
+from soel.tables.text_files import START_BYTES, WIDE, encoding_of, guess_encoding, plain_file, unpacking_or_plain
 
 PART_BYTES = 1 << 25  # a part ends with the first line after so many
 SCAN_BYTES = 1 << 22
-_START_BYTES = 1 << 20
 _FEW_ROWS = 10_000  # that are looked through one by one
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 _CANDIDATES = ",;\t|"
@@ -37,30 +36,34 @@ _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)  # spreadsheets w
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _SPACES = re.compile(r"\s{2,}")
 _ROW = re.compile(r"Row #(\d+): ")
-
-
-@dataclass(frozen=True)
-class Outline:
-    """How a CSV file is laid out. begin: the byte at which its first row of values begins."""
-
-    separator: str
-    names: tuple[str, ...]
-    begin: int
-    notes: tuple[str, ...] = ()
+_ADVICE = "Correct it, or save it as CSV UTF-8 with one row per item, or as Parquet"
 
 
 @dataclass(frozen=True)
 class CsvFile:
-    """A CSV file as a format of parts. n_blank: blank lines among its rows."""
+    """A CSV file as a format of parts. begin: the byte at which its first row of values begins. said: of its head."""
 
     place: Location
     file: str
     columns: tuple[str, ...]
-    parts: tuple[DataPart, ...]
+    begin: int
     separator: str
     encoding: str
-    notes: tuple[str, ...] = ()
-    n_blank: int = 0
+    said: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> tuple[DataPart, ...]:
+        return tuple(part for part, _ in self._scanned if part.n_rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self.said, *note_on_blanks(sum(n_blank for _, n_blank in self._scanned)))
+
+    @cached_property
+    def _scanned(self) -> list[tuple[DataPart, int]]:
+        with self.place.open(self.file) as file:
+            file.seek(self.begin)
+            return list(find_parts(self.file, file, self.begin))
 
     def batches(self, part: DataPart) -> Iterator[Any]:
         """The rows of a part as Arrow tables."""
@@ -107,35 +110,23 @@ class CsvFile:
         return ValueError(_ROW.sub(lambda found: f"row {int(found[1]) - 1 + part.first_row}: ", str(error), count=1))
 
 
-_ADVICE = "Correct it, or save it as CSV UTF-8 with one row per item, or as Parquet"
-
-
 def open_csv(place: Location, name: str, options: ReadOptions = DEFAULT) -> CsvFile:
-    """Find the names and the lines of a file whose lines end with one byte."""
-    with place.open(name) as file:
-        start = file.read(_START_BYTES)
-        encoding = _encoding_of(name, start, options)
-        if encoding.startswith(("utf-16", "utf-32")):
-            raise DataError(f"{name} is {encoding} text, which cannot be read in parts. Save it as UTF-8, or Parquet.")
-        if len(start) == _START_BYTES and b"\n" not in start:
-            raise DataError(f"The first line of {name} is longer than a MiB. Is it CSV? Save the file as Parquet.")
-        outline = outline_csv(name, start, encoding)
-        check_header(name, list(outline.names))
-        size = file.seek(0, 2)
-        file.seek(outline.begin)
-        parts, n_blank = [], 0
-        for part, n_more in find_parts(name, file, outline.begin, size):
-            n_blank += n_more
-            parts.append(part)
-    parts = [part for part in parts if part.n_rows]
-    notes = (*_notes_on(encoding, options), *outline.notes)
-    return CsvFile(place, name, outline.names, tuple(parts), outline.separator, encoding, notes, n_blank)
+    """Find the names and the first row of a file whose lines end with one byte."""
+    with place.open(name) as opened:
+        start = opened.read(START_BYTES)
+    file = _outlined(place, name, start, options)
+    if file.encoding.startswith(WIDE):
+        raise DataError(f"{name} is {file.encoding} text, which cannot be read in parts. Save it as UTF-8, or Parquet.")
+    if len(start) == START_BYTES and b"\n" not in start:
+        raise DataError(f"The first line of {name} is longer than a MiB. Is it CSV? Save the file as Parquet.")
+    check_header(name, list(file.columns))
+    return file
 
 
 def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
     """A CSV file with a line of column names, every cell as it is written."""
     with unpacking_or_plain(path, options.max_unpacked) as file:
-        written = _encoding_of(path.name, file.read(_START_BYTES), options)
+        written = encoding_of(path.name, file.read(START_BYTES), options)
     try:
         return _read_as(path, written, options)
     except DataError as error:
@@ -149,7 +140,7 @@ def read_csv(path: Path, options: ReadOptions = DEFAULT) -> tuple[Any, Layout]:
 def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layout]:
     """The rows of a file in this encoding."""
     with plain_file(path, options.max_unpacked, encoding) as plain:
-        is_recoded = plain != path and encoding.startswith(("utf-16", "utf-32"))
+        is_recoded = plain != path and encoding.startswith(WIDE)
         try:
             asked = replace(options, encoding="utf-8" if is_recoded else encoding)
             file = open_csv(Location(str(plain.absolute().parent)), plain.name, asked)
@@ -160,26 +151,25 @@ def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layo
             raise not_a_table(path.name, error, _ADVICE) from error
     empty = pa.table({name: pa.nulls(0, pa.string()) for name in file.columns})
     table, repeated = _without_names(pa.concat_tables(tables) if tables else empty)
-    notes = (*_notes_on(encoding, options), *file.notes, *repeated, *note_on_blanks(file.n_blank))
+    notes = (*_notes_on(encoding, options), *file.notes, *repeated)
     return table, Layout("csv", encoding, file.separator, notes)
 
 
 def csv_names(path: Path) -> list[str]:
     """The column names in the head of a CSV file."""
     with unpacking_or_plain(path, DEFAULT.max_unpacked) as file:
-        start = file.read(_START_BYTES)
-    return list(outline_csv(path.name, start, _encoding_of(path.name, start, DEFAULT)).names)
+        return list(_outlined(Location(""), path.name, file.read(START_BYTES), DEFAULT).columns)
 
 
-def find_parts(name: str, file: BinaryIO, begin: int, stop: int) -> Iterator[tuple[DataPart, int]]:
-    """The lines of a file, which stands at byte `begin`, up to `stop`, as parts with the blank lines in each.
+def find_parts(name: str, file: BinaryIO, begin: int) -> Iterator[tuple[DataPart, int]]:
+    """The lines of a file, which stands at byte `begin`, as parts with the blank lines in each.
 
     One pass over its bytes: quotation marks are counted, nothing else is looked at.
     """
     at = line = start = begin  # the bytes read, the beginnings of the open line and of the part
     number = first_row = n_rows = n_blank = 0
     quoted, last = False, b"\n"
-    while chunk := file.read(min(SCAN_BYTES, stop - at)):
+    while chunk := file.read(SCAN_BYTES):
         ends, quoted = _line_ends(chunk, quoted)
         if len(ends):
             n_filled = _n_filled(last + chunk, ends + 1, line - at + 1)
@@ -212,25 +202,26 @@ def _n_filled(chunk: bytes, ends: np.ndarray, start: int) -> int:
     return len(ends) - int((lengths == 0).sum()) - n_bare
 
 
-def outline_csv(file: str, start: bytes, encoding: str) -> Outline:
-    """The outline of a file from its first bytes."""
-    errors = "ignore" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"  # the last letter may be cut
+def _outlined(place: Location, name: str, start: bytes, options: ReadOptions) -> CsvFile:
+    """A file as its first bytes say."""
+    encoding = encoding_of(name, start, options)
+    errors = "ignore" if encoding.startswith(WIDE) else "surrogateescape"  # the last letter may be cut
     text = start.decode(encoding, errors)
     lines = list(_first_lines(text, N_HEAD + 1))
     found = _SEPARATOR_LINE.fullmatch(text[slice(*lines[0])].strip("\ufeff\r\n")) if lines else None
     lines = lines[1:] if found else lines
     if not lines:
-        raise DataError(f"{file} is empty. The first line must hold column names, then one line per item.")
+        raise DataError(f"{name} is empty. The first line must hold column names, then one line per item.")
     shown = [text[first:last].lstrip("\ufeff").strip("\r\n") for first, last in lines]
     separator = found[1] if found else _find_separator(shown)
     rows = [_split(line, separator) for line in shown]
     if len(rows) > N_HEAD or len(text) < lines[-1][1] + 1:
         rows = rows[: max(1, len(rows) - 1)]  # the last one may be cut off
     head = find_head(rows)
-    _check_not_spaced(file, shown, head.names)
+    _check_not_spaced(name, shown, head.names)
     end = lines[head.n_before][0] if head.n_before < len(lines) else len(text)
-    names = tuple(map(str.strip, head.names))
-    return Outline(separator, names, len(text[:end].encode(encoding, errors)), head.notes)
+    begin, names = len(text[:end].encode(encoding, errors)), tuple(map(str.strip, head.names))
+    return CsvFile(place, name, names, begin, separator, encoding, (*_notes_on(encoding, options), *head.notes))
 
 
 def _first_lines(text: str, n_most: int) -> Iterator[tuple[int, int]]:
@@ -280,12 +271,6 @@ def _check_not_spaced(file: str, lines: list[str], names: Collection[str]) -> No
             f"The columns of {file} are separated by spaces, as in {lines[0][:60]!r}. Use commas, semicolons, tabs or "
             "bars: a spreadsheet imports such a file as 'fixed width' and saves it as CSV."
         )
-
-
-def _encoding_of(name: str, start: bytes, options: ReadOptions) -> str:
-    if options.encoding:
-        return check_encoding(options.encoding)
-    return guess_encoding(name, start, whole=len(start) < _START_BYTES)
 
 
 def _notes_on(encoding: str, options: ReadOptions) -> tuple[str, ...]:

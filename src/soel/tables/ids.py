@@ -20,6 +20,7 @@ Ids = NDArray[np.object_]
 _DIGITS = 16
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _TEXT_BYTES = 16
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK_ROWS, _BLOCK_BYTES = 65536, 1 << 24  # bound the extra memory
 
 
@@ -38,14 +39,29 @@ def content_ids(frame: Frame) -> Ids:
 
 def find_repeats(frame: Frame) -> NDArray[np.bool_]:
     """Which rows (N,) repeat an earlier one in all columns but ids."""
-    unused = frozenset() if frame.schema is None else frame.schema.unused
-    used = {name: values for name, values in frame.columns.items() if name not in unused}
-    seen: set[str] = set()
-    repeated = np.zeros(frame.n_rows, bool)
-    for row, digest in enumerate(_digests(Frame(used, frame.named)) if used else ()):
-        repeated[row] = digest in seen
-        seen.add(digest)
+    used = frame.used
+    rows = np.zeros(frame.n_rows, np.uint64) if used else np.arange(frame.n_rows, dtype=np.uint64)
+    for values in used.values():
+        rows = _mix(rows, cell_digests(values))
+    repeated = np.ones(frame.n_rows, bool)
+    repeated[np.unique(rows, return_index=True)[1]] = False
     return repeated
+
+
+def cell_digests(values: Values) -> NDArray[np.uint64]:
+    """Numbers (N,) that are equal where two cells of a column are; words are counted as they come."""
+    if values.dtype == object:
+        codes: dict[Any, int] = {}
+        return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
+    if values.dtype == np.float64:
+        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers of rows (N,) with those of one more column mixed in."""
+    mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
+    return (rows ^ (rows >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
 
 
 def check_ids(name: str, cells: Sequence[Any]) -> Ids:

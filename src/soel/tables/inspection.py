@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -14,31 +13,24 @@ from numpy.typing import NDArray
 
 from soel.checks import check_labels
 from soel.errors import LabelError
-from soel.tables.column import Column, Values
+from soel.tables.column import Values
 from soel.tables.frame import Frame, frame_from
-from soel.tables.kinds import kind_of
-from soel.tables.location import is_address
-from soel.tables.open import copy_as_parquet, read_raw
-from soel.tables.raw_table import RawTable
+from soel.tables.ids import cell_digests, find_repeats
+from soel.tables.open import read_raw
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.table_schema import Schema
-from soel.tables.text_files import inner_suffix, unpacking
+from soel.tables.text_files import inner_suffix, unpacking_or_plain
 
 FEW_LABELS = 10
 START_BYTES = 1 << 23  # of a packed file that is only begun to be unpacked
 LEAK = 0.995  # of a column that ranks the known labels by itself
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def look_at(
     data: str | Path, id_column: str | None = None, label_column: str | None = None, options: ReadOptions = DEFAULT
 ) -> Schema:
     """How a file would be read as a pool, with what is odd about its columns and rows."""
-    aside = dict.fromkeys(name for name in (id_column, label_column) if name)
-    if is_address(data):
-        raw, columns = raw_from_address(str(data), aside, options)
-    else:
-        raw, columns = read_raw(Path(data), aside, options)
+    raw, columns = read_raw(data, dict.fromkeys(name for name in (id_column, label_column) if name), options)
     labels = None if label_column is None else columns[label_column]
     schema = inspect_frame(frame_from(raw, options), labels)
     assert schema is not None
@@ -50,17 +42,11 @@ def look_at_start(
 ) -> Schema:
     """How the first lines of a packed file would be read: all of it would take long to unpack."""
     with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
-        with unpacking(data, options.max_unpacked) as file:
+        with unpacking_or_plain(data, options.max_unpacked) as file:
             start = _read_lines(file)
         path = Path(folder) / f"{Path(data.stem).stem}{inner_suffix(data)}"
         path.write_bytes(start)
         return look_at(path, id_column, label_column, options)
-
-
-def raw_from_address(address: str, aside: Mapping[str, None], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
-    """The columns of what a database gives, or of a table that lies elsewhere."""
-    with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
-        return read_raw(copy_as_parquet(address, Path(folder), options), aside, options)
 
 
 def _read_lines(file: Any) -> bytes:
@@ -82,52 +68,20 @@ def inspect_frame(frame: Frame, labels: Any = None) -> Schema | None:
     """
     if frame.schema is None:
         return None
-    known, rows = _known_labels(labels, frame.n_rows), np.zeros(frame.n_rows, np.uint64)
-    first: dict[bytes, str] = {}
-    found = []
+    known, used = _known_labels(labels, frame.n_rows), frame.used
+    first, found = dict[bytes, str](), []
     for column in frame.schema.columns:
-        if not kind_of(column).is_used:
-            found.append(column)
-            continue
-        values = frame.columns[column.name]
-        digest = _digest(values)
-        same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), column.name)
-        is_twin = same_as != column.name and bool((digest != digest[0]).any())
-        found.append(_with(column, same_as if is_twin else None, _leaks(digest, values, known)))
-        rows = _mix(rows, digest)
-    n_left_out = frame.schema.n_rows - frame.n_rows
-    n_repeated = n_left_out or (_n_repeated(rows) if first else 0)
+        values, odd = used.get(column.name), list(column.seen.oddities)
+        if values is not None:
+            digest = cell_digests(values)
+            same_as = first.setdefault(blake2b(digest.data, digest_size=16).digest(), column.name)
+            if same_as != column.name and bool((digest != digest[0]).any()):
+                odd.append(f"the same as {same_as!r}")
+            if _leaks(digest, values, known):
+                odd.append("tells the labels by itself: leave it out with <<ignore>> if it is not known beforehand")
+        found.append(replace(column, seen=replace(column.seen, oddities=tuple(odd))))
+    n_repeated = frame.schema.n_rows - frame.n_rows or int(find_repeats(frame).sum())
     return replace(frame.schema, columns=tuple(found), n_duplicates=n_repeated)
-
-
-def _with(column: Column, twin: str | None, leaks: bool) -> Column:
-    odd = list(column.seen.oddities)
-    if twin is not None:
-        odd.append(f"the same as {twin!r}")
-    if leaks:
-        odd.append("tells the labels by itself: leave it out with <<ignore>> if it is not known beforehand")
-    return replace(column, seen=replace(column.seen, oddities=tuple(odd)))
-
-
-def _digest(values: Values) -> NDArray[np.uint64]:
-    """Numbers (N,) that are equal where two cells of a column are; words are counted as they come."""
-    if values.dtype == object:
-        codes: dict[Any, int] = {}
-        return np.fromiter((codes.setdefault(cell, len(codes)) for cell in values), np.uint64, len(values))
-    if values.dtype == np.float64:
-        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
-    return np.ascontiguousarray(values).view(np.uint64)
-
-
-def _mix(rows: NDArray[np.uint64], digest: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Numbers of rows (N,) with those of one more column mixed in."""
-    mixed = (digest ^ (digest >> np.uint64(29))) * _ODD
-    return (rows ^ (rows >> np.uint64(32))) * _ODD + (mixed ^ (mixed >> np.uint64(32)))
-
-
-def _n_repeated(rows: NDArray[np.uint64]) -> int:
-    ordered = np.sort(rows)
-    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))
 
 
 def _known_labels(labels: Any, n_rows: int) -> NDArray[np.int8] | None:

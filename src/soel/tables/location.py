@@ -1,17 +1,23 @@
-"""Where files lie: on this machine, or behind an fsspec address such as s3://bucket/folder."""
+"""Where data lie, on this machine or behind an fsspec address, and how files of one kind are cut into parts."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
 
 from soel.errors import DataError
+from soel.tables.arrow import pa
 
+PART_ROWS = 262_144  # a part ends with the row group or block that reaches this
+BLOCK_ROWS = 32_768  # what is in memory at once
 _PASSWORD = re.compile(r"(://[^/@:]*:).*(@)|(?<=password=)[^&]*")
 _EDGE_BYTES = 1 << 20  # a Parquet footer, which holds statistics of every column, lies within the last of them
 
@@ -25,43 +31,45 @@ class Location:
 
     root: str
 
-    @property
-    def is_local(self) -> bool:
-        """Whether it lies on this machine."""
-        return not is_address(self.root)
-
     def files(self, suffix: str) -> list[str]:
         """All files below with this suffix, sorted; hidden ones, and those that begin with '_', are left out."""
-        if self.is_local:
-            here = Path(self.root)
-            found = [path.relative_to(here).as_posix() for path in here.rglob(f"*{suffix}") if path.is_file()]
-        else:
-            system, root = self._opened
-            found = [str(path)[len(root) :].strip("/") for path in system.find(root) if str(path).endswith(suffix)]
+        system, root = self._opened
+        found = [str(path)[len(root) :].strip("/") for path in system.find(root) if str(path).endswith(suffix)]
         return sorted(name for name in found if not any(step.startswith((".", "_")) for step in name.split("/")))
 
     def size(self, name: str) -> int:
         """Bytes of a file."""
-        if self.is_local:
-            return Path(self.root, name).stat().st_size
         system, root = self._opened
         return int(system.size(f"{root}/{name}"))
 
     def open(self, name: str) -> BinaryIO:
         """A file to read."""
-        if self.is_local:
-            return Path(self.root, name).open("rb")
         system, root = self._opened
         file: BinaryIO = system.open(f"{root}/{name}", "rb")
         return file
 
     def for_arrow(self, name: str) -> Any:
         """What Arrow can open: the path of a file on this machine, which Arrow then reads without Python."""
-        return str(Path(self.root, name)) if self.is_local else self.open(name)
+        return self.open(name) if is_address(self.root) else str(Path(self.root, name))
+
+    def fingerprint(self, files: list[str]) -> str:
+        """A digest of the files' names, sizes, first and last MiB: cheap, and a file written anew gets another one."""
+        digest = hashlib.sha256()
+        for name in files:
+            try:
+                size = self.size(name)
+                with self.open(name) as file:
+                    first = hashlib.sha256(file.read(_EDGE_BYTES)).digest()
+                    file.seek(max(0, size - _EDGE_BYTES))
+                    last = hashlib.sha256(file.read(_EDGE_BYTES)).digest()
+            except OSError as error:
+                raise DataError(f"{name} cannot be read: {error.strerror or error}. Bring it back.") from error
+            digest.update(f"{name}\n{size}\n".encode() + first + last)
+        return digest.hexdigest()
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        system, root = _open_address(self.root)
+        system, root = _file_system(self.root)
         return system, root.rstrip("/")
 
 
@@ -75,42 +83,65 @@ def hide_password(data: str | Path) -> str:
     return _PASSWORD.sub(r"\1***\2", str(data)) if is_address(data) else str(data)
 
 
-def find_place(data: str | Path) -> tuple[Location, str]:
+def locate(data: str | Path) -> tuple[Location, str]:
     """Where data lie: a folder and the empty name, or the folder of a file and the file's name."""
-    address = str(data).rstrip("/")
-    if is_address(data):
-        system, inside = _open_address(address)
-        exists, is_folder = system.exists(inside), system.isdir(inside)
-        folder, _, name = address.rpartition("/")
-    else:
-        path = Path(data).absolute()
-        address, folder, name = str(path), str(path.parent), path.name
-        exists, is_folder = path.exists(), path.is_dir()
-    if not exists:
+    address = str(data).rstrip("/") if is_address(data) else Path(data).absolute().as_posix()
+    system, inside = _file_system(address)
+    if not system.exists(inside):
         raise DataError(f"{data} does not exist. Give the path or the address of a table.")
-    return (Location(address), "") if is_folder else (Location(folder), name)
+    folder, _, name = address.rpartition("/")
+    return (Location(address), "") if system.isdir(inside) else (Location(folder), name)
 
 
-def fingerprint_of(place: Location, files: list[str]) -> str:
-    """A digest of the files' names, sizes, first and last MiB: cheap, and a file written anew gets another one."""
-    digest = hashlib.sha256()
-    for name in files:
-        try:
-            size = place.size(name)
-            with place.open(name) as file:
-                first = hashlib.sha256(file.read(_EDGE_BYTES)).digest()
-                file.seek(max(0, size - _EDGE_BYTES))
-                last = hashlib.sha256(file.read(_EDGE_BYTES)).digest()
-        except OSError as error:
-            raise DataError(f"{name} cannot be read: {error.strerror or error}. Bring it back.") from error
-        digest.update(f"{name}\n{size}\n".encode() + first + last)
-    return digest.hexdigest()
-
-
-def _open_address(address: str) -> tuple[Any, str]:
-    """The fsspec file system of an address, and the path in it."""
+def _file_system(address: str) -> tuple[Any, str]:
+    """The file system of an address or path, and the path in it."""
+    if not is_address(address):
+        return import_module("fsspec.implementations.local").LocalFileSystem(), address
     try:
         system, path = import_module("fsspec.core").url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise DataError(f"{address} cannot be opened: {error}. Check its scheme, or install what it needs.") from error
     return system, str(path)
+
+
+@dataclass(frozen=True)
+class DataPart:
+    """A run of rows of one file, which can be read without the others: the unit of resuming and of sharding.
+
+    number: its place in the stream. first_row: the number in the stream of its first row. start, stop: where it lies
+    in the file, in the unit of the format: row groups, bytes or rows. turn: which of the formats of a chain has it.
+    """
+
+    number: int
+    file: str
+    first_row: int
+    n_rows: int
+    start: int
+    stop: int
+    turn: int = 0
+
+
+class Format(Protocol):
+    """How files of one kind are cut into parts and read. It can be sent to another process."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns, in order."""
+
+    @property
+    def parts(self) -> tuple[DataPart, ...]:
+        """All parts, in order."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found out about the files, in words."""
+
+    def batches(self, part: DataPart) -> Iterator[Any]:
+        """The rows of a part in order, at most BLOCK_ROWS at once: Arrow tables, or arrays (n, d)."""
+
+
+def column_of(batch: Any, name: str) -> Any:
+    """One column of a batch as an Arrow array."""
+    if isinstance(batch, np.ndarray):
+        return pa.array(batch[:, int(name.removeprefix("x"))])
+    return batch.column(name).combine_chunks()

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.tables.batches import BLOCK_ROWS, PART_ROWS, DataPart
 from soel.tables.limits import reason
-from soel.tables.location import Location
+from soel.tables.location import BLOCK_ROWS, PART_ROWS, DataPart, Location
 from soel.tables.read_options import DEFAULT, ReadOptions
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -35,6 +34,7 @@ class NpyFile:
     dtype: np.dtype[Any]
     by_column: bool
     offset: int
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -52,14 +52,16 @@ class NpyFile:
 
     def batches(self, part: DataPart) -> Iterator[NDArray[Any]]:
         """The rows of a part as arrays (n, d)."""
-        n_rows, width = self.shape
+        for start in range(part.start, part.stop, BLOCK_ROWS):
+            yield self.read(start, min(start + BLOCK_ROWS, part.stop))
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Some consecutive rows (stop - start, d)."""
+        (n_rows, width), n = self.shape, stop - start
         with self.place.open(self.file) as file:
-            for start in range(part.start, part.stop, BLOCK_ROWS):
-                n = min(start + BLOCK_ROWS, part.stop) - start
-                if self.by_column:
-                    yield np.stack([self._values(file, at * n_rows + start, n) for at in range(width)], axis=1)
-                else:
-                    yield self._values(file, start * width, n * width).reshape(-1, width)
+            if self.by_column:
+                return np.stack([self._values(file, at * n_rows + start, n) for at in range(width)], axis=1)
+            return self._values(file, start * width, n * width).reshape(-1, width)
 
     def _values(self, file: BinaryIO, first: int, count: int) -> NDArray[Any]:
         file.seek(self.offset + first * self.dtype.itemsize)
@@ -70,34 +72,25 @@ class NpyFile:
 
 
 def open_npy(place: Location, name: str) -> NpyFile:
-    """Look at the header of the file."""
+    """Look at the header of the file. What it claims is compared with the size of the file."""
     try:
         with place.open(name) as file:
             shape, by_column, dtype = _header(file)
             offset = file.tell()
+        _check_size(name, shape, dtype, place.size(name) - offset)
+    except DataError:
+        raise
     except Exception as error:  # a damaged header raises errors of many kinds, down to the tokenizer's
         raise _unreadable(name, error) from error
-    if len(shape) != 2 or dtype.kind not in "buif":
+    if len(shape) != 2:
         raise DataError(f"{name} holds an array of shape {shape} and type {dtype}. {_ADVICE}")
-    if min(shape) < 0 or prod(shape) * dtype.itemsize > place.size(name) - offset:
-        raise DataError(
-            f"{name} ends before its last row: it claims the shape {shape} and has {place.size(name):,} bytes. It was "
-            "cut off; write it again."
-        )
     return NpyFile(place, name, shape, dtype, by_column, offset)
 
 
 def read_npy(path: Path, wanted: Collection[str] = (), options: ReadOptions = DEFAULT) -> tuple[NDArray[Any], Arrays]:
-    """The array of a .npy file; nothing stands beside it. What it claims is compared with the size of the file."""
-    try:
-        with path.open("rb") as file:
-            shape, _, dtype = _header(file)
-            _check_size(path.name, shape, dtype, path.stat().st_size - file.tell())
-        return np.load(path, mmap_mode="r", allow_pickle=False), {}
-    except DataError:
-        raise
-    except Exception as error:
-        raise _unreadable(path.name, error) from error
+    """The array of a .npy file; nothing stands beside it."""
+    file = open_npy(Location(str(path.absolute().parent)), path.name)
+    return file.read(0, file.shape[0]), {}
 
 
 def read_npz(path: Path, wanted: Collection[str] = (), options: ReadOptions = DEFAULT) -> tuple[NDArray[Any], Arrays]:
@@ -107,7 +100,10 @@ def read_npz(path: Path, wanted: Collection[str] = (), options: ReadOptions = DE
     """
     try:
         names = beside_names(path)
-        features = _features(path, names)
+        features = "X" if "X" in names or len(names) != 1 else names[0]
+        if features not in names:
+            listed = ", ".join(names) or "none"
+            raise DataError(f"{path.name} has no array called X (its arrays: {listed}). Save the features as X.")
         with zipfile.ZipFile(path) as archive:
             shapes = {name: _check_member(path, archive, name, options) for name in {features, *wanted} & set(names)}
         with np.load(path, allow_pickle=False) as arrays:
@@ -156,15 +152,6 @@ def _check_size(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], n_bytes
         raise _unreadable(name, ValueError("it holds Python objects (allow_pickle=False)"))
     if not dtype.itemsize or min(shape, default=0) < 0 or prod(shape) * dtype.itemsize > n_bytes:
         raise _unreadable(name, ValueError(f"it claims the shape {shape} of {dtype} and has {n_bytes:,} bytes"))
-
-
-def _features(path: Path, names: list[str]) -> str:
-    if "X" in names:
-        return "X"
-    if len(names) == 1:
-        return names[0]
-    listed = ", ".join(names) or "none"
-    raise DataError(f"{path.name} has no array called X (its arrays: {listed}). Save the features as X.")
 
 
 def _unreadable(name: str, error: Exception) -> DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,19 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from soel.checks import is_missing
 from soel.errors import DataError, SchemaError, naming
 from soel.tables.arrow import pq
+from soel.tables.column import Column, as_objects
 from soel.tables.csv import csv_names, read_csv
 from soel.tables.decide import parse_column
 from soel.tables.formats import PACKABLE, READERS, is_dataset_folder, read_address, read_dataset_folder
 from soel.tables.frame import Frame, frame_by, frame_from, without_extras
 from soel.tables.ids import Ids, check_ids, content_ids, find_repeats
 from soel.tables.kinds import kind_of
+from soel.tables.kinds.number import Number
 from soel.tables.limits import check_header, check_known, enough_memory
-from soel.tables.location import is_address
+from soel.tables.location import Location, is_address
 from soel.tables.npy import beside_names, read_npy, read_npz
-from soel.tables.parquet import flatten, parquet_names, read_parquet, with_notes
+from soel.tables.parquet import flatten, open_parquet, read_parquet, with_notes
 from soel.tables.raw_table import Layout, RawTable, give_back, raw_from, raw_from_arrow
 from soel.tables.read_options import DEFAULT, ReadOptions
 from soel.tables.table_schema import Schema
@@ -85,32 +87,18 @@ def read_table(
     return Table(frame, ids, _fingerprint(path), path.name, excluded, cells)
 
 
-def _collect_cells(raw: RawTable, frame: Frame) -> dict[str, NDArray[np.object_]]:
-    """All columns as they are written; numbers as numbers, where they are written as computers do."""
-    kinds = {} if frame.schema is None else frame.schema.by_name
-    columns = {}
-    for name, cells in raw.cells.items():
-        parsed, how = frame.columns.get(name), kinds.get(name)
-        if how is not None and how.form.missing:  # a code is shown as it is written
-            how = replace(how, form=replace(how.form, missing=()))
-            parsed = parse_column(how, cells)
-        is_plain = how is None or kind_of(how).is_as_stored(how)
-        if is_plain and parsed is not None and parsed.dtype == np.float64:
-            columns[name] = _objects([int(value) if value.is_integer() else value for value in parsed.tolist()])
-        else:
-            columns[name] = cells.as_words()
-    return {name: _objects([None if is_missing(cell) else cell for cell in c.tolist()]) for name, c in columns.items()}
-
-
-def read_raw(path: Path, aside: Collection[str], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
-    """The columns of a file as they are, and those set aside."""
+def read_raw(data: str | Path, aside: Collection[str], options: ReadOptions) -> tuple[RawTable, dict[str, Any]]:
+    """The columns of a file or of what a database gives as they are, and those set aside."""
+    if is_address(data):
+        with tempfile.TemporaryDirectory(prefix="soel-look-") as folder:
+            return read_raw(copy_as_parquet(data, Path(folder), options), aside, options)
+    path = Path(data)
     _check_file(path)
-    suffix = inner_suffix(path)
-    if suffix in _ARRAY_READERS:
+    if inner_suffix(path) in _ARRAY_READERS:
         return _from_arrays(path, aside, options)
     opened = [*open_arrow(path, options)]  # a list, so that the table can be let go
     check_known(path.name, aside, opened[0].column_names)
-    columns = {name: _objects(opened[0].column(name).to_pylist()) for name in aside}
+    columns = {name: as_objects(opened[0].column(name).to_pylist()) for name in aside}
     layout = opened.pop()
     return raw_from_arrow(opened.pop().drop_columns(list(aside)), layout), columns
 
@@ -130,13 +118,19 @@ def open_arrow(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
 
 def has_table_suffix(path: Path) -> bool:
     """Whether a file is called like a table."""
-    name = path.name.lower()
-    return name.endswith(SUFFIXES)
+    return path.name.lower().endswith(SUFFIXES)
 
 
 def is_native(path: Path) -> bool:
     """Whether a file can be kept and read in parts as it is; others are copied as Parquet first."""
     return path.suffix.lower() in (*_NATIVE_READERS, *_ARRAY_READERS)
+
+
+def column_names(path: Path) -> list[str]:
+    """The names in the head of a file; none where all of it has to be read to find them."""
+    if path.suffix.lower() == ".parquet":
+        return list(open_parquet(Location(str(path.absolute().parent)), [path.name]).columns)
+    return csv_names(path) if path.suffix.lower() in _NATIVE_READERS else []
 
 
 def copy_as_parquet(data: str | Path, folder: Path, options: ReadOptions) -> Path:
@@ -161,32 +155,24 @@ def _from_arrays(path: Path, aside: Collection[str], options: ReadOptions) -> tu
         raise SchemaError(f"The array {unequal[0]!r} of {path.name} has not one value per row. Choose another.")
     check_known(path.name, aside, [*beside, *raw.cells])
     inside = {name: raw.cells[name].as_words() for name in aside if name not in beside}
-    columns = inside | {name: _objects(beside[name].tolist()) for name in aside if name in beside}
+    columns = inside | {name: as_objects(beside[name].tolist()) for name in aside if name in beside}
     return raw.without(list(inside)), columns
 
 
-def column_names(path: Path) -> list[str]:
-    """The names in the head of a file; none where all of it has to be read to find them."""
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return parquet_names(path)
-    return csv_names(path) if suffix in _NATIVE_READERS else []
-
-
-def _check_file(path: Path) -> None:
-    if is_dataset_folder(path):
-        return
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise DataError(f"{path} {what}. Give the path of a table: {', '.join(SUFFIXES)}.")
-    suffix = inner_suffix(path) if path.stat().st_size else path.suffix.lower()
-    packable = not is_packed(path) or suffix in PACKABLE
-    if path.stat().st_size and (suffix not in (*_ARROW_READERS, *_ARRAY_READERS) or not packable):
-        raise DataError(
-            f"{path.name} has the suffix {suffix!r}, which says no known format. Use {', '.join(SUFFIXES)}."
-        )
-    if not path.stat().st_size:
-        raise DataError(f"{path.name} is empty. Give a file with one row per item.")
+def _collect_cells(raw: RawTable, frame: Frame) -> dict[str, NDArray[np.object_]]:
+    """All columns as they are written; numbers as numbers, where they are written as computers do."""
+    columns, by_name = {}, None if frame.schema is None else frame.schema.by_name
+    for name, cells in raw.cells.items():
+        column = Column(name, Number.name) if by_name is None else by_name.get(name)
+        if column is not None and column.form.missing:  # a code is shown as it is written
+            column = replace(column, form=replace(column.form, missing=()))
+        if column is not None and kind_of(column).is_as_stored(column):
+            numbers = parse_column(column, cells).tolist()
+            whole = [int(value) if value.is_integer() else value for value in numbers]
+            columns[name] = as_objects([None if value != value else value for value in whole])
+        else:
+            columns[name] = cells.as_words()
+    return columns
 
 
 def _leave_out(frame: Frame, repeated: NDArray[np.bool_]) -> Frame:
@@ -195,10 +181,19 @@ def _leave_out(frame: Frame, repeated: NDArray[np.bool_]) -> Frame:
     return replace(frame.take(~repeated), schema=schema)
 
 
-def _objects(cells: list[Any]) -> NDArray[np.object_]:
-    column = np.empty(len(cells), object)
-    column[:] = cells
-    return column
+def _check_file(path: Path) -> None:
+    if is_dataset_folder(path):
+        return
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise DataError(f"{path} {what}. Give the path of a table: {', '.join(SUFFIXES)}.")
+    if not path.stat().st_size:
+        raise DataError(f"{path.name} is empty. Give a file with one row per item.")
+    suffix = inner_suffix(path)
+    if suffix not in (*_ARROW_READERS, *_ARRAY_READERS) or (is_packed(path) and suffix not in PACKABLE):
+        raise DataError(
+            f"{path.name} has the suffix {suffix!r}, which says no known format. Use {', '.join(SUFFIXES)}."
+        )
 
 
 def _fingerprint(path: Path) -> str:

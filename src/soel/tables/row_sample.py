@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.numeric import gumbel
 from soel.tables.arrow import pa, pq
-from soel.tables.batches import DataPart, column_of
+from soel.tables.location import DataPart, column_of
 from soel.tables.parquet import with_notes
 from soel.tables.streams import Stream
 from soel.types import Counted, Progress, Rows
@@ -100,7 +100,7 @@ def _id_column(stream: Stream) -> str:
     if stream.id_column is not None:
         return stream.id_column
     name = "row"
-    while name in stream.format.columns:
+    while name in stream.all_columns:
         name = f"{name} number"
     return name
 

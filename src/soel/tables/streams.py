@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,14 +19,13 @@ import numpy as np
 from soel.checks import is_missing
 from soel.errors import DataError, EmptyTableError, SchemaError
 from soel.tables.arrow import pa, pc
-from soel.tables.batches import DataPart, Format, column_of
 from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
 from soel.tables.decide import decide
 from soel.tables.frame import Frame, extra_columns, frame_by, note_on_extras
 from soel.tables.kinds.category import Category
-from soel.tables.limits import check_known, reason
-from soel.tables.location import Location, find_place, fingerprint_of, is_address
+from soel.tables.limits import check_known
+from soel.tables.location import DataPart, Format, Location, column_of, is_address, locate
 from soel.tables.npy import open_npy
 from soel.tables.parquet import open_parquet
 from soel.tables.raw_table import RawTable, raw_from, raw_from_arrow
@@ -50,7 +50,6 @@ class RowBlock:
 
     @property
     def n_rows(self) -> int:
-        """How many rows it has."""
         return self.frame.n_rows
 
 
@@ -58,45 +57,56 @@ class RowBlock:
 class Stream:
     """name: for people. address: where it lies.
 
+    formats: how its files are read; a chain of streams has those of all of them, whose rows are numbered on.
     id_column: what names the rows; None takes their number in the stream, from 0 on. exclude: columns that are no
     features. options: what was said about columns. given: how the pool was read, None where it is to be found out.
-    links: the streams that it joins, one after the other.
+    links: the streams that a chain joins.
     """
 
     name: str
     address: str
     place: Location
-    format: Format
+    formats: tuple[Format, ...]
     id_column: str | None
     exclude: tuple[str, ...]
     options: ReadOptions = DEFAULT
     given: Schema | None = None
     links: tuple[Stream, ...] = ()
 
-    @property
+    @cached_property
     def parts(self) -> tuple[DataPart, ...]:
         """The units of resuming and of sharding, in order."""
-        return self.format.parts
+        parts: list[DataPart] = []
+        n_rows = 0
+        for turn, form in enumerate(self.formats):
+            for part in form.parts:
+                parts.append(replace(part, number=len(parts), first_row=n_rows + part.first_row, turn=turn))
+            n_rows += sum(part.n_rows for part in form.parts)
+        return tuple(parts)
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns that its files have."""
+        return self.formats[0].columns
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """All of its columns, but those that the pool did not have."""
+        return tuple(name for name in self.all_columns if name not in self._extras)
 
     @property
     def features(self) -> tuple[str, ...]:
         """The columns that are features, in order."""
         return tuple(name for name in self.columns if name not in self._aside)
 
-    @cached_property
-    def columns(self) -> tuple[str, ...]:
-        """All of its columns, but those that the pool did not have."""
-        return tuple(name for name in self.format.columns if name not in self._extras)
-
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was found out about the file, and left out of it."""
-        notes: tuple[str, ...] = getattr(self.format, "notes", ())
-        return (*notes, note_on_extras(self._extras)) if self._extras else notes
+        """What was found out about the files, and left out of them."""
+        extras = (note_on_extras(self._extras),) if self._extras else ()
+        return tuple(dict.fromkeys([*(note for form in self.formats for note in form.notes), *extras]))
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
         return sum(part.n_rows for part in self.parts)
 
     @cached_property
@@ -104,35 +114,29 @@ class Stream:
         """A digest of the files' names, sizes, first and last MiB."""
         if self.links:
             return hashlib.sha256("".join(link.fingerprint for link in self.links).encode()).hexdigest()
-        return fingerprint_of(self.place, sorted({part.file for part in self.parts}))
+        return self.place.fingerprint(sorted({part.file for part in self.parts}))
 
     @cached_property
     def schema(self) -> Schema:
         """How the columns are read: as given, else as the first block says."""
         if self.given is not None:
             return self.given
-        raw = self._raw(next(batch for batch in self.format.batches(self.parts[0]) if len(batch)))
+        raw = self._raw(next(batch for _, batch in self.batches(self.parts[0])))
         found = decide(raw, self.options)[0]
         return replace(found, columns=tuple(map(_may_hold_words, found.columns)))
 
     def blocks(self, part: DataPart) -> Iterator[RowBlock]:
         """The rows of a part, in order."""
         for first_row, batch in self.batches(part):
-            try:
+            with self._counted_from(first_row):
                 frame = frame_by(self._raw(batch), self.schema)
-            except DataError as error:
-                raise self._named(error, first_row) from error
-            except ValueError as error:  # Arrow's, of text that is no UTF-8
-                raise DataError(
-                    f"{self.name} cannot be read from row {first_row} on: {reason(error)}. Write it again."
-                ) from error
             yield RowBlock(first_row, frame, *self.names_of(batch, first_row))
 
     def batches(self, part: DataPart) -> Iterator[tuple[int, Any]]:
         """The rows of a part as they lie in the file, each batch with the number of its first row."""
         first_row = part.first_row
         try:
-            for batch in self.format.batches(part):
+            for batch in self.formats[part.turn].batches(part):
                 if len(batch):
                     yield first_row, batch
                     first_row += len(batch)
@@ -146,10 +150,15 @@ class Stream:
         aside = {name: column_of(batch, name) for name in self._aside}
         if self.id_column is None:
             return pa.array(np.arange(first_row, first_row + len(batch))).cast(pa.string()), aside
-        try:
+        with self._counted_from(first_row):
             return _as_ids(self.id_column, aside[self.id_column]), aside
+
+    @contextmanager
+    def _counted_from(self, first_row: int) -> Iterator[None]:
+        try:
+            yield
         except DataError as error:
-            raise self._named(error, first_row) from error
+            raise type(error)(f"In {self.name}, counted from row {first_row} on: {error}") from error
 
     @property
     def _aside(self) -> tuple[str, ...]:
@@ -157,18 +166,14 @@ class Stream:
 
     @cached_property
     def _extras(self) -> tuple[str, ...]:
-        if self.given is None:
-            return ()
-        return extra_columns([name for name in self.format.columns if name not in self._aside], self.given)
+        named = [name for name in self.all_columns if name not in self._aside]
+        return () if self.given is None else extra_columns(named, self.given)
 
     def _raw(self, batch: Any) -> RawTable:
         left_out = [*self._aside, *self._extras]
         if isinstance(batch, np.ndarray):
             return raw_from(batch).without(left_out)
         return raw_from_arrow(batch.drop_columns(left_out) if left_out else batch)
-
-    def _named(self, error: DataError, first_row: int) -> DataError:
-        return type(error)(f"In {self.name}, counted from row {first_row} on: {error}")
 
 
 def open_stream(
@@ -179,14 +184,14 @@ def open_stream(
     schema: Schema | None = None,
 ) -> Stream:
     """Look at the files, not at the rows. schema: that of a pool; without one, the first block decides."""
-    place, name = find_place(data)
+    place, name = locate(data)
     files = [name] if name else place.files(".parquet")
     if not files:
         raise DataError(f"{data} is a folder without a .parquet file. Give a table, or a folder of Parquet files.")
     form = _open(place, files, options)
     check_known(str(data), [*([id_column] if id_column else []), *exclude], form.columns)
     address = str(data) if is_address(data) else str(Path(data).absolute())
-    stream = Stream(Path(str(data)).name, address, place, form, id_column, tuple(exclude), options, schema)
+    stream = Stream(Path(str(data)).name, address, place, (form,), id_column, tuple(exclude), options, schema)
     if not stream.parts:
         raise EmptyTableError(f"{data} has no rows (0 sample(s)). Give a table with one row per item.")
     return stream
@@ -205,7 +210,8 @@ def chain(streams: Sequence[Stream]) -> Stream:
                 f"{other.name} has other columns than {first.name} (missing: {', '.join(missing) or 'none'}; new: "
                 f"{', '.join(unseen) or 'none'}). Give it the same columns; their order is free."
             )
-    return replace(first, format=_Chain(tuple(stream.format for stream in streams)), links=tuple(streams))
+    formats = tuple(form for stream in streams for form in stream.formats)
+    return replace(first, formats=formats, links=tuple(streams))
 
 
 def lies_in_files(data: str | Path) -> bool:
@@ -220,47 +226,14 @@ def has_more_rows(path: Path, n_rows: int) -> bool:
     if path.suffix.lower() in CSV_SUFFIXES:
         n_found = -1  # one line holds the names
         with path.open("rb") as file:
-            for part, _ in find_parts(path.name, file, 0, path.stat().st_size):
-                n_found += part.n_rows
-                if n_found > n_rows:
-                    return True
-        return False
+            return any((n_found := n_found + part.n_rows) > n_rows for part, _ in find_parts(path.name, file, 0))
     try:
-        return sum(part.n_rows for part in _open(find_place(path)[0], [path.name]).parts) > n_rows
+        return sum(part.n_rows for part in _open(locate(path)[0], [path.name], DEFAULT).parts) > n_rows
     except DataError:
         return False  # whoever reads it at once says what is wrong
 
 
-@dataclass(frozen=True)
-class _Chain:
-    """The parts of several formats in order; numbers and rows go on from one to the next."""
-
-    formats: tuple[Format, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.formats[0].columns
-
-    @cached_property
-    def parts(self) -> tuple[DataPart, ...]:
-        return tuple(part for part, _, _ in self._links)
-
-    def batches(self, part: DataPart) -> Iterator[Any]:
-        _, home, own = self._links[part.number]
-        return home.batches(own)
-
-    @cached_property
-    def _links(self) -> list[tuple[DataPart, Format, DataPart]]:
-        links: list[tuple[DataPart, Format, DataPart]] = []
-        n_rows = 0
-        for form in self.formats:
-            for own in form.parts:
-                links.append((replace(own, number=len(links), first_row=n_rows + own.first_row), form, own))
-            n_rows += sum(own.n_rows for own in form.parts)
-        return links
-
-
-def _open(place: Location, files: list[str], options: ReadOptions = DEFAULT) -> Format:
+def _open(place: Location, files: list[str], options: ReadOptions) -> Format:
     suffix = Path(files[0]).suffix.lower()
     if suffix == ".parquet":
         return open_parquet(place, files)
@@ -287,6 +260,7 @@ def _as_ids(name: str, column: Any) -> Any:
     ids = pc.utf8_trim_whitespace(column.cast(pa.string()))
     empty = pc.fill_null(pc.equal(ids, ""), True)
     if pc.any(empty).as_py():
-        row = pc.index(empty, True).as_py()
-        raise DataError(f"The id column {name!r} is empty in row {row}. Give every row an id.")
+        raise DataError(
+            f"The id column {name!r} is empty in row {pc.index(empty, True).as_py()}. Give every row an id."
+        )
     return ids

@@ -5,21 +5,22 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
-import io
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from soel.errors import DataError
 from soel.tables.arrow import pa
-from soel.tables.limits import FAULTS, reason
+from soel.tables.limits import FAULTS, Budget, reason
+from soel.tables.read_options import ReadOptions
 
 PACKED = (".gz", ".bz2", ".zst", ".zip")
-_CHUNK = 1 << 20
+WIDE = ("utf-16", "utf-32")
+START_BYTES = _CHUNK = 1 << 20
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe\0\0", "utf-32"),
@@ -48,7 +49,7 @@ def is_packed(path: Path) -> bool:
 @contextmanager
 def plain_file(path: Path, limit: int, encoding: str = "") -> Iterator[Path]:
     """A file that is not packed: this one, or a temporary copy, as UTF-8 where its lines end with several bytes."""
-    is_wide = encoding.startswith(("utf-16", "utf-32"))
+    is_wide = encoding.startswith(WIDE)
     if not is_packed(path) and not is_wide:
         yield path
         return
@@ -66,13 +67,10 @@ def plain_file(path: Path, limit: int, encoding: str = "") -> Iterator[Path]:
 @contextmanager
 def unpacking_or_plain(path: Path, limit: int) -> Iterator[Any]:
     """A file to be read piece by piece, whether it is packed or not."""
-    with unpacking(path, limit) if is_packed(path) else path.open("rb") as file:
-        yield file
-
-
-@contextmanager
-def unpacking(path: Path, limit: int) -> Iterator[Unpacking]:
-    """A packed file, to be read piece by piece as if it were not packed."""
+    if not is_packed(path):
+        with path.open("rb") as plain:
+            yield plain
+        return
     with _refusing(path.name):
         opened = _open_unpacked(path)
         file = opened.__enter__()
@@ -82,27 +80,30 @@ def unpacking(path: Path, limit: int) -> Iterator[Unpacking]:
         opened.__exit__(None, None, None)
 
 
-class Unpacking(io.RawIOBase):
+class Unpacking:
     """The bytes of a packed file; whoever reads beyond the limit is refused."""
 
     def __init__(self, file: IO[bytes], name: str, limit: int) -> None:
-        self._file, self._name, self._limit, self._n_read = file, name, limit, 0
+        self._file, self._name, self._budget = file, name, Budget(name, limit)
 
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """The next bytes."""
         with _refusing(self._name):
             content = bytes(self._file.read(size))
-        self._n_read += len(content)
-        if self._n_read > self._limit:
-            raise DataError(
-                f"{self._name} has more than {self._limit:,} bytes when it is unpacked. Unpack it yourself, or raise "
-                "the limit with <<max-unpacked>>."
-            )
+        self._budget.take(len(content))
         return content
+
+
+def encoding_of(name: str, start: bytes, options: ReadOptions) -> str:
+    """The encoding that was asked for, else the one that the first START_BYTES say."""
+    if not options.encoding:
+        return guess_encoding(name, start, whole=len(start) < START_BYTES)
+    try:
+        return codecs.lookup(options.encoding).name
+    except LookupError as error:
+        raise DataError(
+            f"There is no encoding {options.encoding!r}. Choose one such as utf-8, utf-16, latin-1, windows-1252."
+        ) from error
 
 
 def guess_encoding(name: str, content: bytes, whole: bool) -> str:
@@ -143,16 +144,6 @@ def _check_damage(name: str, content: bytes, first: int) -> None:
         )
 
 
-def check_encoding(name: str) -> str:
-    """An encoding by its name, as Python knows it."""
-    try:
-        return codecs.lookup(name).name
-    except LookupError as error:
-        raise DataError(
-            f"There is no encoding {name!r}. Choose one such as utf-8, utf-16, latin-1, windows-1252."
-        ) from error
-
-
 def _western(name: str, content: bytes) -> str:
     odd = set(content) & set(range(0x80, 0xA0))
     if not odd:
@@ -177,20 +168,18 @@ def _member(path: Path) -> str:
 
 
 @contextmanager
-def _open_unpacked(path: Path) -> Iterator[IO[bytes] | Any]:
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        with gzip.open(path, "rb") as file:
-            yield file
-    elif suffix == ".bz2":
-        with bz2.open(path, "rb") as file:
-            yield file
-    elif suffix == ".zst":
-        with pa.input_stream(str(path), compression="zstd") as file:
-            yield file
-    else:
+def _open_unpacked(path: Path) -> Iterator[Any]:
+    if path.suffix.lower() == ".zip":
         with zipfile.ZipFile(path) as archive, archive.open(_member(path)) as file:
             yield file
+        return
+    openers: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".zst": _open_zstd}
+    with openers[path.suffix.lower()](path) as file:
+        yield file
+
+
+def _open_zstd(path: Path) -> Any:
+    return pa.input_stream(str(path), compression="zstd")
 
 
 @contextmanager
