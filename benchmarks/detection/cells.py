@@ -27,6 +27,7 @@ class Cell:
 
     f1: by the contestant's own threshold. f1_at_share: with as many alarms as there are anomalies.
     n_found: anomalies among the rows asked about; of one that asks nobody, by the number of its highest scores.
+    seconds: of the processor, without questions that a smaller budget had asked already.
     """
 
     table: str
@@ -46,15 +47,18 @@ def run_cells(
     """Measure what `out` lacks and append it there, one line a cell."""
     finished = read_cells(out, Cell)
     done = {(cell.table, cell.method, cell.budget) for cell in finished}
-    wanted = [(path, name, budget) for path in paths for name in names for budget in _budgets(name, budgets)]
-    missing = [(path, name, budget) for path, name, budget in wanted if (path.stem, name, budget) not in done]
+    work = []
+    for path in paths:
+        for name in names:
+            missing = [n for n in _budgets(name, budgets) if (path.stem, name, n) not in done]
+            work += [(path, name, missing)] if missing else []
     write_cells(out, finished)
     with out.open("a", encoding="utf-8") as file:
-        for number, cell in enumerate(_measure_all(missing, tuple(budgets), n_jobs), start=1):
-            file.write(as_line(cell))
+        for number, cells in enumerate(_measure_all(work, tuple(budgets), n_jobs), start=1):
+            file.writelines(map(as_line, cells))
             file.flush()
-            finished.append(cell)
-            progress(number, len(missing))
+            finished += cells
+            progress(number, len(work))
     return finished
 
 
@@ -62,7 +66,9 @@ def _budgets(name: str, budgets: Sequence[int]) -> Sequence[int]:
     return budgets if CONTESTANTS[name].asks else (0,)
 
 
-def _measure_all(work: Sequence[tuple[Path, str, int]], budgets: Sequence[int], n_jobs: int) -> Iterator[Cell]:
+def _measure_all(
+    work: Sequence[tuple[Path, str, Sequence[int]]], budgets: Sequence[int], n_jobs: int
+) -> Iterator[list[Cell]]:
     if n_jobs <= 1:
         yield from (_measure_file(*each, budgets) for each in work)
         return
@@ -72,15 +78,16 @@ def _measure_all(work: Sequence[tuple[Path, str, int]], budgets: Sequence[int], 
         yield from (future.result() for future in as_completed(futures))
 
 
-def _measure_file(path: Path, name: str, budget: int, budgets: Sequence[int]) -> Cell:
+def _measure_file(path: Path, name: str, missing: Sequence[int], budgets: Sequence[int]) -> list[Cell]:
+    task = read_task(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other packages warn of what is theirs
-        return measure(read_task(path), name, budget, budgets)
+        return [measure(task, name, budget, budgets) for budget in missing]
 
 
 def measure(task: Task, name: str, budget: int, budgets: Sequence[int] = ()) -> Cell:
     """One cell."""
-    contestant, expert, started = CONTESTANTS[name], Expert(task.pool_truth), time.process_time()
+    contestant, expert, started = CONTESTANTS[name], Expert(task.pool_truth, task.questions), time.process_time()
     found = contestant.detect(task.pool, task.test, expert, min(budget, len(task.pool)), 0)
     return Cell(
         task.name,

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.detection.tasks import Expert
-from soel import PROFILES, SOEL
+from soel import PROFILES, SOEL, Profile
 from soel.types import UNLABELLED, Floats
 from soel_paper.peers import fit_peer, missing_package
 
 CLASSIFIERS, EVEN = ("labelled-forest", "supervised"), 0.5  # these give probabilities, with a threshold of their own
 USUAL_SHARE = 0.1  # alarms of a detector without a rule of its own: what scores above this share of the pool
+_DEFAULT = PROFILES["default"]
+_TABLES = replace(_DEFAULT.tables, detector="neighbours", contamination="kriging")
+NEIGHBOURS = replace(_DEFAULT, name="neighbours", tables=_TABLES)  # the default without the network
 
 
 @dataclass(frozen=True)
@@ -55,13 +58,13 @@ def soel(
     expert: Expert,
     budget: int,
     seed: int,
-    profile: str,
+    profile: str | Profile,
     goal: str = "learn",
     at_once: int | None = None,
 ) -> Scores:
     """Soel with its own questions: so many at once, or one at a time where each knows the last answer."""
     detector = SOEL(profile, goal=goal, random_state=seed)
-    at_once = at_once or (1 if profile == "default" else budget)
+    at_once = at_once or (budget if profile in ("paper", "authors") else 1)
     detector.fit(pool, _ask(detector, pool, expert, budget, at_once))
     return Scores(
         detector.anomaly_score(pool), detector.anomaly_score(test), detector.anomaly_score(test) > detector.threshold_
@@ -103,8 +106,10 @@ def asking_forest(pool: Floats, test: Floats, expert: Expert, budget: int, seed:
 def _ask(detector: SOEL, pool: Floats, expert: Expert, budget: int, at_once: int) -> NDArray[np.int8]:
     labels = np.full(len(pool), UNLABELLED, np.int8)
     for n_asked in range(0, budget, max(at_once, 1)):
-        rows = detector.query(pool, min(at_once, budget - n_asked), labels)
-        labels[rows] = expert.ask(rows)
+        known = min(at_once, budget - n_asked), labels.tobytes()
+        if known not in expert.questions:
+            expert.questions[known] = detector.query(pool, known[0], labels)
+        labels[expert.questions[known]] = expert.ask(expert.questions[known])
     return labels
 
 
@@ -119,6 +124,7 @@ def _peer(name: str, asks: bool = False) -> Contestant:
 CONTESTANTS: Mapping[str, Contestant] = {
     **{f"soel {name}": Contestant(partial(soel, profile=name)) for name in PROFILES},
     "soel ten at once": Contestant(partial(soel, profile="default", at_once=10)),
+    "neighbours": Contestant(partial(soel, profile=NEIGHBOURS)),
     "soel find": Contestant(partial(soel, profile="default", goal="find")),
     "isolation forest": _peer("isolation-forest"),
     "kNN": _peer("knn"),

@@ -10,22 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soel.errors import DataError
-from soel.types import ANOMALY, NORMAL, Floats, Labels
+from soel.types import ANOMALY, NORMAL, Floats, Labels, Rows
 from soel_paper.catalogue import read_rows
 
 FOLDERS = ("oddbench", "tables")  # of a data folder
 POOL_ROWS, TEST_NORMALS, HIGHEST_SHARE, FEWEST_ANOMALIES = 500, 350, 0.15, 6
+Questions = dict[tuple[int, bytes], Rows]
 
 
 @dataclass(frozen=True)
 class Task:
-    """pool: (N, d) with its truth (N,), for the expert alone. test: (n, d) with its truth (n,)."""
+    """pool: (N, d) with its truth (N,), for the expert alone. test: (n, d) with its truth (n,).
+
+    questions: those that a contestant chose, by their number and the labels known: a larger budget begins with them.
+    """
 
     name: str
     pool: Floats
     pool_truth: NDArray[np.bool_]
     test: Floats
     test_truth: NDArray[np.bool_]
+    questions: Questions = field(default_factory=dict)
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Expert:
     """Answers from the truth of the pool, and remembers what was asked."""
 
     truth: NDArray[np.bool_]
+    questions: Questions = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
 
     def ask(self, rows: Iterable[int]) -> Labels:

@@ -85,12 +85,12 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.
         return run_cells(paths, list(found), (0, 10), out, 1, lambda done, total: seen.append((done, total)))
 
     first = go_on()
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    assert seen == [(1, 2), (2, 2)]  # contestants of a table
     lines = out.read_text().splitlines()
     out.write_text("\n".join(lines[:2]) + "\n" + lines[2][:20])  # killed in the middle of a line
     assert len(read_cells(out, Cell)) == 2
     again = go_on()
-    assert seen[3:] == [(1, 1)]
+    assert seen[2:] == [(1, 1)]
     assert [replace(cell, seconds=0) for cell in again] == [replace(cell, seconds=0) for cell in first]
     assert len(read_cells(out, Cell)) == 3
 
@@ -130,3 +130,14 @@ def test_an_unknown_contestant_is_named() -> None:
     assert not any("," in name for name in CONTESTANTS), "--methods is split at commas"
     with pytest.raises(ConfigError, match="crystal ball"):
         main(["--methods", "crystal ball"])
+
+
+@pytest.mark.parametrize("name", ["soel default", "soel ten at once"])
+def test_a_larger_budget_begins_with_the_questions_of_a_smaller_one(name: str) -> None:
+    rng = np.random.default_rng(0)
+    truth = np.arange(120) < 12
+    x = (rng.normal(size=(120, 3)) + 2 * truth[:, None]).astype(np.float32)
+    shared = Task("a", x, truth, x[::2], truth[::2])
+    together = [measure(shared, name, budget) for budget in (5, 12)]
+    alone = [measure(Task("a", x, truth, x[::2], truth[::2]), name, budget) for budget in (5, 12)]
+    assert [replace(cell, seconds=0) for cell in together] == [replace(cell, seconds=0) for cell in alone]
