@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from pretraining import tables, tasks
-from soel.detect.incontext.features import PoolStats, RowFeatures
+from soel.detect.incontext.row_features import PoolStats, RowFeatures
 
 COLUMNS = ("distinct", "two values", "few values", "commonest", "skewed", "heavy", "bound", "unexplained")
 SCORES = (

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from pretraining import tables
 from pretraining.questions import apart
-from soel.detect.incontext.features import TINY, PoolStats, RowFeatures
-from soel.detect.incontext.network import Network, Outputs
+from soel.detect.incontext.network import InContextNetwork, Outputs
+from soel.detect.incontext.row_features import TINY, PoolStats, RowFeatures
 
 CLIP = 3.0
 Rule = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -24,7 +24,7 @@ Rule = Callable[[Tensor, Tensor, Tensor], Tensor]
 class Case:
     """One table on the device, read by the network up to the labels."""
 
-    def __init__(self, network: Network, table: tables.Table, device: torch.device) -> None:
+    def __init__(self, network: InContextNetwork, table: tables.Table, device: torch.device) -> None:
         self.table, self.network, self.device = table, network, device
         random = torch.Generator(device).manual_seed(0)
         pool, test = (torch.from_numpy(x)[None].to(device) for x in (table.pool, table.test))
@@ -90,7 +90,7 @@ RULES: dict[str, Rule] = {"balanced": far_and_suspect(1.0), "eager": far_and_sus
 
 @torch.no_grad()
 def evaluate(
-    network: Network,
+    network: InContextNetwork,
     place: Path,
     device: torch.device,
     budgets: Sequence[int] = (0, 10, 40),

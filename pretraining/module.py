@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from soel.detect.incontext.features import N_CELL, N_COLUMN, N_SCORES
 from soel.detect.incontext.label_features import N_LABEL_FEATURES, N_POOL_FEATURES
-from soel.detect.incontext.network import N_SHARE_BINS, Network, Shape
+from soel.detect.incontext.network import N_SHARE_BINS, InContextNetwork, Shape
+from soel.detect.incontext.row_features import N_CELL, N_COLUMN, N_SCORES
 
 
 class Module(nn.Module):
@@ -25,9 +25,9 @@ class Module(nn.Module):
         self.share = nn.Sequential(nn.Linear(width + N_POOL_FEATURES, width), nn.GELU(), nn.Linear(width, N_SHARE_BINS))
 
     @property
-    def network(self) -> Network:
+    def network(self) -> InContextNetwork:
         """The network with the parameters as they are now."""
-        return Network(self.shape, dict(self.named_parameters()))
+        return InContextNetwork(self.shape, dict(self.named_parameters()))
 
 
 def _cell_block(width: int) -> nn.ModuleDict:

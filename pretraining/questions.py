@@ -7,7 +7,7 @@ import random
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.features import FAR, TINY, RowFeatures
+from soel.detect.incontext.row_features import FAR, TINY, RowFeatures
 
 STRATEGIES = ("random", "top", "centre", "tilted", "tilted", "mixed")
 

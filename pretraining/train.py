@@ -21,17 +21,17 @@ from pretraining import checkpoint, questions, tasks
 from pretraining.module import Module
 from pretraining.muon import Muon
 from pretraining.real import RealTables
-from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.network import (
     COORDINATE_WIDTHS,
     HIGHEST_SHARE,
     LOWEST_SHARE,
     N_SHARE_BINS,
     CellEmbeddings,
-    Network,
+    InContextNetwork,
     Outputs,
     Shape,
 )
+from soel.detect.incontext.row_features import PoolStats, RowFeatures
 
 POOL_ROWS = (64, 128, 256, 384, 512, 512, 768, 1024)
 MOST_OTHERS = 256  # rows beside a pool
@@ -219,7 +219,7 @@ class Ahead:
         self._thread.join()
 
 
-def batch_loss(network: Network, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
+def batch_loss(network: InContextNetwork, batch: Batch, plan: Plan, chance: random.Random) -> Tensor:
     """The loss of one batch of tasks, each under two sets of labels."""
     embedded = network.embed_cells(batch.rows, batch.stats.columns)
     both = batch.twice()
@@ -268,7 +268,9 @@ def share_prior(n_draws: int = 1_000_000, seed: int = 0) -> Tensor:
     return prior
 
 
-def choose_labels(network: Network, both: Batch, embedded: CellEmbeddings, plan: Plan, chance: random.Random) -> Tensor:
+def choose_labels(
+    network: InContextNetwork, both: Batch, embedded: CellEmbeddings, plan: Plan, chance: random.Random
+) -> Tensor:
     """Labels (2B, N) of two times B tasks, that some strategy asked for, or the network itself."""
     truth = both.is_anomaly[:, : both.n_pool]
     if chance.random() < plan.own_questions:
@@ -289,7 +291,7 @@ def _asked(pool: RowFeatures, truth: Tensor, part: slice, chance: random.Random)
 
 
 def _own_labels(
-    network: Network, both: Batch, embedded: CellEmbeddings, truth: Tensor, chance: random.Random
+    network: InContextNetwork, both: Batch, embedded: CellEmbeddings, truth: Tensor, chance: random.Random
 ) -> Tensor:
     """Labels (2B, N) that the network asked for in rounds: by the product's rule one at a time, or with a random tilt.
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.features import (
+from soel.detect.incontext.row_features import (
     CLIP,
     FAR,
     LARGEST_SCORE,

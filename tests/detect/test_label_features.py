@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from soel.detect.incontext.features import TINY, PoolStats, RowFeatures
 from soel.detect.incontext.forest import DEPTH
 from soel.detect.incontext.label_features import (
     DEPTHS,
@@ -26,6 +25,7 @@ from soel.detect.incontext.label_features import (
     label_features,
     pool_features,
 )
+from soel.detect.incontext.row_features import TINY, PoolStats, RowFeatures
 
 N, D = 30, 4
 

@@ -10,13 +10,12 @@ from torch import Tensor
 
 from soel.detect.incontext import predictor
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.network import (
     N_SHARE_BINS,
     CellEmbeddings,
-    Network,
+    InContextNetwork,
     Outputs,
-    Part,
+    Parameters,
     Shape,
     attend,
     attend_to_columns,
@@ -24,7 +23,8 @@ from soel.detect.incontext.network import (
     key_coordinates,
     keys_and_values,
 )
-from soel.detect.incontext.sampling import column_order, keys
+from soel.detect.incontext.row_features import PoolStats, RowFeatures
+from soel.detect.incontext.samples import column_order, keys
 from soel.types import Floats
 
 SMALL = Shape(width=16, n_heads=4, n_layers=2, cell_width=8, n_cell_layers=1, n_gates=2)
@@ -32,7 +32,7 @@ N, D = 25, 3
 
 
 @pytest.fixture(scope="module")
-def network() -> Network:
+def network() -> InContextNetwork:
     torch.manual_seed(0)
     return Module(SMALL).requires_grad_(False).network
 
@@ -45,11 +45,13 @@ LABELS = torch.full((1, N), -1)
 LABELS[0, :2], LABELS[0, 2:6] = 1, 0
 
 
-def read(network: Network, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
+def read(network: InContextNetwork, pool: Tensor, new: Tensor, labels: Tensor = LABELS) -> tuple[Outputs, Outputs]:
     """What is said of a pool, and of other rows beside it."""
     stats, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
     cache, outputs = network.encode_pool(stats, own, network.embed_cells(own, stats.columns), labels)
-    return outputs, network.score_rows(stats, own, labels, cache, stats.describe(new))
+    described = stats.describe(new)
+    embedded = network.embed_cells(described, stats.columns)
+    return outputs, network.score_rows(stats, own, labels, cache, described, embedded)
 
 
 def test_two_rows_of_the_pool_are_one_apart_on_average() -> None:
@@ -75,7 +77,7 @@ def test_what_is_remembered_of_a_place_gives_the_squared_distance() -> None:
     assert seen[0, 1, :, -1].tolist() == [1, 0, 0, 0, 1]
 
 
-def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: Network) -> None:
+def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: InContextNetwork) -> None:
     pool, new = rows(1), rows(2, 7)
     reference, own = PoolStats.fit(pool, torch.Generator().manual_seed(0))
     both = RowFeatures.joined([own, reference.describe(new)])
@@ -89,7 +91,7 @@ def test_other_rows_are_said_the_same_beside_the_pool_and_later(network: Network
     assert alone.shares.shape == (1, N_SHARE_BINS)
 
 
-def test_every_label_counts(network: Network) -> None:
+def test_every_label_counts(network: InContextNetwork) -> None:
     pool, new = rows(1), rows(2, 7)
     _, before = read(network, pool, new)
     for at in (0, 3, 20):
@@ -99,15 +101,15 @@ def test_every_label_counts(network: Network) -> None:
         assert (after.logits - before.logits).abs().min() > 1e-6
 
 
-def test_a_row_does_not_see_the_others_that_are_asked_about(network: Network) -> None:
+def test_a_row_does_not_see_the_others_that_are_asked_about(network: InContextNetwork) -> None:
     pool, new = rows(1), rows(2, 7)
     _, together = read(network, pool, new)
     _, alone = read(network, pool, new[:, 4:5])
     torch.testing.assert_close(together.logits[:, 4:5], alone.logits, atol=1e-5, rtol=1e-4)
 
 
-def test_columns_of_a_row_attend_to_one_another_in_any_order(network: Network) -> None:
-    part = Part(network.weights)["cells"]["blocks.0"]
+def test_columns_of_a_row_attend_to_one_another_in_any_order(network: InContextNetwork) -> None:
+    part = Parameters(network.weights)["cells"]["blocks.0"]
     x = torch.randn(6, 4, 8, generator=torch.Generator().manual_seed(1))
     order = [2, 0, 3, 1]
     out = attend_to_columns(part, x)
@@ -116,7 +118,7 @@ def test_columns_of_a_row_attend_to_one_another_in_any_order(network: Network) -
     assert ((attend_to_columns(part, x) - out)[:, 0].abs() > 1e-6).any()  # another column was heard
 
 
-def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
+def test_a_near_row_is_heard_more_than_a_far_one(network: InContextNetwork) -> None:
     torch.manual_seed(2)
     part = network.layers[0]
     pool, places = torch.randn(1, 2, 16), torch.zeros(1, 4, 2, D)
@@ -135,7 +137,7 @@ def test_a_near_row_is_heard_more_than_a_far_one(network: Network) -> None:
     assert (said(near) - before).abs().sum() > 3 * (said(far) - before).abs().sum()
 
 
-def test_stage_one_looks_at_each_row_alone(network: Network) -> None:
+def test_stage_one_looks_at_each_row_alone(network: InContextNetwork) -> None:
     reference, own = PoolStats.fit(rows(1), torch.Generator().manual_seed(0))
     whole = network.embed_cells(own, reference.columns)
     part = network._embed(own.cells[:, 4:9], reference.columns)
@@ -143,7 +145,7 @@ def test_stage_one_looks_at_each_row_alone(network: Network) -> None:
     torch.testing.assert_close(part.rows, whole.rows[:, 4:9], atol=1e-6, rtol=1e-5)
 
 
-def test_columns_hear_labels_as_differences_from_the_pool(network: Network) -> None:
+def test_columns_hear_labels_as_differences_from_the_pool(network: InContextNetwork) -> None:
     cells = torch.randn(1, N, D, SMALL.cell_width, generator=torch.Generator().manual_seed(0))
     columns, about = torch.zeros(1, D, 8), torch.zeros(1, 8)
     seen = CellEmbeddings(cells, cells.mean(2))
@@ -196,14 +198,14 @@ def test_the_unit_of_scores_is_their_spread_over_unlabelled_rows() -> None:
     x[:5, 0] += 3  # there is something to learn: what the network says of labelled noise is nobody's concern
     labels[:5] = 1
     fitted = Pretrained.fit(x, labels, 0)
-    scores = fitted._score_with_labels(fitted._ordered(x))
+    scores = fitted._mix(fitted._ordered(x), 1.0)
     assert scores[5:].mean() == pytest.approx(0, abs=1e-5)
     assert 1 < scores[5:].std() <= 1.5 + 1e-5  # the network's unit, and half of that of the distances
     assert scores[:5].mean() > 0.5
     all_known = np.zeros(60, np.int8)
     all_known[:5] = 1
     fitted = Pretrained.fit(x, all_known, 0)
-    assert fitted._score_with_labels(fitted._ordered(x)).mean() == pytest.approx(0, abs=1e-5)
+    assert fitted._mix(fitted._ordered(x), 1.0).mean() == pytest.approx(0, abs=1e-5)
 
 
 def test_chances_alone_rank_where_nobody_has_labelled_a_row() -> None:
@@ -258,12 +260,11 @@ def test_one_row_is_read_twice_rather_than_not_at_all() -> None:
 
 
 def test_what_needs_no_label_is_kept_for_the_next_answer() -> None:
-    predictor._before_labels.cache_clear()
     x, labels = table(), free()
-    Pretrained.fit(x, labels, 0).query_score(x)
+    before = Pretrained.fit(x, labels, 0)
+    before.query_score(x)
     labels[4:8] = [1, 0, 0, 0]
-    Pretrained.fit(x, labels, 0).query_score(x)
-    assert (predictor._before_labels.cache_info().misses, predictor._before_labels.cache_info().hits) == (1, 1)
-    assert predictor._without_labels.cache_info().currsize == 1
-    Pretrained.fit(x, labels, 1).query_score(x)
-    assert predictor._before_labels.cache_info().misses == 2
+    after = Pretrained.fit(x, labels, 0)
+    assert after._encoded is before._encoded
+    other = Pretrained.fit(x, labels, 1)
+    assert other._encoded is not before._encoded

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from soel.detect.incontext import share
-from soel.detect.incontext.predictor import Context
-from soel.detect.incontext.share import PRIOR, PretrainedShare, _quantiles, share_bins
+from soel.detect.incontext import share_head
+from soel.detect.incontext.predictor import EncodedContext
+from soel.detect.incontext.share_head import PRIOR, PretrainedShare, _quantiles, share_bins
 from soel.testing.learning_laws import example_evidence
 from soel.types import Evidence
 
@@ -65,12 +65,12 @@ class Said:
     """In the network's place: says what it is told, and remembers what it was shown."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, chances: np.ndarray) -> None:
-        self.contexts: list[Context] = []
+        self.contexts: list[EncodedContext] = []
         self.labels: list[np.ndarray] = []
-        monkeypatch.setattr(share, "Predictor", self.read)
+        monkeypatch.setattr(share_head, "Predictor", self.read)
         self.chances = chances
 
-    def read(self, context: Context, labels: np.ndarray) -> Said:
+    def read(self, context: EncodedContext, labels: np.ndarray) -> Said:
         self.contexts.append(context)
         self.labels.append(labels)
         return self
@@ -98,7 +98,7 @@ def test_labels_of_a_large_pool_are_counted_and_the_rest_is_estimated(monkeypatc
     assert rest > 0
     assert found.value == pytest.approx((n_found + rest * 2960) / 3000)
     assert (said.labels[0] >= 0).sum() == 40
-    assert len(said.contexts[0].values) == 1000
+    assert len(said.contexts[0].context.values) == 1000
 
 
 @pytest.mark.parametrize(("kind", "at", "wanted"), [(1, 0, 40 / 60), (0, 23, 20 / 60)])
@@ -116,5 +116,5 @@ def test_columns_are_read_in_an_order_of_their_own(monkeypatch: pytest.MonkeyPat
     turned = Evidence(seen.scores, seen.embeddings[:, ::-1], seen.rows, seen.labels)
     for each in (seen, turned):
         PretrainedShare().estimate([each])
-    np.testing.assert_array_equal(said.contexts[0].values, said.contexts[1].values)
+    np.testing.assert_array_equal(said.contexts[0].context.values, said.contexts[1].context.values)
     np.testing.assert_array_equal(said.labels[0], said.labels[1])

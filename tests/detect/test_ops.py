@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from soel.detect.incontext import ops, torch_ops
-from soel.detect.incontext.features import Origin, PoolStats
-from soel.detect.incontext.network import Network
+from soel.detect.incontext.network import InContextNetwork
+from soel.detect.incontext.row_features import Origin, PoolStats
 from soel.detect.incontext.weights import trained_network
 
 
@@ -112,7 +112,7 @@ def test_both_kits_have_the_same_functions_and_arguments() -> None:
 
 def test_the_network_gives_the_same_for_both_kinds() -> None:
     ours = trained_network()
-    theirs = Network(ours.shape, {name: torch.from_numpy(value) for name, value in ours.weights.items()})
+    theirs = InContextNetwork(ours.shape, {name: torch.from_numpy(value) for name, value in ours.weights.items()})
     pool, new, labels = values(1, 300, 7), values(1, 280, 7, seed=1), np.full((1, 300), -1)
     labels[0, :9] = [1, 0, 0, 1, 0, 0, 0, 1, 0]
     same = np.zeros((280, 1, 300), bool)
@@ -125,10 +125,14 @@ def test_the_network_gives_the_same_for_both_kinds() -> None:
     ):
         embedded = network.embed_cells(own, stats.columns)
         cache, outputs = network.encode_pool(stats, own, embedded, of(labels))
-        later = network.score_rows(stats, own, of(labels), cache, stats.describe(of(new)))
+        plain = stats.describe(of(new))
+        cells = network.embed_cells(plain, stats.columns)
+        later = network.score_rows(stats, own, of(labels), cache, plain, cells)
         origin = Origin(of(np.ascontiguousarray(pool[:, :280, None])), of(same))
         changed = stats.describe(of(new), origin)
-        last = network.score_rows(stats, own, of(labels), cache, changed, origin.masked)
+        last = network.score_rows(
+            stats, own, of(labels), cache, changed, network.embed_cells(changed, stats.columns), origin.masked
+        )
         each = [
             outputs.logits,
             outputs.chances,

@@ -10,11 +10,12 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from threadpoolctl import threadpool_limits
 
-from soel import threads as cores
+from soel import numeric as cores
 from soel.assess.metrics import auroc
-from soel.detect.incontext import detector as pretrained, predictor, weights
+from soel.detect import remember
+from soel.detect.incontext import detector as pretrained, weights
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.sampling import (
+from soel.detect.incontext.samples import (
     MOST_COLUMNS,
     choose_context,
     choose_rows,
@@ -56,7 +57,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch, n
     for n_threads in (1, 2, 3):
         monkeypatch.setattr(cores, "n_cores", lambda n_threads=n_threads: n_threads)
         with threadpool_limits(n_threads, user_api="blas"):
-            predictor._before_labels.cache_clear()
+            remember.forget()
             fitted = Pretrained.fit(x, labels, 0)
             found.append(
                 np.concatenate([fitted.score(x * np.float32(1.01)), fitted.score(x), fitted._with_labels.shares()])
@@ -209,7 +210,7 @@ def test_questions_leave_the_labels_as_more_of_them_are_anomalies(n_anomalies: i
     fitted = Pretrained.fit(x, labels, 0)
     ordered = fitted._ordered(x)
     weight = min(1.0, 1.5 - 2 * (n_anomalies + 0.5) / 11) if weight else 0.0
-    wanted = weight * fitted._score_with_labels(ordered) + (1 - weight) * fitted._score_without(ordered)
+    wanted = weight * fitted._mix(ordered, 1.0) + (1 - weight) * fitted._mix(ordered, 0.0)
     np.testing.assert_allclose(fitted.query_score(x), wanted, atol=1e-6)
 
 

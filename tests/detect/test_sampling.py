@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from soel.detect.incontext.detector import Pretrained
-from soel.detect.incontext.sampling import (
+from soel.detect.incontext.samples import (
     MOST_COLUMNS,
     MOST_GROUPS,
     choose_rows,

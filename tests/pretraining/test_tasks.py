@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pretraining import anomalies, questions, tasks
-from soel.detect.incontext.features import PoolStats
+from soel.detect.incontext.row_features import PoolStats
 
 CPU = torch.device("cpu")
 

@@ -18,8 +18,8 @@ from safetensors import safe_open
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from pretraining import checkpoint, tables, train
-from soel.detect.incontext.network import N_SHARE_BINS, Network, Outputs, Shape
-from soel.detect.incontext.share import PRIOR
+from soel.detect.incontext.network import N_SHARE_BINS, InContextNetwork, Outputs, Shape
+from soel.detect.incontext.share_head import PRIOR
 
 CPU = torch.device("cpu")
 SMALL = Shape(width=32, n_heads=4, n_layers=2, cell_width=16)
@@ -60,7 +60,7 @@ def test_the_loss_falls() -> None:
     run = train.begin(SMALL, plan(), CPU)
     settings = plan(rate=3e-3, matrix_rate=3e-3, own_questions=0.0)
 
-    def loss(network: Network) -> float:
+    def loss(network: InContextNetwork) -> float:
         chance = random.Random(1)
         torch.manual_seed(1)
         with torch.no_grad():

@@ -8,7 +8,7 @@ ESTIMATORS = Registry(
         "kde": "soel.assess.share:KernelDensity",
         "kriging": "soel.assess.kriging:Kriging",
         "cover": "soel.assess.share:Cover",
-        "pretrained": "soel.detect.incontext.share:PretrainedShare",
+        "pretrained": "soel.detect.incontext.share_head:PretrainedShare",
         "fixed": "soel.assess.share:Fixed",
     },
     group="contamination",

@@ -10,6 +10,7 @@ import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
 from soel.detect.fingerprints import fingerprints, positions_among
+from soel.detect.remember import remember
 from soel.numeric import blocks, gaussian, mahalanobis, mean_of_nearest, nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Floats, Labels, Rows
 
@@ -63,7 +64,7 @@ class Neighbours(Detector):
         chosen, rng, x = NeighboursOptions.read(options), np.random.default_rng(seed), clip_rows(pool)
         most = chosen.reference_rows
         suspects, is_normal = around_anomalies(x, labels, chosen.grown_share), labels == NORMAL
-        isolation = _isolation(x, rng, most)
+        isolation = _isolation(x, _sample(np.arange(len(x)), rng, most)).copy()
         isolation[is_normal] = -1
         kept = ~suspects
         kept[np.argsort(-isolation, kind="stable")[: int(chosen.dropped_share * len(x))]] = False
@@ -81,23 +82,28 @@ class Neighbours(Detector):
             "spread": distance.std() or 1.0,
         }
         uncentred = cls.from_arrays(plain.arrays() | learnt)
-        middle = uncentred.score(x[_sample(np.arange(len(x)), rng, most)]).mean()
+        shown = _sample(np.arange(len(x)), rng, most)
+        middle = uncentred._corrected(x[shown], distance[shown]).mean()
         return cls.from_arrays(uncentred.arrays() | {"middle": middle})
 
     def score(self, x: Floats) -> Floats:
         """Anomaly scores (n,) of scaled rows (n, d)."""
         x = clip_rows(x)
-        score = self._distance(x, positions_among(fingerprints(x), fingerprints(self.reference)))
+        return self._corrected(x, self._distance(x, positions_among(fingerprints(x), fingerprints(self.reference))))
+
+    def space(self, x: Floats) -> Floats:
+        """Rows (n, d) as the points between which distances are measured."""
+        return clip_rows(x)
+
+    def _corrected(self, x: Floats, distance: Floats) -> Floats:
+        """Scores (n,) from the distances to the pool (n,), corrected by the labels."""
+        score = distance.copy()
         if len(self.anomalies):
             score -= np.log(mean_of_nearest(x, self.anomalies, ANOMALY_NEIGHBOURS) + TINY)
         if len(self.normals):
             for block, distances in blocks(x, self.normals):
                 score[block] -= (np.exp(-distances / self.reach) * self.excess).max(axis=1)
         return np.asarray(score / self.spread - self.middle)
-
-    def space(self, x: Floats) -> Floats:
-        """Rows (n, d) as the points between which distances are measured."""
-        return clip_rows(x)
 
     def _distance(self, x: Floats, own: Rows) -> Floats:
         """The mean logarithm (n,) of the two distances to the cleaned pool; own: (n,) which of its rows each is."""
@@ -127,9 +133,9 @@ def around_anomalies(x: Floats, labels: Labels, grown_share: float) -> np.ndarra
     return np.asarray(suspects & (labels != NORMAL))
 
 
-def _isolation(x: Floats, rng: np.random.Generator, most: int) -> Floats:
-    """Mean distance (N,) to the nearest rows of the pool, labels unseen."""
-    rows = _sample(np.arange(len(x)), rng, most)
+@remember(1)
+def _isolation(x: Floats, rows: Rows) -> Floats:
+    """Mean distance (N,) to the nearest of some rows of the pool, labels unseen."""
     return mean_of_nearest(x, x[rows], _neighbours(len(rows)), _positions(len(x), rows))
 
 

@@ -10,11 +10,26 @@ from typing import Any
 import numpy as np
 
 from soel.detect.base import NOTHING, Detector, Options
-from soel.detect.incontext.predictor import Context, Predictor, predictor_without_labels, unit_over
-from soel.detect.incontext.sampling import choose_context, choose_rows, column_order, keys, wide_views
+from soel.detect.incontext.predictor import (
+    Context,
+    EncodedContext,
+    LabelledView,
+    Predictor,
+    encode_context,
+    unit_over,
+)
+from soel.detect.incontext.samples import (
+    MOST_COLUMNS,
+    choose_context,
+    choose_rows,
+    column_order,
+    keys,
+    wide_views,
+)
 from soel.detect.incontext.surrogate import Surrogate
 from soel.detect.incontext.weights import find_weights
 from soel.detect.neighbours import Neighbours
+from soel.detect.remember import remember
 from soel.numeric import nearest
 from soel.types import ANOMALY, NORMAL, UNLABELLED, Chances, Floats, Labels, Rows, within
 
@@ -23,6 +38,7 @@ NEIGHBOUR_ROWS = 2000  # of the pool, among which the distances are measured tha
 # Chosen on five collections of tables (benchmarks/choices.md):
 HALF_WEIGHT = 0.5  # labelled anomalies at which the scores with labels and without count alike
 DISTANCES_WITH_LABELS, DISTANCES_WITHOUT = 0.5, 0.25  # what distances count beside the network
+WIDE_DISTANCES_WITHOUT = 1.0  # in a table of more than MOST_COLUMNS, which the network sees in parts
 NEAR = 0.1  # root mean square of standardised differences: rows so near a normal one are like it
 UNSUSPICIOUS = 0.8  # quantile of the scores towards which such rows are lowered
 WITH_LABELS, WITHOUT, SURROGATE = "with_labels.", "without.", "surrogate."  # prefixes of arrays
@@ -43,6 +59,7 @@ class Pretrained(Detector):
 
         w (network with labels + 0.5 distances with labels) + (1 - w) (network without + 0.25 distances without),
 
+    (of a table with more than 60 columns, 1.0 distances without),
     each of the four in standard deviations over the rows without a label: answers that hold no anomaly say what is not
     wanted, and nothing of what is, so that they would mislead. Near-duplicates of a row that was labelled normal are
     lowered all the same: with r the distance to the nearest of these, unless an anomaly is nearer, and q the 80 %
@@ -63,7 +80,7 @@ class Pretrained(Detector):
     """
 
     name = "pretrained"
-    version = 5
+    version = 6
     leaves_out = True
 
     context: Context
@@ -87,7 +104,8 @@ class Pretrained(Detector):
         if len(pool) == 1:
             pool, labels = np.repeat(pool, 2, axis=0), np.repeat(labels, 2)
         key = keys(pool, seed)
-        rows, n_beyond = choose_context(key, labels, chosen.context_rows)
+        part = 2 if pool.shape[1] > MOST_COLUMNS else 1  # a wide table is read once a view
+        rows, n_beyond = choose_context(key, labels, chosen.context_rows // part)
         beside = choose_rows(key, labels, NEIGHBOUR_ROWS)
         views = wide_views(pool[rows[: len(rows) - n_beyond]], seed)
         is_large = len(pool) > LARGE_POOL
@@ -97,7 +115,7 @@ class Pretrained(Detector):
             columns=columns,
             with_labels=Neighbours.fit(pool[beside], labels[beside], seed),
             distance_rows=pool[beside],
-            distillation_rows=pool[choose_rows(key, labels, DISTILLATION_ROWS)] if is_large else pool[:0],
+            distillation_rows=pool[choose_rows(key, labels, DISTILLATION_ROWS // part)] if is_large else pool[:0],
         )
 
     def score(self, x: Floats) -> Floats:
@@ -126,10 +144,8 @@ class Pretrained(Detector):
         One pass: each row is read as a new one beside a context without it; distances do without any label.
         """
         x = self._ordered(x)
-        distances = self._distances_without(x)
-        by_labels = _logits(self._with_labels, x, x[:, None]) + DISTANCES_WITH_LABELS * distances
-        without = _logits(self._without_labels, x, x[:, None]) + DISTANCES_WITHOUT * distances
-        return np.asarray(self.label_weight * by_labels + (1 - self.label_weight) * without)
+        distances = self._deviations(self.without, x)
+        return self._mix(x, self.label_weight, x[:, None], (distances, distances))
 
     def chances(self) -> Chances:
         """Of the rows of the context without a label."""
@@ -145,8 +161,7 @@ class Pretrained(Detector):
         x, n_labels = self._ordered(x), int((self.labels != UNLABELLED).sum())
         share = ((self.labels == ANOMALY).sum() + 0.5) / (n_labels + 1)
         weight = float(np.clip(1.5 - 2 * share, 0, 1)) if n_labels else 0.0
-        parts = [(weight, self._score_with_labels), (1 - weight, self._score_without)]
-        return np.asarray(sum(weight * score(x) for weight, score in parts if weight))
+        return self._mix(x, weight)
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) by distances alone."""
@@ -154,7 +169,7 @@ class Pretrained(Detector):
 
     def find_known(self, x: Floats) -> Rows:
         """Which rows are of the context: they have been read."""
-        return np.flatnonzero(np.isin(keys(self._ordered(x)), self._with_labels.own))
+        return np.flatnonzero(np.isin(keys(self._ordered(x)), self._encoded.own))
 
     def chance(self, x: Floats) -> Floats:
         """The probability (n,) of being an anomaly, by the network."""
@@ -166,7 +181,7 @@ class Pretrained(Detector):
 
     def space(self, x: Floats) -> Floats:
         """Rows as standardised points (n, p), every value within +-CLIP."""
-        return self._without_labels.points(self._ordered(x))
+        return self._encoded.points(self._ordered(x))
 
     @property
     def label_weight(self) -> float:
@@ -221,35 +236,51 @@ class Pretrained(Detector):
 
     def _score_exactly(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
         """Scores (n,) of rows in the order of `columns`. distances: their scores by `with_labels`, where known."""
-        scores = self._sum(x, sources, distances)
+        by_distance = None if distances is None else self._in_deviations(self.with_labels, distances)
+        scores = self._mix(x, self.label_weight, sources, (by_distance, None))
         if not (self.labels == NORMAL).any():
             return scores
         return np.asarray(scores - self._likeness_to_normal(x) * np.maximum(scores - self._unsuspicious, 0))
 
-    def _sum(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
-        weight = self.label_weight
-        if not weight:
-            return self._score_without(x, sources)
-        by_labels = self._score_with_labels(x, sources, distances)
-        return np.asarray(weight * by_labels + (1 - weight) * self._score_without(x, sources))
+    def _mix(
+        self,
+        x: Floats,
+        weight: float,
+        sources: Floats | None = None,
+        distances: tuple[Floats | None, Floats | None] = (None, None),
+    ) -> Floats:
+        """`weight` times the score with labels, plus the rest times that without; what has no weight is not computed.
 
-    def _score_with_labels(self, x: Floats, sources: Floats | None = None, distances: Floats | None = None) -> Floats:
-        distances = self.with_labels.score(x) if distances is None else distances
-        middle, spread = self._unit_with_labels
-        return np.asarray(
-            _logits(self._with_labels, x, sources) + DISTANCES_WITH_LABELS * (distances - middle) / spread
-        )
+        distances: of the rows with labels and without, in deviations, where they are known.
+        """
+        without = DISTANCES_WITHOUT if len(self.context.views) == 0 else WIDE_DISTANCES_WITHOUT
+        parts = [
+            (weight, self._with_labels, self.with_labels, DISTANCES_WITH_LABELS, distances[0]),
+            (1 - weight, self._encoded.without_labels, None, without, distances[1]),
+        ]
+        parts = [part for part in parts if part[0]]
+        predictors = [predictor for _, predictor, *_ in parts]
+        if sources is None:
+            by_network = self._encoded.outputs(predictors, x, LabelledView.logits)
+        else:
+            by_network = self._encoded.changed_logits(predictors, x, sources)
+        total = np.zeros(len(x))
+        for (part, _, fitted, share, known), said in zip(parts, by_network, strict=True):
+            by_distance = self._deviations(fitted or self.without, x) if known is None else known
+            total += part * (said + share * by_distance)
+        return total
 
-    def _score_without(self, x: Floats, sources: Floats | None = None) -> Floats:
-        return np.asarray(_logits(self._without_labels, x, sources) + DISTANCES_WITHOUT * self._distances_without(x))
+    def _deviations(self, fitted: Neighbours, x: Floats) -> Floats:
+        """Scores (n,) by distances, in deviations over the rows of the context without a label."""
+        return self._in_deviations(fitted, fitted.score(x))
 
-    def _distances_without(self, x: Floats) -> Floats:
-        middle, spread = self._unit_without
-        return np.asarray((self.without.score(x) - middle) / spread)
+    def _in_deviations(self, fitted: Neighbours, distances: Floats) -> Floats:
+        middle, spread = self._unit_with_labels if fitted is self.with_labels else self._unit_without
+        return np.asarray((distances - middle) / spread)
 
     def _likeness_to_normal(self, x: Floats) -> Floats:
         """Between 0 and 1 (n,): whether a row is a near-duplicate of one labelled normal, and nearer to no anomaly."""
-        points, known = self._without_labels.points(x), self._without_labels.points(self.context.values)
+        points, known = self._encoded.points(x), self._encoded.points(self.context.values)
         to_normal, to_anomaly = (nearest(points, known[self.labels == label]) for label in (NORMAL, ANOMALY))
         likeness = np.exp(-((to_normal / (NEAR * points.shape[1] ** 0.5)) ** 4))
         return np.asarray(np.where(to_normal < to_anomaly, likeness, 0.0))
@@ -270,7 +301,7 @@ class Pretrained(Detector):
         """The distances without any label, when first asked for."""
         if self.saved_without is not None:
             return self.saved_without
-        return Neighbours.fit(self.distance_rows, _no_label(len(self.distance_rows)), self.context.seed)
+        return _fit_without_labels(self.distance_rows, self.context.seed)
 
     @cached_property
     def _unit_with_labels(self) -> tuple[float, float]:
@@ -283,7 +314,7 @@ class Pretrained(Detector):
     @cached_property
     def _unsuspicious(self) -> float:
         free = self.context.values[self.labels == UNLABELLED]
-        return float(np.quantile(self._sum(free), UNSUSPICIOUS)) if len(free) else np.inf
+        return float(np.quantile(self._mix(free, self.label_weight), UNSUSPICIOUS)) if len(free) else np.inf
 
     def _unit_of(self, distances: Neighbours) -> tuple[float, float]:
         """Mean and spread of scores by distances over the rows without a label, where these are enough."""
@@ -292,20 +323,17 @@ class Pretrained(Detector):
     @cached_property
     def _with_labels(self) -> Predictor:
         is_any = bool((self.labels != UNLABELLED).any())
-        return Predictor(self.context, self.labels) if is_any else self._without_labels
+        return Predictor(self._encoded, self.labels) if is_any else self._encoded.without_labels
 
     @cached_property
-    def _without_labels(self) -> Predictor:
-        return predictor_without_labels(self.context)
-
-
-def _logits(predictor: Predictor, x: Floats, sources: Floats | None) -> Floats:
-    return predictor.logits(x) if sources is None else predictor.changed_logits(x, sources)
+    def _encoded(self) -> EncodedContext:
+        return encode_context(self.context)
 
 
 def _probabilities(log_odds: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-log_odds)))
 
 
-def _no_label(n_rows: int) -> Labels:
-    return np.full(n_rows, UNLABELLED, np.int8)
+@remember(1)
+def _fit_without_labels(rows: Floats, seed: int) -> Neighbours:
+    return Neighbours.fit(rows, np.full(len(rows), UNLABELLED, np.int8), seed)

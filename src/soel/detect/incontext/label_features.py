@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from soel.detect.incontext.features import FAR, TINY, PoolStats, RowFeatures
 from soel.detect.incontext.ops import Array, ops_of
+from soel.detect.incontext.row_features import FAR, TINY, PoolStats, RowFeatures
 
 N_LABEL_FEATURES, N_POOL_FEATURES = 15, 8
 DEPTHS = (3, 5, 8)  # of the forest at which rows that share a node are counted

@@ -37,9 +37,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from soel.detect.incontext.features import PoolStats, RowFeatures
 from soel.detect.incontext.label_features import LabelTables, label_features, pool_features
 from soel.detect.incontext.ops import Array, ops_of
+from soel.detect.incontext.row_features import PoolStats, RowFeatures
 
 N_SHARE_BINS = 24
 COORDINATE_WIDTHS = (12, 28, 60)  # on a GPU: attention is planned anew for every width, and wants multiples of eight
@@ -117,14 +117,14 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class Part:
+class Parameters:
     """Parameters by name, those of one part of the network; called, it is a linear layer."""
 
     weights: Mapping[str, Array]
     name: str = ""
 
-    def __getitem__(self, name: str) -> Part:
-        return Part(self.weights, f"{self.name}{name}.")
+    def __getitem__(self, name: str) -> Parameters:
+        return Parameters(self.weights, f"{self.name}{name}.")
 
     def __call__(self, x: Array) -> Array:
         """X W' + b."""
@@ -132,20 +132,20 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Network:
+class InContextNetwork:
     """The equations above, with parameters of numpy or of torch."""
 
     shape: Shape
     weights: Mapping[str, Array]
 
     @property
-    def layers(self) -> list[Part]:
+    def layers(self) -> list[Parameters]:
         """Those in which rows attend to the pool, in order."""
         return [self._part[f"blocks.{layer}"] for layer in range(self.shape.n_layers)]
 
     @property
-    def _part(self) -> Part:
-        return Part(self.weights)
+    def _part(self) -> Parameters:
+        return Parameters(self.weights)
 
     def embed_cells(self, rows: RowFeatures, columns: Array) -> CellEmbeddings:
         """Equation 1, of rows and the features (B, d, N_COLUMN) of their columns."""
@@ -194,13 +194,13 @@ class Network:
         labels: Array,
         cache: KeyValueCache,
         rows: RowFeatures,
+        embedded: CellEmbeddings,
         masked: Array | None = None,
     ) -> Outputs:
-        """Equations 1 to 5 of other rows beside a pool that has been read.
+        """Equations 3 to 5 of other rows beside a pool that has been read.
 
         own: the pool's rows. masked: (n, N) which of these each row does not attend to.
         """
-        embedded = self.embed_cells(rows, pool.columns)
         u = self.coordinates(rows.z, rows.g, cache.scales)
         by_labels = label_features(pool, own, rows, labels, cache.tables)
         x = self.enter(embedded, cache.gates, rows.scores, by_labels, cache.about, None)
@@ -281,7 +281,7 @@ class Network:
         return ops.floats(part["2"](ops.gelu(part["0"](ops.concat([middle, ops.as_precise(about, middle)], -1)))))
 
 
-def attend_to_columns(part: Part, x: Array) -> Array:
+def attend_to_columns(part: Parameters, x: Array) -> Array:
     """Self-attention among the columns of each row, then an MLP: (R, d, c) to the same."""
     ops = ops_of(x)
     n_rows, n_columns, width = x.shape
@@ -291,7 +291,7 @@ def attend_to_columns(part: Part, x: Array) -> Array:
     return x + part["narrow"](ops.gelu(part["wide"](ops.normalise(x))))
 
 
-def keys_and_values(part: Part, pool: Array, of_keys: Array) -> tuple[Array, Array]:
+def keys_and_values(part: Parameters, pool: Array, of_keys: Array) -> tuple[Array, Array]:
     """Keys (B, h, N, e + p + 4) and values of pool rows (B, N, w) with coordinates (B, h, N, p + 4)."""
     ops = ops_of(pool)
     n_tasks, n_pool, _ = pool.shape
@@ -301,14 +301,14 @@ def keys_and_values(part: Part, pool: Array, of_keys: Array) -> tuple[Array, Arr
     return keys, ops.lay_out_values(keys, v)
 
 
-def _keys_and_values(part: Part, pool: Array, of_keys: Array) -> tuple[Array, Array]:
+def _keys_and_values(part: Parameters, pool: Array, of_keys: Array) -> tuple[Array, Array]:
     """The same, block by block."""
     ops = ops_of(pool)
     parts = ops.in_blocks(lambda block: keys_and_values(part, pool[:, block], of_keys[:, :, block]), pool.shape[1])
     return ops.lay_out_keys(ops.concat([keys for keys, _ in parts], 2)), ops.concat([v for _, v in parts], 2)
 
 
-def attend(part: Part, x: Array, u: Array, memory: tuple[Array, Array], masked: Array | None = None) -> Array:
+def attend(part: Parameters, x: Array, u: Array, memory: tuple[Array, Array], masked: Array | None = None) -> Array:
     """Equation 4: rows (B, n, w) at coordinates (B, h, n, p) to the keys and values of the pool. masked: (n, N)."""
     ops = ops_of(x)
     n_tasks, n_rows, width = x.shape
@@ -323,7 +323,7 @@ def attend(part: Part, x: Array, u: Array, memory: tuple[Array, Array], masked: 
     return x + part["narrow"](ops.gelu(part["wide"](ops.normalise(x))))
 
 
-def _attend(part: Part, x: Array, u: Array, memory: tuple[Array, Array]) -> Array:
+def _attend(part: Parameters, x: Array, u: Array, memory: tuple[Array, Array]) -> Array:
     """The same, block by block."""
     ops = ops_of(x)
     return ops.concat(ops.in_blocks(lambda block: attend(part, x[:, block], u[:, :, block], memory), x.shape[1]), 1)

@@ -85,8 +85,13 @@ def move(thing: Thing, device: Any) -> Thing:
 
 def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
     """What is computed of each block of rows, in order, each by one thread: independent of how many there are."""
+    return each(compute, row_blocks(n_rows))
+
+
+def each(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """What is computed of each part, in order, each by one thread."""
     with single_threaded_blas():
-        return parallel_map(compute, row_blocks(n_rows))
+        return parallel_map(compute, parts)
 
 
 def row_blocks(n_rows: int) -> list[slice]:

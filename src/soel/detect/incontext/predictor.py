@@ -1,19 +1,20 @@
-"""A context as the network reads it with its labels, and its outputs for other rows."""
+"""A context as the network sees it before any label, and with labels, and its outputs for other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from soel.detect.incontext.features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
-from soel.detect.incontext.network import CellEmbeddings, KeyValueCache, Network, Outputs
+from soel.detect.incontext.network import CellEmbeddings, InContextNetwork, KeyValueCache, Outputs
 from soel.detect.incontext.ops import Array, device_for, move, ops_of, softmax
-from soel.detect.incontext.sampling import MOST_GROUPS, keys
+from soel.detect.incontext.row_features import CLIP, Origin, PoolStats, RowFeatures, add_extra_distances
+from soel.detect.incontext.samples import MOST_GROUPS, keys
 from soel.detect.incontext.weights import VERSION, trained_network
+from soel.detect.remember import remember
 from soel.numeric import single_threaded_blas
 from soel.types import UNLABELLED, Booleans, Floats, Labels
 
@@ -42,43 +43,85 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """A context with its labels (1, m), on one device: all that other rows are scored with."""
+class EncodedPool:
+    """What the network needs of a context before any label, on one device."""
 
-    network: Network
+    network: InContextNetwork
     stats: PoolStats
-    pool: RowFeatures
-    labels: Array
-    cache: KeyValueCache
+    rows: RowFeatures
+    cells: CellEmbeddings
+
+
+@dataclass(frozen=True)
+class Described:
+    """Rows beside a context, before any label. masked: (n, m) which of its rows they do not attend to."""
+
+    rows: RowFeatures
+    cells: CellEmbeddings
+    masked: Booleans | None
 
 
 class View:
-    """A context that the network reads with its labels: all its columns, a group of them, or its axes (d, p)."""
+    """A context before any label: all its columns, a group of them, or its axes (d, p)."""
 
-    def __init__(self, rows: Context, labels: Labels, matrix: Floats | None) -> None:
-        self.network = trained_network(rows.weights)
+    def __init__(self, context: Context, matrix: Floats | None) -> None:
         self.matrix = None if matrix is None else np.ascontiguousarray(matrix[:, matrix.any(axis=0)])
-        self.labels = labels.astype(np.int64)[None]
-        self._moved: tuple[Any, Encoded] | None = None
-        context = self.narrow(rows.values)
-        sample, beyond = context[: rows.n_sample], context[rows.n_sample :]
-        self.stats, self.pool, self.embedded = _before_labels(sample.tobytes(), sample.shape, rows.seed, rows.weights)
+        values = self.narrow(context.values)
+        sample, beyond = values[: context.n_sample], values[context.n_sample :]
+        self.encoded = encode_sample(sample, context.seed, context.weights)
         if len(beyond):
-            self._append(beyond[None])
+            self.encoded = _append(self.encoded, beyond[None])
+        self._moved: tuple[Any, EncodedPool] | None = None
 
-    def _append(self, rows: Floats) -> None:
-        """Labelled rows (1, n, d) beyond the sample; what is known of the sample stays as it is."""
-        with single_threaded_blas():
-            described = self.stats.describe(rows)
-            more = self.network.embed_cells(described, self.stats.columns)
-            longer = RowFeatures.joined([self.pool, described])
-            self.pool = add_extra_distances(self.stats, longer, longer, None)
-            self.embedded = CellEmbeddings.joined([self.embedded, more])
+    def on(self, device: Any) -> EncodedPool:
+        """What is known of the context on a device; None is this CPU."""
+        if device is None:
+            return self.encoded
+        if self._moved is None or self._moved[0] != device:
+            self._moved = device, move(self.encoded, device)
+        return self._moved[1]
+
+    def describe(
+        self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
+    ) -> list[Described]:
+        """Rows (n, d) in blocks. sources: (n, s, d) rows they were composed of; same: (n, s, m) where these are in the
+        context, which is read without them.
+        """
+        known = self.on(device)
+        rows, origins, apart = self.narrow(x)[None], None, None
+        if sources is not None and same is not None:
+            narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
+            origins = Origin(narrow[None], same[:, :, : known.stats.z.shape[1]])
+            apart = np.asarray(same.any(axis=1))
+        if device is not None:
+            rows, origins, apart = move((rows, origins, apart), device)
+
+        def describe_block(block: slice) -> Described:
+            origin, masked = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
+            described = known.stats.describe(rows[:, block], origin)
+            cells = known.network.embed_cells(described, known.stats.columns)
+            return Described(add_extra_distances(known.stats, known.rows, described, masked), cells, masked)
+
+        blocks: list[Described] = ops_of(rows).in_blocks(describe_block, len(x))
+        return blocks
+
+    def narrow(self, x: Floats) -> Floats:
+        """Rows (n, d) as this view has them."""
+        return np.ascontiguousarray(x if self.matrix is None else x @ self.matrix, np.float32)
+
+
+class LabelledView:
+    """A view that the network has read with its labels (m,)."""
+
+    def __init__(self, view: View, labels: Labels) -> None:
+        self.view, self.labels = view, labels.astype(np.int64)[None]
+        self._moved: tuple[Any, KeyValueCache, Array] | None = None
 
     @cached_property
     def _after_labels(self) -> tuple[KeyValueCache, Outputs]:
+        known = self.view.encoded
         with single_threaded_blas():
-            return self.network.encode_pool(self.stats, self.pool, self.embedded, self.labels)
+            return known.network.encode_pool(known.stats, known.rows, known.cells, self.labels)
 
     @property
     def outputs(self) -> Outputs:
@@ -90,40 +133,27 @@ class View:
         """Mean and spread of the scores over the rows without a label, where these are enough."""
         return unit_over(self._rank(self.outputs), self.labels[0] == UNLABELLED)
 
-    def read(
-        self, x: Floats, sources: Floats | None = None, same: np.ndarray | None = None, device: Any = None
-    ) -> Outputs:
-        """The outputs for rows (n, d). sources: (n, s, d) rows they were composed of; same: (n, s, m) where these are
-        in the context. device: a GPU that computes, None for this CPU.
-        """
-        rows, origins, apart = self.narrow(x)[None], None, None
-        if sources is not None and same is not None:
-            narrow = self.narrow(sources.reshape(-1, sources.shape[2])).reshape(*sources.shape[:2], -1)
-            origins = Origin(narrow[None], same[:, :, : self.stats.z.shape[1]])
-            apart = np.asarray(same.any(axis=1))
-        known = Encoded(self.network, self.stats, self.pool, self.labels, self._after_labels[0])
-        if device is not None:
-            rows, origins, apart = move((rows, origins, apart), device)
-            known = self._on(device)
-        ops = ops_of(rows)
+    def read(self, blocks: Sequence[Described], device: Any = None) -> Outputs:
+        """The outputs for rows that were described on this device."""
+        known, (cache, labels) = self.view.on(device), self._on(device)
+        ops = ops_of(known.stats.z)
 
-        def read_block(block: slice) -> Outputs:
-            origin, masked = (None, None) if origins is None or apart is None else (origins.part(block), apart[block])
-            described = known.stats.describe(rows[:, block], origin)
-            described = add_extra_distances(known.stats, known.pool, described, masked)
-            return known.network.score_rows(known.stats, known.pool, known.labels, known.cache, described, masked)
+        def read_block(each: Described) -> Outputs:
+            network = known.network
+            return network.score_rows(known.stats, known.rows, labels, cache, each.rows, each.cells, each.masked)
 
-        outputs = Outputs.joined(ops.in_blocks(read_block, len(x)))
+        outputs = Outputs.joined(ops.each(read_block, blocks))
         return Outputs(*(ops.numpy(part) for part in (outputs.logits, outputs.chances, outputs.states)))
 
-    def _on(self, device: Any) -> Encoded:
-        """The same on a device, where the context is read again: keys and values have another form there."""
+    def _on(self, device: Any) -> tuple[KeyValueCache, Array]:
+        """The cache and the labels on a device, where the context is read again: keys and values differ in form."""
+        if device is None:
+            return self._after_labels[0], self.labels
         if self._moved is None or self._moved[0] != device:
-            given = self.network, self.stats, self.pool, self.embedded, self.labels
-            network, stats, pool, embedded, labels = move(given, device)
-            cache, _ = network.encode_pool(stats, pool, embedded, labels)
-            self._moved = device, Encoded(network, stats, pool, labels, cache)
-        return self._moved[1]
+            known, labels = self.view.on(device), move(self.labels, device)
+            cache, _ = known.network.encode_pool(known.stats, known.rows, known.cells, labels)
+            self._moved = device, cache, labels
+        return self._moved[1], self._moved[2]
 
     def logits(self, outputs: Outputs) -> Floats:
         """Scores (n,) in units of their spread over the context."""
@@ -133,40 +163,88 @@ class View:
     def _rank(self, outputs: Outputs) -> Floats:
         return np.asarray(outputs.rank_by(any_label=bool((self.labels != UNLABELLED).any()))[0])
 
-    def narrow(self, x: Floats) -> Floats:
-        """Rows (n, d) as this view has them."""
-        return np.ascontiguousarray(x if self.matrix is None else x @ self.matrix, np.float32)
+
+Part = Callable[[LabelledView, Outputs], Floats]
 
 
-class Predictor:
-    """The mean over views: the first counts half where there are several, the others the other half."""
+class EncodedContext:
+    """A context before any label. The first view counts half where there are several, the others the other half."""
 
-    def __init__(self, rows: Context, labels: Labels) -> None:
-        self.views = [View(rows, labels, view) for view in rows.views] or [View(rows, labels, None)]
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.views = [View(context, matrix) for matrix in context.views] or [View(context, None)]
         n_others = len(self.views) - 1
         self.weights = np.array([0.5, *[0.5 / n_others] * n_others] if n_others else [1.0], np.float32)
-        self.n_sample = rows.n_sample
-        own = keys(rows.values)
+        own = keys(context.values)
         order = np.argsort(own, kind="stable")
         self.own, first, counts = np.unique(own[order], return_index=True, return_counts=True)
         self._groups = (order, first, counts)
 
-    def logits(self, x: Floats) -> Floats:
-        """Scores (n,) in units of their spread over the context."""
-        return self._of_each(x, lambda view, outputs: view.logits(outputs))
+    @cached_property
+    def without_labels(self) -> Predictor:
+        """What the network says where no label is looked at."""
+        return Predictor(self, np.full(len(self.context.values), UNLABELLED, np.int8))
 
-    def changed_logits(self, x: Floats, sources: Floats) -> Floats:
-        """The same of rows that were composed of others (n, s, d): the context is read without these."""
-        values = np.empty(len(x))
-        for start in range(0, len(x), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            same = self._find(sources[rows])
-            n_left = self.n_sample - same[:, :, : self.n_sample].sum(axis=(1, 2)).max(initial=0)
-            apart = (sources[rows], same) if same.any() and n_left else ()
-            values[rows] = self._mean([view.logits(view.read(x[rows], *apart)) for view in self.views])
+    def points(self, x: Floats) -> Floats:
+        """Standardised rows (n, p) of the first view."""
+        view = self.views[0]
+        z = (view.narrow(x) - view.encoded.stats.mean[0]) / view.encoded.stats.deviation[0]
+        return np.asarray(z.clip(-CLIP, CLIP))
+
+    def outputs(self, predictors: Sequence[Predictor], x: Floats, of: Part) -> list[Floats]:
+        """A part of each predictor's outputs for rows (n, d): those of the context are known, others described once."""
+        order, first, counts = self._groups
+        key = keys(x)
+        at = np.minimum(np.searchsorted(self.own, key), len(self.own) - 1)
+        is_own = self.own[at] == key
+        others, values = np.flatnonzero(~is_own), list[Floats]()
+        for predictor in predictors:
+            context = self.mean([of(view, view.outputs) for view in predictor.views])
+            known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
+            values.append(np.empty((len(x), *context.shape[1:]), np.float64))
+            values[-1][is_own] = known[at[is_own]]
+        device = device_for(len(others))
+        step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
+        for start in range(0, len(others), step):
+            rows = others[start : start + step]
+            each = [self._read(number, predictors, of, device, x[rows]) for number in range(len(self.views))]
+            for found, said in zip(values, zip(*each, strict=True), strict=True):
+                found[rows] = self.mean(said)
         return values
 
-    def _find(self, sources: Floats) -> np.ndarray:
+    def changed_logits(self, predictors: Sequence[Predictor], x: Floats, sources: Floats) -> list[Floats]:
+        """Scores of rows that were composed of others (n, s, d): the context is read without these."""
+        values: list[Floats] = [np.empty(len(x)) for _ in predictors]
+        n_sample = self.context.n_sample
+        for start in range(0, len(x), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            same = self.find(sources[rows])
+            n_left = n_sample - same[:, :, :n_sample].sum(axis=(1, 2)).max(initial=0)
+            apart = (sources[rows], same) if same.any() and n_left else (None, None)
+            each = [
+                self._read(number, predictors, LabelledView.logits, None, x[rows], *apart)
+                for number in range(len(self.views))
+            ]
+            for found, said in zip(values, zip(*each, strict=True), strict=True):
+                found[rows] = self.mean(said)
+        return values
+
+    def _read(
+        self,
+        number: int,
+        predictors: Sequence[Predictor],
+        of: Part,
+        device: Any,
+        x: Floats,
+        sources: Floats | None = None,
+        same: Booleans | None = None,
+    ) -> list[Floats]:
+        """What each predictor says by one view."""
+        described = self.views[number].describe(x, sources, same, device)
+        views = [predictor.views[number] for predictor in predictors]
+        return [of(view, view.read(described, device)) for view in views]
+
+    def find(self, sources: Floats) -> np.ndarray:
         """Where (n, s, m) in the context rows (n, s, d) are.
 
         Of equal rows one is meant: the others stay neighbours, as they are for a row of the context itself.
@@ -180,82 +258,61 @@ class Predictor:
         same[:, 1:] &= ~np.logical_or.accumulate(same, axis=1)[:, :-1]  # each row of the context is left out once
         return same
 
+    def mean(self, each: Sequence[Floats]) -> Floats:
+        """Of what the views say, by their weights."""
+        return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
+
+
+class Predictor:
+    """A context that the network has read with its labels (m,)."""
+
+    def __init__(self, context: EncodedContext, labels: Labels) -> None:
+        self.context, self.views = context, [LabelledView(view, labels) for view in context.views]
+
+    def logits(self, x: Floats) -> Floats:
+        """Scores (n,) in units of their spread over the context."""
+        return self.context.outputs([self], x, LabelledView.logits)[0]
+
     def log_odds(self, x: Floats) -> Floats:
         """Log odds (n,) of being an anomaly."""
-        return self._of_each(x, lambda _, outputs: outputs.chances[0])
+        return self.context.outputs([self], x, lambda _, outputs: outputs.chances[0])[0]
 
     def states(self, x: Floats) -> Floats:
         """Last states (n, w)."""
-        return self._of_each(x, lambda _, outputs: outputs.states[0])
+        return self.context.outputs([self], x, lambda _, outputs: outputs.states[0])[0]
 
     def shares(self) -> Floats:
         """The probability (b,) of each bin of shares."""
         outputs = [view.outputs.shares for view in self.views]
-        return self._mean([softmax(shares[0], -1) for shares in outputs if shares is not None])
-
-    def points(self, x: Floats) -> Floats:
-        """Standardised rows (n, p) of the first view."""
-        view = self.views[0]
-        z = (view.narrow(x) - view.stats.mean[0]) / view.stats.deviation[0]
-        return np.asarray(z.clip(-CLIP, CLIP))
-
-    def _of_each(self, x: Floats, of: Callable[[View, Outputs], Floats]) -> Floats:
-        """A part of the outputs for rows (n, d); those of the context are known already."""
-        order, first, counts = self._groups
-        context = self._mean([of(view, view.outputs) for view in self.views])
-        known = np.add.reduceat(context[order], first, axis=0) / counts.reshape(-1, *[1] * (context.ndim - 1))
-        key = keys(x)
-        at = np.minimum(np.searchsorted(self.own, key), len(self.own) - 1)
-        is_own = self.own[at] == key
-        values = np.empty((len(x), *context.shape[1:]), np.float64)
-        values[is_own] = known[at[is_own]]
-        others = np.flatnonzero(~is_own)
-        device = device_for(len(others))
-        step = BLOCK_ROWS if device is None else GPU_BLOCK_ROWS
-        for start in range(0, len(others), step):
-            rows = others[start : start + step]
-            values[rows] = self._mean([of(view, view.read(x[rows], device=device)) for view in self.views])
-        return values
-
-    def _mean(self, each: list[Floats]) -> Floats:
-        return np.asarray(np.tensordot(self.weights, np.stack(each), 1))
+        return self.context.mean([softmax(shares[0], -1) for shares in outputs if shares is not None])
 
 
-def predictor_without_labels(rows: Context) -> Predictor:
-    """Of a context whose labels are not looked at; that of the last context is kept for the next answer."""
-    values, views = rows.values, rows.views
-    return _without_labels(
-        values.tobytes(), values.shape, views.tobytes(), views.shape, rows.seed, rows.n_beyond, rows.weights
-    )
+@remember(1)
+def encode_context(context: Context) -> EncodedContext:
+    """A context before any label; that of the last one is kept for the next answer."""
+    return EncodedContext(context)
 
 
-@lru_cache(maxsize=1)
-def _without_labels(
-    values: bytes,
-    shape: tuple[int, ...],
-    views: bytes,
-    views_shape: tuple[int, ...],
-    seed: int,
-    n_beyond: int,
-    weights: int,
-) -> Predictor:
-    rows, matrices = np.frombuffer(values, np.float32).reshape(shape), np.frombuffer(views, np.float32)
-    context = Context(rows, matrices.reshape(views_shape), seed, n_beyond, weights)
-    return Predictor(context, np.full(len(rows), UNLABELLED, np.int8))
+@remember(2 * (1 + MOST_GROUPS))
+def encode_sample(sample: Floats, seed: int, weights: int) -> EncodedPool:
+    """What needs no label, kept for the next answer: no label changes the sample (n, d)."""
+    network = trained_network(weights)
+    with single_threaded_blas():
+        stats, pool = PoolStats.fit(sample[None], np.random.RandomState(seed))
+        return EncodedPool(network, stats, pool, network.embed_cells(pool, stats.columns))
+
+
+def _append(known: EncodedPool, rows: Floats) -> EncodedPool:
+    """With labelled rows (1, n, d) beyond the sample; what is known of the sample stays as it is."""
+    with single_threaded_blas():
+        described = known.stats.describe(rows)
+        more = known.network.embed_cells(described, known.stats.columns)
+        longer = RowFeatures.joined([known.rows, described])
+        longer = add_extra_distances(known.stats, longer, longer, None)
+        return replace(known, rows=longer, cells=CellEmbeddings.joined([known.cells, more]))
 
 
 def unit_over(scores: Floats, rows: Booleans) -> tuple[float, float]:
     """Mean and standard deviation of scores (m,) over some rows (m,), over all where these are too few."""
     usual = scores[rows] if rows.sum() >= FEWEST_FREE else scores
     return float(usual.mean()), float(max(usual.std(), 1e-2))
-
-
-@lru_cache(maxsize=2 * (1 + MOST_GROUPS))
-def _before_labels(
-    context: bytes, shape: tuple[int, int], seed: int, weights: int
-) -> tuple[PoolStats, RowFeatures, CellEmbeddings]:
-    """What needs no label, kept for the next answer: no label changes the sample."""
-    rows, network = np.frombuffer(context, np.float32).reshape(1, *shape), trained_network(weights)
-    with single_threaded_blas():
-        stats, pool = PoolStats.fit(rows, np.random.RandomState(seed))
-        return stats, pool, network.embed_cells(pool, stats.columns)

@@ -28,6 +28,10 @@ def in_blocks(compute: Callable[[slice], Any], n_rows: int) -> list[Any]:
     return [compute(slice(0, n_rows))]  # torch divides the work itself
 
 
+def each(compute: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    return [compute(part) for part in parts]
+
+
 def in_parts(compute: Callable[[slice], Any], n_rows: int, n_columns: int) -> list[Any]:
     return [compute(slice(0, n_rows))]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors import safe_open
 
-from soel.detect.incontext.network import Network, Shape
+from soel.detect.incontext.network import InContextNetwork, Shape
 from soel.errors import ModelFileError
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ def find_weights(version: float = VERSION) -> Path:
 
 
 @cache
-def trained_network(version: int = VERSION) -> Network:
+def trained_network(version: int = VERSION) -> InContextNetwork:
     """The network in float32, checked against the card's checksum."""
     path, card = find_weights(version), json.loads((HERE / "card.json").read_text(encoding="utf-8"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -37,4 +37,5 @@ def trained_network(version: int = VERSION) -> Network:
         raise ModelFileError(f"{path.name} is damaged: its SHA-256 is {digest}. Install the package again.")
     with safe_open(path, "np") as file:
         shape = Shape(**json.loads(file.metadata()["shape"]))
-        return Network(shape, {name: np.asfortranarray(file.get_tensor(name), np.float32) for name in file.keys()})  # noqa: SIM118 - it is no mapping
+        names = file.keys()
+        return InContextNetwork(shape, {name: np.asfortranarray(file.get_tensor(name), np.float32) for name in names})

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from soel.detect.remember import remember
 from soel.types import UNLABELLED, Floats, Labels, Rows
 
 Keys = NDArray[np.uint64]
 MOST_COLUMNS = 60  # that the network was trained on
-MOST_GROUPS = 8  # of a very wide table only so many groups of columns are looked at
+MOST_GROUPS = 4  # of a very wide table only so many groups of columns are looked at
 MIX, SPREAD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
+@remember(1)
 def column_order(pool: Floats) -> Rows:
     """Columns (d,) in an order that is theirs wherever they stood, and however the rows were ordered."""
     ordered = np.ascontiguousarray(np.sort(np.ascontiguousarray(pool.T), axis=1).T, np.float64)
@@ -58,6 +60,7 @@ def choose_rows(key: Keys, labels: Labels, n_rows: int) -> Rows:
     return chosen[np.lexsort((labels[chosen], key[chosen]))]
 
 
+@remember(1)
 def wide_views(context: Floats, seed: int) -> Floats:
     """Matrices (v, d, MOST_COLUMNS) that rows (m, d) are seen through; none where they are narrow enough.
 

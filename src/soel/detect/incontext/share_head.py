@@ -8,8 +8,8 @@ import numpy as np
 
 from soel.assess.share import COVERAGE, ContaminationEstimator
 from soel.detect.incontext.network import HIGHEST_SHARE, LOWEST_SHARE, N_SHARE_BINS
-from soel.detect.incontext.predictor import Context, Predictor
-from soel.detect.incontext.sampling import choose_rows, column_order, keys, wide_views
+from soel.detect.incontext.predictor import Context, EncodedContext, Predictor
+from soel.detect.incontext.samples import choose_rows, column_order, keys, wide_views
 from soel.types import ANOMALY, UNLABELLED, Estimate, Evidence, Floats, Labels
 
 CONTEXT_ROWS = 1000
@@ -42,7 +42,7 @@ class PretrainedShare(ContaminationEstimator):
         rows = choose_rows(keys(points), labels, CONTEXT_ROWS)
         context = Context(points[rows], wide_views(points[rows], 0))
         tail = (1 - COVERAGE) / 2
-        chances = Predictor(context, labels[rows]).shares() / np.array(PRIOR)
+        chances = Predictor(EncodedContext(context), labels[rows]).shares() / np.array(PRIOR)
         shares = _quantiles(chances, np.array([tail, 0.5, 1 - tail]))
         n_free = len(rows) - int((labels[rows] != UNLABELLED).sum())
         rest = ((shares * len(rows) - int((labels[rows] == ANOMALY).sum())) / n_free).clip(0, 1)

@@ -250,7 +250,8 @@ def _cells(ordered: Array, z: Array, g: Array, low: Array, high: Array, n_others
     before = ops.gather(ordered, (low - step).clip(0, n_pool - 1))
     after = ops.gather(ordered, (high + step).clip(0, n_pool - 1))
     gap = ops.log(after - before + TINY).clip(-7, 4).swapaxes(1, 2)
-    ties = ops.log(ops.floats(high - low + 1) / (n_others + 1)).swapaxes(1, 2)
+    n_equal = (high - low).clip(min=0)  # along axes, a row can differ from itself by rounding
+    ties = ops.log(ops.floats(n_equal + 1) / (n_others + 1)).swapaxes(1, 2)
     rank = _rank(low, high, n_others)
     tail = -ops.log(ops.minimum(rank, 1 - rank).clip(0.5 / (n_others + 1), 0.5))
     surprise = surprise.clip(-2 * CLIP, 2 * CLIP)
