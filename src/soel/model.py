@@ -85,7 +85,7 @@ class Blend:
 
     def score(self, x: Floats, patches: Floats | None = None) -> Floats:
         """Anomaly scores (n,) of encoded rows (n, d) and their patches (n, P, D); higher is more anomalous."""
-        whole = self._score_rows(x)
+        whole = self.trained.score(x) if self.detector is None else self._add(self.detector.score(x), x)
         if self.patches is None:
             return whole
         if patches is None:
@@ -97,32 +97,22 @@ class Blend:
 
     def score_changed(self, x: Floats, sources: Floats) -> Floats:
         """Scores (n,) of rows (n, d) alone that were put together from others (n, s, d)."""
-        if self.detector is None:
-            return self.trained.score(x)
-        scores = self.detector.score_changed(x, sources)
-        return np.asarray(scores + self.deep_weight * self.trained.score(x)) if self.listens else scores
+        return self.trained.score(x) if self.detector is None else self._add(self.detector.score_changed(x, sources), x)
 
     def score_both(self, x: Floats, changed: Floats, sources: Floats) -> tuple[Floats, Floats]:
         """Scores (n,) of rows (n, d) alone, and those (m,) of changed ones (m, d) with their sources (m, s, d)."""
         if self.detector is None:
             return self.trained.score(x), self.trained.score(changed)
-        both = self.detector.score_both(x, changed, sources)
-        if not self.listens:
-            return both
-        deep = self.trained.score(x), self.trained.score(changed)
-        own, others = (np.asarray(a + self.deep_weight * b) for a, b in zip(both, deep, strict=True))
-        return own, others
+        own, others = self.detector.score_both(x, changed, sources)
+        return self._add(own, x), self._add(others, changed)
 
     def rough_score(self, x: Floats) -> Floats:
         """Scores (n,) of rows alone that are quick to have and much like the true ones."""
         return self.trained.score(x) if self.detector is None else self.detector.rough_score(x)
 
-    def _score_rows(self, x: Floats) -> Floats:
-        if self.detector is None:
-            return self.trained.score(x)
-        if not self.listens:
-            return self.detector.score(x)
-        return np.asarray(self.detector.score(x) + self.deep_weight * self.trained.score(x))
+    def _add(self, by_detector: Floats, x: Floats) -> Floats:
+        """The detector's scores (n,) with what the network says of the rows."""
+        return np.asarray(by_detector + self.deep_weight * self.trained.score(x)) if self.listens else by_detector
 
     def embed(self, x: Floats) -> Floats:
         """Rows (n, d) as the points (n, p) between which distances mean something."""

@@ -11,7 +11,7 @@ from typing import Any
 from soel import ConfigError
 from soel_paper import methods as m
 from soel_paper.catalogue import CATALOGUE
-from soel_paper.cell import Cell, Condition, Expert, Stage
+from soel_paper.cell import Cell, CellSetting, Expert, Stage
 from soel_paper.figures import Axis
 from soel_paper.findings import (
     PRINTED,
@@ -93,10 +93,10 @@ class Artefact:
         methods = [method.name for method in self.methods]
         return {name: getattr(self, name) for name in shown} | {"methods": methods, "minutes_on_gpu": self.gpu_minutes}
 
-    def _setting(self, dataset: str, variant: Variant, budget: int, share: float | None, expert: Expert) -> Condition:
+    def _setting(self, dataset: str, variant: Variant, budget: int, share: float | None, expert: Expert) -> CellSetting:
         is_table = dataset in CATALOGUE and CATALOGUE[dataset].kind == "table"
         first = variant.first_anomalies and share is None and is_table
-        return Condition(budget, share, "first" if first else "random", expert, self.stage)
+        return CellSetting(budget, share, "first" if first else "random", expert, self.stage)
 
 
 TABLES = ("breastw", "ionosphere", "pima", "satellite")

@@ -54,7 +54,7 @@ class Expert:
 
 
 @dataclass(frozen=True)
-class Condition:
+class CellSetting:
     """What varies besides data set, method and seed.
 
     share: anomalies in the pool, None for what the data set's protocol takes. order: which anomalies enter the pool.
@@ -92,7 +92,7 @@ class Cell:
     dataset: str
     method: Method
     variant: Variant
-    setting: Condition
+    setting: CellSetting
     seed: int
     normal: int | None = None
     form: str = ""

@@ -50,7 +50,7 @@ def word(axis: str, value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigurePoint:
     """One figure. mean, deviation: over n seeds, each the mean over its classes. paper: what it printed, if it did."""
 
     at: Position
@@ -85,7 +85,7 @@ class Missing:
 class FigureTable:
     """All points of an artefact, in the order of its cells, and what is missing among them."""
 
-    points: Sequence[Figure]
+    points: Sequence[FigurePoint]
     missing: Sequence[Missing] = ()
 
     def where(self, **at: Any) -> FigureTable:
@@ -130,10 +130,10 @@ def collect(cells: Iterable[Cell], store: CellStore, measures: Sequence[str], ti
     return FigureTable([_point(place, by_seed) for place, by_seed in found.items()])
 
 
-def _point(place: Position, by_seed: Mapping[int, Sequence[float]]) -> Figure:
+def _point(place: Position, by_seed: Mapping[int, Sequence[float]]) -> FigurePoint:
     scale = 1.0 if place.measure in RAW else 100.0
     values = scale * np.array([np.mean(values) for values in by_seed.values()])
-    return Figure(place, float(values.mean()), float(values.std()), len(values))
+    return FigurePoint(place, float(values.mean()), float(values.std()), len(values))
 
 
 Outcome = Literal["holds", "fails", "undecided", "not run"]

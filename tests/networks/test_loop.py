@@ -101,7 +101,7 @@ def test_the_loop_is_the_one_written_out(schedule: Schedule, on_unlabelled: Item
     np.testing.assert_allclose(np.array(ours.history)[:, 0], history, rtol=1e-4)
 
 
-def batches_of(work: Task, batch_size: int, n_rows: int = 10**6) -> list[loop.Batch]:
+def batches_of(work: Task, batch_size: int, n_rows: int = 10**6) -> list[loop.StepRows]:
     schedule = replace(SUMMED, batch_size=batch_size, rows_per_epoch=n_rows)
     return list(loop._Training(new_model(), X, [work], schedule, summed=True)._epoch())
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from soel.errors import DataError
-from soel_paper.cell import Cell, Condition, Expert
+from soel_paper.cell import Cell, CellSetting, Expert
 from soel_paper.findings import collect
 from soel_paper.methods import LOE, NINE, SOEL, VARIANTS
 from soel_paper.runner import CellStore
 
-CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], CellSetting(), 40)
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,9 @@ CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
         replace(CELL, dataset="pima"),
         replace(CELL, method=NINE[0]),
         replace(CELL, variant=VARIANTS["paper"]),
-        replace(CELL, setting=Condition(budget=20)),
-        replace(CELL, setting=Condition(order="first")),
-        replace(CELL, setting=Condition(expert=Expert(wrong=0.1))),
+        replace(CELL, setting=CellSetting(budget=20)),
+        replace(CELL, setting=CellSetting(order="first")),
+        replace(CELL, setting=CellSetting(expert=Expert(wrong=0.1))),
         replace(CELL, seed=41),
         replace(CELL, normal=3),
     ],
@@ -32,7 +32,7 @@ def test_whatever_decides_a_result_is_part_of_its_key(other: Cell) -> None:
 
 
 def test_a_method_that_asks_nobody_does_not_depend_on_the_budget() -> None:
-    few, many = (replace(CELL, method=LOE, setting=Condition(budget=budget)) for budget in (5, 50))
+    few, many = (replace(CELL, method=LOE, setting=CellSetting(budget=budget)) for budget in (5, 50))
     assert few.key == many.key
 
 

@@ -9,7 +9,7 @@ from soel_paper.cell import Expert
 from soel_paper.findings import (
     NOT_RUN,
     Check,
-    Figure,
+    FigurePoint,
     FigureTable,
     Position,
     alike,
@@ -25,8 +25,8 @@ USUAL = Position("a", "", 10, None, Expert(), "f1")
 
 def point(
     method: str, mean: float, deviation: float = 2.0, paper: tuple[float, float] | None = None, **at: Any
-) -> Figure:
-    return Figure(replace(USUAL, method=method, **at), mean, deviation, 5, paper)
+) -> FigurePoint:
+    return FigurePoint(replace(USUAL, method=method, **at), mean, deviation, 5, paper)
 
 
 @pytest.mark.parametrize(("rival", "outcome"), [(80.0, "holds"), (89.5, "undecided"), (99.0, "fails")])

@@ -15,7 +15,7 @@ from soel.oracle import SimulatedExpert
 from soel.settings import DEFAULT, Schedule
 from soel_paper import methods as m
 from soel_paper.catalogue import ClassSets, LabelledRows
-from soel_paper.cell import Cell, Condition, Expert
+from soel_paper.cell import Cell, CellSetting, Expert
 from soel_paper.experiment import _start, equal_scores, run_cells
 from soel_paper.methods import Variant
 from soel_paper.protocols import contaminate, frames, make_split, natural, one_vs_rest
@@ -40,7 +40,7 @@ def measured(source: DataSource, cells: list[Cell]) -> list[Measures]:
 
 
 def cell(variant: Variant, method: m.Method = m.SOEL, seed: int = 40, **setting: object) -> Cell:
-    return Cell("breastw", method, variant, Condition(**setting), seed)  # type: ignore[arg-type]
+    return Cell("breastw", method, variant, CellSetting(**setting), seed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", [*m.NINE, *ABLATIONS, *m.DEEP_SVDD, m.CLEAN, *HERE], ids=lambda method: method.name)

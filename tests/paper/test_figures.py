@@ -10,7 +10,7 @@ from soel.settings import PAPER, Schedule
 from soel_paper import figures
 from soel_paper.cell import Expert
 from soel_paper.figures import WAYS, draw_curves, draw_toy, panels, score_maps
-from soel_paper.findings import Figure, FigureTable, Position
+from soel_paper.findings import FigurePoint, FigureTable, Position
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def points() -> FigureTable:
     return FigureTable(
         [
-            Figure(Position(dataset, method, budget, None, Expert(), "f1"), 50.0 + budget / 4, 1.0, 5)
+            FigurePoint(Position(dataset, method, budget, None, Expert(), "f1"), 50.0 + budget / 4, 1.0, 5)
             for dataset in ("<a>", "b")
             for method in ("SOEL", "Mar & co")
             for budget in (160, 20, 40)
@@ -50,7 +50,7 @@ def test_the_picture_names_what_it_shows_and_repeats() -> None:
 
 def test_estimates_stand_beside_the_truth() -> None:
     shares = [
-        Figure(Position("a", "diverse", 40, share, Expert(), measure), mean, 1.0, 5)
+        FigurePoint(Position("a", "diverse", 40, share, Expert(), measure), mean, 1.0, 5)
         for measure, mean in (("alpha_kde", 30.0), ("alpha_cover", 12.0))
         for share in (0.2, 0.05)
     ]

@@ -14,7 +14,7 @@ from soel.errors import DataError
 from soel.settings import AUTHORS, PAPER, Schedule
 from soel_paper.artefacts import ARTEFACTS
 from soel_paper.catalogue import ClassSets, LabelledRows
-from soel_paper.cell import Cell, Condition
+from soel_paper.cell import Cell, CellSetting
 from soel_paper.methods import FIXMATCH, MHROT, NINE, SOEL, VARIANTS, Variant, with_paper_settings
 from soel_paper.peers import GREY, N_DRAWS, learn_fixmatch, strong, weak
 from soel_paper.reproduce import Plan, reproduce
@@ -203,7 +203,7 @@ def test_the_paper_s_settings_change_with_the_data() -> None:
     ) == (192, 3)
     assert with_paper_settings(long, "ucsd-peds1").vectors.epochs == 30
     assert with_paper_settings(usual, "cifar10") == usual
-    ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], Condition(), 40)
+    ours = Cell("ucsd-peds1", SOEL, VARIANTS["default"], CellSetting(), 40)
     assert ours.settled == VARIANTS["default"].profile != replace(ours, variant=VARIANTS["paper"]).settled
     soel, hybrid = (method.apply_to(AUTHORS) for method in MHROT[:2])
     assert with_paper_settings(soel, "cifar10").pictures.learning_rate == 1e-3

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from soel_paper.cell import Cell, Condition
+from soel_paper.cell import Cell, CellSetting
 from soel_paper.methods import NINE, Variant
 from soel_paper.runner import QUIET, SEEDS_TOGETHER, CellStore, _pool, pending, run
 from soel_paper.sources import DataSource
@@ -40,7 +40,7 @@ if __name__ == "__main__":
 
 def cells(variant: Variant, n_seeds: int = 2) -> list[Cell]:
     return [
-        Cell("breastw", m, variant, Condition(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)
+        Cell("breastw", m, variant, CellSetting(budget=5), seed) for m in NINE[:2] for seed in range(40, 40 + n_seeds)
     ]
 
 

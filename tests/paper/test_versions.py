@@ -12,14 +12,14 @@ from soel.detect.incontext.detector import Pretrained
 from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
 from soel_paper import cell
-from soel_paper.cell import Cell, Condition, versions_of
+from soel_paper.cell import Cell, CellSetting, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn
 from soel_paper.reproduce import Plan
 from soel_paper.results_page import Section, write_page
 from soel_paper.runner import CellStore, run
 from soel_paper.sources import DataSource
 
-CELL = Cell("breastw", SOEL, VARIANTS["authors"], Condition(), 40)
+CELL = Cell("breastw", SOEL, VARIANTS["authors"], CellSetting(), 40)
 OURS = replace(CELL, variant=VARIANTS["default"])
 KINDS = {
     "soel": CELL,
@@ -31,7 +31,7 @@ KINDS = {
     "a peer": replace(CELL, method=knn(1)),
     "a peer that asks": replace(CELL, method=next(peer for peer in PEERS if peer.asks)),
     "augmented": replace(CELL, method=FIXMATCH[0]),
-    "assumptions": replace(CELL, setting=Condition(stage="assumptions")),
+    "assumptions": replace(CELL, setting=CellSetting(stage="assumptions")),
 }
 ASKING = {"soel", "in rounds", "a peer that asks", "assumptions"}
 

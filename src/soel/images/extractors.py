@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -54,22 +54,12 @@ class Extractor(Protocol):
         """Features (B, d) of pictures (B, size, size, 3)."""
 
 
-@dataclass(frozen=True)
-class RemoteModel:
-    """A model file that is fetched on first use. The checksum decides whether it is the right one."""
-
-    name: str
-    address: str
-    sha256: str
-    pixels: str = "imagenet"
-
-
-RESNET152 = RemoteModel(
+RESNET152 = RemoteFile(
     "resnet152-v1-7.onnx",
     "https://huggingface.co/onnxmodelzoo/resnet152-v1-7/resolve/main/resnet152-v1-7.onnx",
     "b0ec92437bf8c9d0739bf9bafdea9638e13f9e3c1e2fb766ad546cc182fd3f6d",
 )
-REMOTE: Mapping[str, RemoteModel] = {"resnet152": RESNET152}
+REMOTE: Mapping[str, RemoteFile] = {"resnet152": RESNET152}  # by their checksum known to be the right ones
 
 
 def open_extractor(which: str | Path | Extractor | Callable[[Picture], Any]) -> Extractor:
@@ -83,8 +73,7 @@ def open_extractor(which: str | Path | Extractor | Callable[[Picture], Any]) -> 
     if str(which) == DEFAULT:
         return OnnxExtractor(default_file(), DEFAULT, "lite", DEFAULT_WEIGHTS)
     if str(which) in REMOTE:
-        model = REMOTE[str(which)]
-        return OnnxExtractor(fetch_model(model, cache_folder() / "models"), str(which), model.pixels)
+        return OnnxExtractor(fetch_model(REMOTE[str(which)], cache_folder() / "models"), str(which), "imagenet")
     path, pixels = onnx_file(which)
     if path is not None:
         return OnnxExtractor(path, pixels=pixels)
@@ -150,11 +139,10 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fetch_model(model: RemoteModel, folder: Path) -> Path:
-    """A model file from its address, kept in the folder; its checksum has to fit."""
-    address = os.environ.get("SOEL_MODELS", "")
-    address = f"{address.rstrip('/')}/{model.name}" if address else model.address
-    return download(RemoteFile(model.name, address, model.sha256), folder)
+def fetch_model(model: RemoteFile, folder: Path) -> Path:
+    """A model file, kept in the folder; from its own address, or from the mirror that SOEL_MODELS names."""
+    mirror = os.environ.get("SOEL_MODELS", "").rstrip("/")
+    return download(replace(model, address=f"{mirror}/{model.name}") if mirror else model, folder)
 
 
 def cache_folder() -> Path:

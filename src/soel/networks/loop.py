@@ -53,7 +53,7 @@ def fit(
     _Training(model, pool, tasks, schedule, summed).run(schedule.epochs, progress)
 
 
-class Batch(NamedTuple):
+class StepRows(NamedTuple):
     """Rows of one step, all (S, .): all labelled rows (or a part, when they are many) and a part of the rest.
 
     `*_at` are positions within a task's labelled or unlabelled rows, the others are rows of the pool.
@@ -102,7 +102,7 @@ class _Training:
         model.history += [epoch.tolist() for epoch in history]  # fetched once: an epoch need not wait for the host
         model.backbone.eval()
 
-    def _epoch(self) -> Iterator[Batch]:
+    def _epoch(self) -> Iterator[StepRows]:
         """A pass over the unlabelled rows (`n_rows` at most); without any, as many steps as the labelled rows fill.
 
         The shuffled order goes to the device once per epoch: no step waits for the host.
@@ -117,11 +117,11 @@ class _Training:
                 part = self._shuffle(n_labelled)[:, : self.batch_size]
                 known_at, known = self._tensor(part), self._tensor(np.take_along_axis(self.labelled, part, axis=1))
             batch = slice(start, start + self.batch_size)
-            yield Batch(known_at, known, order[:, batch], rows[:, batch])
+            yield StepRows(known_at, known, order[:, batch], rows[:, batch])
 
     def _work(self, *tensors: Tensor) -> Tensor:
         """The step or steps of one batch; its losses (S,), added up."""
-        batch, parts = Batch(*tensors), list[Part]()
+        batch, parts = StepRows(*tensors), list[Part]()
         if self.on_labelled is not None:
             parts.append((batch.labelled, batch.labelled_at, self.on_labelled))
         if self.rule is not None:

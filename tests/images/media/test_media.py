@@ -226,7 +226,7 @@ def test_a_network_is_fetched_once_and_only_with_its_checksum(
     monkeypatch.setenv("SOEL_MODELS", server)
     with pytest.raises(DataError, match="checksum"):
         open_extractor("resnet152")
-    small = replace(RESNET152, sha256=file_digest(path))
+    small = replace(RESNET152, checksum=file_digest(path))
     monkeypatch.setattr(extractors, "REMOTE", {"resnet152": small})
     fetched = open_extractor("resnet152")
     path.unlink()
