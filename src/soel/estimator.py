@@ -273,7 +273,7 @@ class SOEL(FittedDetector):
         self._codes = Codes(**extra["codes"])
         self.classes_ = self._codes.classes
         self.n_features_in_ = extra["n_features_in"]
-        images = extra.get("images")
+        images = extra["images"]
         self._images = None if images is None else ImageRows.from_json(images)
         self.backbone_ = saved.learner.profile.backbone
         self.kind_ = str(saved.learner.profile.kind)

@@ -153,16 +153,16 @@ PAPER = Profile(
     strategy_options={"first": "uniform"},
 )
 
+def _split(schedule: Schedule) -> Schedule:
+    return replace(schedule, step="split", pseudo_labels="batch")
+
+
 AUTHORS = Profile(
     name="authors",
-    tables=Schedule(epochs=100, learning_rate=1e-3, step="split", pseudo_labels="batch", rows_per_epoch=TABLE_ROWS),
-    vectors=Schedule(
-        epochs=30, learning_rate=1e-4, batch_size=512, step="split", pseudo_labels="batch", backbone="ntl-features"
-    ),
+    tables=_split(PAPER.tables),
+    vectors=_split(PAPER.vectors),
+    pictures=_split(PAPER.pictures),
     strategy_options={"first": "central"},
-    pictures=Schedule(
-        epochs=15, learning_rate=1e-3, batch_size=10, step="split", pseudo_labels="batch", backbone="mhrot"
-    ),
 )
 
 DEFAULT = Profile(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 
 from soel.download import RemoteFile
 from soel.errors import ConfigError, DataError
+from soel.images.source import read_idx_array
 from soel.types import Floats
 
 CIFAR_ROW = 1 + 3 * 32 * 32
@@ -83,20 +82,7 @@ def read_idx_classes(place: Path) -> ClassSets:
     """Fashion-MNIST's four idx files: their folder, or one of them."""
     folder = place if place.is_dir() else place.parent
     names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-    return _class_sets(*(read_idx(folder / f"{name}-ubyte.gz") for name in names))
-
-
-def read_idx(path: Path) -> NDArray[np.uint8]:
-    """One idx file of unsigned bytes, gzipped."""
-    with gzip.open(path, "rb") as file:
-        zeros, kind, n_axes = struct.unpack(">HBB", file.read(4))
-        if zeros or kind != 8 or not 1 <= n_axes <= 3:
-            raise DataError(f"{path.name} is no idx file of bytes. Fetch it again.")
-        shape = struct.unpack(f">{n_axes}I", file.read(4 * n_axes))
-        content = file.read()
-    if len(content) != int(np.prod(shape)):
-        raise DataError(f"{path.name} says {shape} but holds {len(content)} bytes. Fetch it again.")
-    return np.frombuffer(content, np.uint8).reshape(shape)
+    return _class_sets(*(read_idx_array(folder / f"{name}-ubyte.gz") for name in names))
 
 
 def read_frames(folder: Path) -> tuple[list[Path], NDArray[np.bool_]]:

@@ -17,7 +17,7 @@ from soel.networks.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-MOST_WORDS = 30
+MOST_WORDS = 40
 LONGEST_FILE = 400
 
 

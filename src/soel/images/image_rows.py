@@ -11,7 +11,7 @@ import numpy as np
 from soel.errors import SchemaError
 from soel.images.extract import extract
 from soel.images.extractors import DEFAULT, cache_folder, open_extractor
-from soel.images.patches import DEPTH, SMALLEST_SIDE, look_as_before
+from soel.images.patches import SMALLEST_SIDE, look_as_before
 from soel.images.source import image_array
 from soel.images.tiles import Tiles, open_tiles
 from soel.plugins import is_installed
@@ -61,9 +61,9 @@ class ImageRows:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> ImageRows:
-        """Back from plain JSON values; those of older releases, which did not say it, had shallower patches."""
-        tiles, depth = tuple(values["tiles"]) if values.get("tiles") else None, values.get("patch_depth", DEPTH)
-        return cls(tuple(values["shape"]), values["extractor"], values.get("has_patches", False), tiles, depth)
+        """Back from plain JSON values."""
+        tiles = values["tiles"] and tuple(values["tiles"])
+        return cls(tuple(values["shape"]), values["extractor"], values["has_patches"], tiles, values["patch_depth"])
 
 
 def find_image_rows(X: Any, profile: Profile) -> tuple[ImageRows | None, Profile]:

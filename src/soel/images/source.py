@@ -93,9 +93,9 @@ def read_arrays(path: Path, max_unpacked: int = MAX_UNPACKED) -> ImageArrays:
 
 def read_idx(path: Path, max_unpacked: int = MAX_UNPACKED) -> ImageArrays:
     """An idx file of pictures; the classes come from the labels file beside it, where there is one."""
-    pictures = _idx(path, max_unpacked)
+    pictures = read_idx_array(path, max_unpacked)
     beside = path.with_name(path.name.replace("images-idx3", "labels-idx1"))
-    classes = _idx(beside, max_unpacked) if beside != path and beside.exists() else None
+    classes = read_idx_array(beside, max_unpacked) if beside != path and beside.exists() else None
     names = [f"{path.name.split('-')[0]} {row}" for row in range(len(pictures))]
     return image_array(path.name.split(".")[0], pictures, classes, names)
 
@@ -163,7 +163,8 @@ def _load(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
         return {name: np.asarray(archive[name]) for name in names}
 
 
-def _idx(path: Path, max_unpacked: int) -> NDArray[np.uint8]:
+def read_idx_array(path: Path, max_unpacked: int = MAX_UNPACKED) -> NDArray[np.uint8]:
+    """The bytes of an idx file, of as many axes as it says; gzipped or not."""
     size = path.stat().st_size
     packed = path.suffix == ".gz"
     opener = gzip.open if packed else open
