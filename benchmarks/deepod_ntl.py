@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from soel.networks import Model, losses, warm_up
-from soel.networks.ntl import TableNTL
+from soel.networks.row_networks import TableNTL
 from soel.numeric import n_cores
 from soel.settings import Schedule
 

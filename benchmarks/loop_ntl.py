@@ -7,7 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from soel.networks.ntl import contrast, encoder_widths
+from soel.networks.row_networks import contrast, encoder_widths
 
 
 def perceptron(widths: list[int], batch_norm: bool) -> nn.Sequential:

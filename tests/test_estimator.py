@@ -14,7 +14,6 @@ import torch
 
 from soel import PROFILES, SOEL, ConfigError, ModelFileError, Profile, SoelError
 from soel.assess.metrics import auroc
-from soel.types import Kind
 from tests.conftest import Sample, make_toy
 from tests.networks.test_own_module import TinyAutoencoder
 from tests.variants import BESIDE_A_NETWORK
@@ -165,12 +164,6 @@ def test_labels_of_one_kind_and_all_rows_labelled(toy: Sample) -> None:
     assert auroc(toy.is_anomaly, everything.anomaly_score(toy.x)) > 0.95
 
 
-def test_an_empty_column_of_a_frame_changes_nothing(toy: Sample) -> None:
-    frame = pd.DataFrame(toy.x, columns=list("abcdef"), dtype=float)
-    plain, empty = quick().fit(frame), quick().fit(frame.assign(g=np.nan))
-    np.testing.assert_array_equal(empty.anomaly_score(frame.assign(g=np.nan)), plain.anomaly_score(frame))
-
-
 def test_constant_columns_and_duplicate_rows_are_no_trouble() -> None:
     x = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 6, axis=0)
     x[:, 1] = 4
@@ -196,13 +189,6 @@ def test_own_backbone_is_needed_again_for_loading(tmp_path: Path, toy: Sample) -
         SOEL.load(tmp_path / "model")
     loaded = SOEL.load(tmp_path / "model", backbone=TinyAutoencoder)
     np.testing.assert_array_equal(loaded.anomaly_score(toy.x), detector.anomaly_score(toy.x))
-
-
-def test_the_default_strategy_follows_the_kind_of_the_rows() -> None:
-    ours = PROFILES["default"]
-    assert ours.settle(Kind.TABLE, 5000).strategy == "positive-distant"
-    assert (ours.settle(Kind.VECTORS, 64).strategy, ours.settle(Kind.VECTORS, 64).strategy_options) == ("medoids", {})
-    assert ours.with_parts(strategy="margin").settle(Kind.VECTORS, 64).strategy == "margin"
 
 
 def test_a_spot_check_proves_what_the_model_says() -> None:

@@ -14,7 +14,7 @@ from soel.ask.base import Strategy, certain
 from soel.detect.neighbours import Neighbours
 from soel.networks.base import Pair
 from soel.networks.objectives import SoelObjective
-from soel.networks.others import Autoencoder
+from soel.networks.row_networks import Autoencoder
 from soel.types import Estimate, Evidence, Floats, ItemWeights, PoolView, Selection
 
 

@@ -55,14 +55,6 @@ def test_patches_show_what_rows_do_not() -> None:
     assert after > without + 0.2
 
 
-def test_a_pool_without_patches_scores_as_it_did() -> None:
-    pool, labels = pool_of(False), labels_of(0, 1, normals=(50, 60))
-    plain = Learner(replace(QUICK, vectors=replace(QUICK.vectors, patch_detector=None)).settle(Kind.VECTORS, 20), 0)
-    warm = plain.prepare(pool)
-    expected = plain.learn(warm, pool, plain.evidence(warm, pool, labels), labels)
-    np.testing.assert_array_equal(fitted_of(pool, labels).pool_scores, expected.pool_scores)
-
-
 def test_labels_that_contradict_patches_silence_them() -> None:
     pool = pool_of()
     fitted = fitted_of(pool, labels_of(50, 60, 70, 80, 90, 100, normals=(0, 1, 2, 3, 4, 5)))
@@ -80,11 +72,6 @@ def test_a_model_keeps_its_patches_and_asks_for_them() -> None:
     np.testing.assert_array_equal(scores_of(again, pool), scores_of(fitted, pool))
     with pytest.raises(DataError, match="patches of pictures"):
         fitted.score(pool.rows)
-
-
-def test_pools_are_told_apart_by_having_patches() -> None:
-    assert pool_of().identity != pool_of(False).identity
-    assert pool_of().identity == pool_of().identity
 
 
 def test_of_frames_of_one_second_one_is_asked() -> None:

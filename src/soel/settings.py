@@ -153,6 +153,7 @@ PAPER = Profile(
     strategy_options={"first": "uniform"},
 )
 
+
 def _split(schedule: Schedule) -> Schedule:
     return replace(schedule, step="split", pseudo_labels="batch")
 

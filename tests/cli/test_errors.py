@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from soel.session import Session, create
-from soel.tables.rows import read_rows, write_rows
+from soel.tables.rows import write_rows
 from tests.cli.conftest import Run, fill
 
 INIT_ERRORS = [
@@ -103,18 +102,6 @@ def test_a_sheet_with_one_bad_row_is_refused_whole(run: Run, folder: Path) -> No
     assert stored(folder) == 0
 
 
-def test_a_sheet_with_an_unknown_item_is_refused_whole(run: Run, folder: Path) -> None:
-    sheet = Path(run("ask", folder, "-n", 2, "--json").document["out"])
-    fill(sheet, ["anomaly", "normal"])
-    rows = read_rows(sheet)
-    rows[1]["item"] = "stranger"
-    write_rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
-    said = run("tell", folder, sheet).err
-    assert "'stranger'" in said
-    assert sheet.name in said, "the sheet is named"
-    assert stored(folder) == 0
-
-
 def test_a_sheet_of_another_session_is_refused_with_both_names(
     run: Run, folder: Path, table: Path, tmp_path: Path
 ) -> None:
@@ -149,18 +136,6 @@ def test_scoring_other_columns_and_formats(run: Run, folder: Path, tmp_path: Pat
     assert "yet now missing:\n- height" in said.err
     assert ".csv, .parquet, .json, .xlsx, got" in run("score", folder, "--out", tmp_path / "scores.ods").err
     assert "not a threshold rule" in run("score", folder, "--threshold", "often").err
-
-
-def test_a_half_written_model_is_an_error_and_the_labels_stay(run: Run, folder: Path) -> None:
-    run("tell", folder, "=n1=anomaly")
-    run("fit", folder)
-    shutil.rmtree(folder / "models" / "fit-0000")
-    said = run("score", folder)
-    assert said.code == 2
-    assert "models/fit-0000 is not a soel model: it has no manifest.json" in said.err
-    assert stored(folder) == 1
-    assert run("fit", folder).code == 0
-    assert run("score", folder).code == 0
 
 
 def test_a_changed_source_is_refused(run: Run, folder: Path) -> None:

@@ -135,16 +135,6 @@ def test_an_address(run: Run, tmp_path: Path) -> None:
     assert said.document["n_items"] == N_ROWS
 
 
-def test_status_says_what_was_drawn(run: Run, session: Path) -> None:
-    assert f"a random sample: {N_POOL} of {N_ROWS} rows were drawn" in run("status", session).out
-    assert run("status", session, "--json").document["n_rows"] == N_ROWS
-
-
-def test_a_small_table_is_a_pool_as_it_is(run: Run, tmp_path: Path) -> None:
-    said = run("init", tmp_path / "session", "--data", as_parquet(tmp_path), "--id-column", "key", "--json")
-    assert (said.document["n_items"], said.document["n_rows"]) == (N_ROWS, None)
-
-
 def test_a_row_outside_the_pool_cannot_be_labelled(run: Run, session: Path) -> None:
     ids = (session / "ids.json").read_text()
     outside = next(f"k{row}" for row in range(N_ROWS) if f'"k{row}"' not in ids)
@@ -171,13 +161,6 @@ def test_other_rows_with_and_without_labels(run: Run, session: Path, tmp_path: P
         out = tmp_path / f"{name}-scores.csv"
         assert run("score", session, "--data", tmp_path / f"{name}.parquet", "--out", out).code == 0
         assert {row["key"] for row in read_rows(out)} == {f"k{row}" for row in range(10, 30)}
-
-
-def test_other_columns_are_named(run: Run, session: Path, tmp_path: Path) -> None:
-    pq.write_table(table().rename_columns(["key", "a", "b", "new", "side", "truth"]), tmp_path / "o.parquet")
-    said = run("score", session, "--data", tmp_path / "o.parquet", "--out", tmp_path / "o.csv")
-    assert said.code == 2
-    assert "- c" in said.err
 
 
 def test_a_whole_that_changed_is_refused(run: Run, session: Path, tmp_path: Path) -> None:

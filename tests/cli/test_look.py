@@ -57,12 +57,6 @@ def test_look_as_json(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert document["layout"]["separator"] == ";"
 
 
-def test_what_goes_to_a_terminal_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "t.csv").write_text("a\x1b[2J,b\n\x1b]0;x\x07,1\ny,2\n", encoding="utf-8")
-    assert main(["look", str(tmp_path / "t.csv")]) == 0
-    assert "\x1b" not in capsys.readouterr().out
-
-
 def test_repeated_rows_columns_and_leaks_are_odd(tmp_path: Path) -> None:
     rows = [f"{row % 5}.5,{row % 5}.5,{int(row < 20)}.25,{int(row < 20)}" for row in range(100)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c,label", *rows]))

@@ -55,19 +55,6 @@ def test_one_question_at_a_time(run: Run, table: Path, tmp_path: Path) -> None:
     assert run("ask", folder, "--next", "--out", tmp_path / "x.csv").code == 2
 
 
-def test_each_reply_names_the_next_command(run: Run, folder: Path) -> None:
-    assert f"Next: soel ask {folder}" in run("status", folder).out
-    assert f"Next: soel tell {folder} {folder / 'round-0001.csv'}" in run("ask", folder).out
-    assert f"Next: soel tell {folder}" in run("status", folder).out
-    label_round(run, folder)
-    assert f"Next: soel fit {folder}" in run("status", folder).out
-    assert f"Next: soel score {folder}" in run("fit", folder).out
-    assert f"Next: soel report {folder}" in run("score", folder).out
-    status = run("status", folder).out
-    assert "Contamination: " in status
-    assert "Model: models/fit-0001." in status
-
-
 def test_the_sheet_shows_the_data_but_not_the_truth(run: Run, folder: Path, table: Path) -> None:
     sheet = folder / "round-0001.csv"
     asked = run("ask", folder, "-n", 4, "--json").document

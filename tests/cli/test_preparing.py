@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soel.cli.label_page import TerminalProgress, _describe_end
+from soel.cli.label_page import TerminalProgress
 from soel.session.worker import JobStatus
 from soel.web import launch
 from tests.cli.conftest import N_ROWS, Run
@@ -80,11 +80,3 @@ def test_a_failure_is_said_once_and_again_when_it_comes_back(capsys: pytest.Capt
     for again in (JobStatus("create", True), failed, None):
         tell(again)
     assert capsys.readouterr().err == "The session could not be prepared: The disk is full.\n"
-
-
-def test_the_last_words_say_how_to_go_on() -> None:
-    done, early = (_describe_end(Path("a.csv.soel"), is_done, Path("a.csv")) for is_done in (True, False))
-    assert (done.text.splitlines()[-1], early.text.splitlines()[-1]) == (
-        "Next: soel label a.csv.soel",
-        "Next: soel label a.csv",
-    )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from soel.assess.spot_check import SpotCheck, Stratum
-from soel.report.quality_words import quality_lines
 from soel.tables.rows import read_rows
 from tests.cli.conftest import N_FAR, N_ROWS, Run, fill
 from tests.cli.test_loop import label_round, truth
@@ -62,22 +60,3 @@ def test_before_a_fit_there_is_nothing_to_check(run: Run, folder: Path) -> None:
     said = run("ask", folder, "--spot-check", 3)
     assert said.code == 2
     assert "fit before" in said.err
-
-
-def test_the_sentences() -> None:
-    quality = SpotCheck(Stratum(8, 2, 2, 3, 3), Stratum(12, 2, 0, 5, 0)).quality()
-    lines = quality_lines(quality)
-    assert lines[0] == "Spot check of 8 items drawn by chance; each range holds in at least 80 % of such checks."
-    assert lines[1:5] == [
-        "Anomalies: 25 to 55 % of 20 items.",
-        "Alarms: 6 to 8 of 8 are real (precision 75 to 100 %).",
-        "The alarms hold 66 to 100 % of all anomalies (recall).",
-        "False alarms: 0 to 100 in 1,000 items.",
-    ]
-    assert len(quality_lines(SpotCheck(Stratum(0), Stratum(50, 0, 0, 10, 0)).quality())) == len(lines) - 1
-    promised = SpotCheck(Stratum(8, 2, 2, 3, 3, 1.2), Stratum(12, 2, 0, 5, 0, 1.4)).quality()
-    assert quality_lines(promised)[5:7] == [
-        "Probabilities: of the alarms they promise 3 to be real, the check proves 6 to 8: they are too low.",
-        "Probabilities: of the others they promise 1 to be anomalies, the check proves 0 to 2: as they say, as far as "
-        "it can tell.",
-    ]

@@ -56,11 +56,6 @@ def test_reading_the_arguments_imports_nothing_heavy() -> None:
     assert python("-c", code).stdout.strip() == "[]"
 
 
-def test_telling_does_not_import_torch() -> None:
-    code = "import sys, soel.session.create, soel.cli.ask_tell_undo; print('torch' in sys.modules)"
-    assert python("-c", code).stdout.strip() == "False"
-
-
 def test_the_status_of_a_million_items_is_quick_and_needs_no_torch(tmp_path: Path) -> None:
     n_items = 1_000_000
     np.save(tmp_path / "x.npy", np.zeros((4, 1), np.float32))
@@ -107,11 +102,3 @@ def test_the_bar_draws_on_a_terminal_after_a_while() -> None:
     assert stream.getvalue() == "\rTraining [" + "#" * 15 + "." * 15 + "] 1/2"
     bar.close()
     assert stream.getvalue().endswith("\r\033[K")
-
-
-def test_the_bar_is_silent_for_quick_work_and_for_pipes() -> None:
-    terminal, pipe = Terminal(), io.StringIO()
-    for bar in (Bar("Training", terminal, patience=60), Bar("Training", pipe, patience=0)):
-        bar(1, 2)
-        bar.close()
-    assert terminal.getvalue() == pipe.getvalue() == ""

@@ -8,7 +8,7 @@ import torch
 from scipy.spatial.distance import pdist
 
 from soel.networks import Model, embed, losses, stack
-from soel.networks.others import Autoencoder
+from soel.networks.row_networks import Autoencoder
 from soel.networks.stack import gradient_embeddings
 from soel.settings import PAPER
 from tests.conftest import make_learner, make_toy

@@ -31,16 +31,6 @@ def test_every_member_and_group_has_a_product_of_its_own() -> None:
             np.testing.assert_allclose(found[member, group], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("groups", "in_groups"), [(GROUPS, 1), (1, GROUPS), (1, 1)])
-def test_a_group_axis_of_one_is_shared_on_either_side(groups: int, in_groups: int) -> None:
-    layer, x = MemberLinear(rngs(), groups, N_IN, N_OUT), drawn(MEMBERS, in_groups, N_IN, ROWS)
-    found = layer(x)
-    assert found.shape == (MEMBERS, max(groups, in_groups), N_OUT, ROWS)
-    whole = x.expand(MEMBERS, max(groups, in_groups), N_IN, ROWS)
-    expected = torch.einsum("sgoi,sgib->sgob", layer.weight.expand(MEMBERS, max(groups, in_groups), N_OUT, N_IN), whole)
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
-
-
 def test_weights_are_uniform_within_torch_s_bound_and_a_member_s_own() -> None:
     layer = MemberLinear(rngs(), 10, 100, 50)
     bound = 1 / math.sqrt(100)

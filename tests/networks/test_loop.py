@@ -15,9 +15,8 @@ from torch import Tensor
 
 from soel.networks import Model, fit, loop, losses, warm_up
 from soel.networks.loop import Recorded, Recording, ranked_weights
-from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Task
-from soel.networks.others import Autoencoder, Classifier
+from soel.networks.row_networks import Autoencoder, Classifier, TableNTL
 from soel.settings import Schedule
 from soel.types import ItemWeights, RankedWeights
 
@@ -166,15 +165,6 @@ def test_members_with_rows_and_tasks_of_their_own_are_as_alone(kind: Any) -> Non
         np.testing.assert_allclose(np.array(stack.history)[:, member], np.array(alone.history)[:, 0], rtol=1e-3)
 
 
-def test_weights_of_zero_teach_nothing() -> None:
-    nothing = ItemWeights(np.zeros(N, np.float32), np.zeros(N, np.float32))
-    model = new_model()
-    before = copy.deepcopy(model.backbone.state_dict())
-    fit(model, X, [Task(np.arange(0), None, np.arange(N), nothing)], SUMMED)
-    assert all(torch.equal(before[name], value) for name, value in model.backbone.named_parameters())
-    assert model.history == [[0.0]] * 3
-
-
 def test_rows_weigh_as_they_are_told() -> None:
     # Only row 3 counts: its loss falls, and the loss is that of row 3 over the size of the batch.
     only = ItemWeights(np.eye(N, dtype=np.float32)[3], np.zeros(N, np.float32))
@@ -252,12 +242,6 @@ def test_weights_by_rank(
 ) -> None:
     found = ranked_weights(rule, L0, torch.tensor([l1], dtype=torch.float32), torch.tensor([rate]))
     assert [weights.tolist() for weights in found] == [[normal], [anomaly]]
-
-
-def test_the_number_of_suspects_is_rounded() -> None:
-    for rate, n_suspects in ((0.1, 0), (0.2, 1), (0.37, 1), (0.38, 2), (1.0, 4)):
-        _, anomaly = ranked_weights(RankedWeights(1.0), L0, torch.zeros(1, 4), torch.tensor([rate]))
-        assert int(anomaly.sum()) == n_suspects, rate
 
 
 def test_equal_losses_still_make_the_right_number_of_suspects() -> None:

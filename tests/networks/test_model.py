@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from soel.networks import Model, losses, warm_up
-from soel.networks.others import Autoencoder
+from soel.networks.row_networks import Autoencoder
 from soel.networks.stack import join, split
 from soel.settings import Schedule
 

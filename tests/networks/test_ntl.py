@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from soel.networks.ntl import NTL, FeatureNTL, NarrowNTL, TableNTL, contrast
+from soel.networks.row_networks import NTL, FeatureNTL, NarrowNTL, TableNTL, contrast
 
 
 def test_loss_worked_by_hand() -> None:

@@ -152,14 +152,6 @@ def test_neighbours_pass_on_their_labels() -> None:
     assert found.normal.tolist() == [1, 0, 1, 0]
 
 
-def test_of_three_neighbours_two_decide() -> None:
-    labels = np.array([0, 0, 1, -1, 0, -1], np.int8)  # of row 3's three nearest (2, 4, 1) two are normal
-    view = PoolView(np.zeros(6), X, labels)
-    assert weights("neighbour-labels", "unlabelled", view).anomaly.tolist() == [1, 1]
-    assert weights("neighbour-labels", "unlabelled", view, n_neighbours=3).anomaly.tolist() == [0, 0]
-    assert weights("neighbour-labels", "unlabelled", view, n_neighbours=99).anomaly.tolist() == [0, 0]
-
-
 def test_a_gaussian_process_calls_rows_after_the_nearer_label() -> None:
     found = weights("gaussian-process-labels", "unlabelled")
     assert found.anomaly.tolist() == [0, 1, 0, 1]
@@ -191,13 +183,6 @@ def test_refinement_worked_by_hand() -> None:
     np.testing.assert_allclose(rest.normal, [(2 - 2 * sigmoid) / 2, 2 * sigmoid / 2], rtol=1e-5)
     assert not known.anomaly.any()
     assert not rest.anomaly.any()
-
-
-def test_refinement_looks_from_the_centres_of_both_kinds() -> None:
-    # Normals at 0 and 4 (centre 2), anomalies at 10 and 14 (centre 12), unlabelled at 7: as far from both.
-    x = np.array([[0.0], [4.0], [10.0], [14.0], [7.0]])
-    view = PoolView(np.zeros(5), x, np.array([0, 0, 1, 1, -1], np.int8))
-    np.testing.assert_allclose(weights("refinement", "unlabelled", view).normal, [1 * 1 / 5], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [0, 1])

@@ -47,11 +47,6 @@ def test_a_server_that_cannot_resume_starts_over(server: Server, tmp_path: Path)
     assert download(RemoteFile("file.bin", server.address, MD5), tmp_path).read_bytes() == CONTENT
 
 
-def test_a_whole_part_is_taken_as_it_is(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "file.bin.part").write_bytes(CONTENT)
-    assert download(RemoteFile("file.bin", server.address, MD5), tmp_path).read_bytes() == CONTENT
-
-
 def test_a_wrong_checksum_leaves_nothing(server: Server, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has the checksum"):
         download(RemoteFile("file.bin", server.address, "0" * 64), tmp_path)

@@ -3,11 +3,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
-import pytest
-
-from soel.errors import ConfigError
 from soel.settings import PAPER, Schedule
-from soel_paper import figures
 from soel_paper.cell import Expert
 from soel_paper.figures import WAYS, draw_curves, draw_toy, panels, score_maps
 from soel_paper.findings import FigurePoint, FigureTable, Position
@@ -57,12 +53,6 @@ def test_estimates_stand_beside_the_truth() -> None:
     (panel,) = panels(FigureTable(shares), "share")
     assert list(panel.curves) == ["true share", "kde", "cover"]
     assert panel.curves["true share"] == [(5, 5, 0), (20, 20, 0)]
-
-
-def test_without_matplotlib_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "find_spec", lambda package: None)
-    with pytest.raises(ConfigError, match=r"soel\[reproduction\]"):
-        draw_curves(panels(points(), "budget"), "budget")
 
 
 def test_the_toy_figure_has_its_four_maps() -> None:

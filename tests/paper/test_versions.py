@@ -9,8 +9,8 @@ import pytest
 
 from soel.ask.by_distance import Diverse
 from soel.detect.incontext.detector import Pretrained
-from soel.networks.ntl import TableNTL
 from soel.networks.objectives import Refinement
+from soel.networks.row_networks import TableNTL
 from soel_paper import cell
 from soel_paper.cell import Cell, CellSetting, versions_of
 from soel_paper.methods import FIXMATCH, NINE, PEERS, SEQUENTIAL, SOEL, VARIANTS, Variant, knn

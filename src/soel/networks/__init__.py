@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 BACKBONES = Registry(
     "backbone",
     {
-        "ntl": "soel.networks.ntl:TableNTL",
-        "ntl-features": "soel.networks.ntl:FeatureNTL",
-        "ntl-narrow": "soel.networks.ntl:NarrowNTL",
-        "deep-svdd": "soel.networks.others:DeepSVDD",
-        "autoencoder": "soel.networks.others:Autoencoder",
-        "classifier": "soel.networks.others:Classifier",
+        "ntl": "soel.networks.row_networks:TableNTL",
+        "ntl-features": "soel.networks.row_networks:FeatureNTL",
+        "ntl-narrow": "soel.networks.row_networks:NarrowNTL",
+        "deep-svdd": "soel.networks.row_networks:DeepSVDD",
+        "autoencoder": "soel.networks.row_networks:Autoencoder",
+        "classifier": "soel.networks.row_networks:Classifier",
         "mhrot": "soel.networks.vision:MHRot",
     },
 )
