@@ -33,6 +33,7 @@ NAMES = (
     "messy",
     "drift",
     "fuzz",
+    "serve",
 )
 COMMANDS = ("detection", "explanations", "patches", "promises")
 

@@ -15,18 +15,18 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("soel", "soel_paper")
 COMMON = {"--help", "--json", "--debug"}
 CEILINGS = {
-    "lines of src": 43_500,
+    "lines of src": 44_000,
     "files": 270,
-    "packages": 16,
-    "imports between packages": 940,
+    "packages": 17,
+    "imports between packages": 950,
     "modules with one importer": 63,
     "module names twice": 21,
     "class names twice": 15,
-    "verbs": 20,
-    "options": 118,
+    "verbs": 21,
+    "options": 120,
     "options of init": 20,
     "options of label": 20,
-    "words of docs": 30_600,
+    "words of docs": 32_100,
     "lines of tests": 38_200,
 }
 

@@ -24,6 +24,7 @@ NOT_RUN: dict[str, list[str]] = {
     "docs/scale.md": ["a cluster and a bucket that you have"],
     "docs/serve.md": ["it serves until it is stopped"],
     "docs/sessions.md": ["a database that you have"],
+    "docs/tutorials/nightly.md": ["it serves until it is stopped"],
     "docs/tutorials/page.md": ["it serves until it is stopped"],
 }
 

@@ -48,7 +48,7 @@ def test_the_version_is_written_once() -> None:
 RUN_TIME = sorted(set(PROJECT["project"]["optional-dependencies"]) - set(lock.NOT_RUN_TIME))
 
 
-@pytest.mark.parametrize(("name", "extras"), [("demo", ["report"]), ("run", RUN_TIME), ("test", ["dev"])])
+@pytest.mark.parametrize(("name", "extras"), lock.LOCKS.items())
 def test_the_lock_meets_every_requirement(name: str, extras: list[str]) -> None:
     pins = read_pins(ROOT / "lock" / f"{name}.txt") | read_pins(ROOT / "lock" / "torch.txt")
     unmet = [
@@ -59,14 +59,14 @@ def test_the_lock_meets_every_requirement(name: str, extras: list[str]) -> None:
     assert unmet == [], "run `make lock`"
 
 
-@pytest.mark.parametrize("name", ["audit", "demo", "run", "test", "torch", "torch-cpu"])
+@pytest.mark.parametrize("name", ["audit", *lock.LOCKS, "torch", "torch-cpu"])
 def test_every_locked_package_has_digests(name: str) -> None:
     blocks = (ROOT / "lock" / f"{name}.txt").read_text().replace("\\\n", "").splitlines()[1:]
     assert blocks
     assert [block.split()[0] for block in blocks if not re.search(r"--hash=sha256:[0-9a-f]{64}\b", block)] == []
 
 
-@pytest.mark.parametrize("name", ["demo", "run", "test"])
+@pytest.mark.parametrize("name", lock.LOCKS)
 def test_locks_and_constraints_agree(name: str) -> None:
     constraints, pins = read_pins(ROOT / "constraints.txt"), read_pins(ROOT / "lock" / f"{name}.txt")
     assert {package: pin for package, pin in pins.items() if constraints.get(package) != pin} == {}
