@@ -19,7 +19,7 @@ from soel.tables.column import Column
 from soel.tables.encoder import Encoder
 from soel.tables.frame import Frame, read_frame
 from soel.tables.inspection import look_at
-from soel.tables.kinds.missing import CODES, blank_codes, find_codes
+from soel.tables.kinds.number import CODES, blank_codes, find_codes
 from soel.tables.open import read_table
 from soel.tables.read_options import ReadOptions
 from soel.tables.streams import open_stream

@@ -27,7 +27,7 @@ class Form:
     words: the words of a flag, 1 for yes and 0 for no.
     layout: the name of a layout of times or durations (see `kinds.time_text`).
     order: of day, month and year, such as 'dmy'.
-    missing: numbers that stand for a missing value, such as -999 (see `kinds.missing`).
+    missing: numbers that stand for a missing value, such as -999 (see `kinds.number`).
     """
 
     decimal: str = "."

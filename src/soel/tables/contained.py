@@ -31,7 +31,7 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 _TIMES: dict[str, Any] = {"datetime": datetime, "date": date, "time": time}
 
 
-class UnreadableError(Exception):
+class UnreadableError(ValueError):
     """What the child says of a file."""
 
 
@@ -108,18 +108,46 @@ def _write_rows(path: str, sheet: str) -> None:
 
 def _check_extent(path: str, sheet: str) -> None:
     """Refuse a sheet that is all but empty: its cells are counted before room is taken for its extent."""
+    rows, columns, at = _Range(), _Range(), [0, 0]  # at: the row and column of the open cell
+    n_filled = 0
+
+    def start(tag: str, attributes: Mapping[str, str]) -> None:
+        nonlocal n_filled
+        name = tag.rpartition(" ")[2]
+        if name == "row":
+            at[:] = int(attributes.get("r", at[0] + 1)), 0
+        elif name == "c":
+            letters = attributes.get("r", "").rstrip("0123456789")
+            at[1] = _column_number(letters) if letters else at[1] + 1
+        elif name in ("v", "is"):
+            n_filled += 1
+            rows.take(at[0])
+            columns.take(at[1])
+
     with zipfile.ZipFile(path) as archive, archive.open(_member_of(archive, sheet)) as file:
-        extent = _Extent()
         parser = ParserCreate(namespace_separator=" ")
-        parser.StartElementHandler, parser.EndElementHandler = extent.start, extent.end
+        parser.StartElementHandler = start
         parser.ParseFile(file)
-    n_cells = extent.n_rows * extent.n_columns
-    if n_cells > FEW_CELLS and n_cells > CELLS_PER_FILLED * extent.n_filled:
+    n_cells = rows.length * columns.length
+    if n_cells > FEW_CELLS and n_cells > CELLS_PER_FILLED * n_filled:
         raise UnreadableError(
-            f"sheet {sheet!r} reaches over {extent.n_rows:,} rows and {extent.n_columns:,} columns, but only "
-            f"{extent.n_filled:,} cells are filled, the last one in row {extent.last_row:,}; delete stray cells far "
-            "from the table"
+            f"sheet {sheet!r} reaches over {rows.length:,} rows and {columns.length:,} columns, but only {n_filled:,} "
+            f"cells are filled, the last one in row {rows.last:,}; delete stray cells far from the table"
         )
+
+
+class _Range:
+    """From the first to the last of some numbers above 0."""
+
+    def __init__(self) -> None:
+        self.first, self.last = sys.maxsize, 0
+
+    def take(self, number: int) -> None:
+        self.first, self.last = min(self.first, number), max(self.last, number)
+
+    @property
+    def length(self) -> int:
+        return max(0, self.last - self.first + 1)
 
 
 def _member_of(archive: zipfile.ZipFile, sheet: str) -> str:
@@ -130,45 +158,6 @@ def _member_of(archive: zipfile.ZipFile, sheet: str) -> str:
         targets = {e.get("Id"): e.get("Target", "") for _, e in iterparse(file) if e.tag.endswith("}Relationship")}
     target = targets[ids[sheet]]
     return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-
-
-class _Extent:
-    """Counts filled cells, and the rows and columns between the first and the last of them."""
-
-    def __init__(self) -> None:
-        self.n_filled = self.last_row = self.last_column = 0
-        self._row = self._column = 0
-        self._first_row, self._first_column = sys.maxsize, sys.maxsize
-        self._is_open = False
-
-    @property
-    def n_rows(self) -> int:
-        return max(0, self.last_row - self._first_row + 1)
-
-    @property
-    def n_columns(self) -> int:
-        return max(0, self.last_column - self._first_column + 1)
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        name = tag.rpartition(" ")[2]
-        if name == "row":
-            self._row = int(attributes.get("r", self._row + 1))
-            self._column = 0
-        elif name == "c":
-            self._is_open = True
-            letters = attributes.get("r", "").rstrip("0123456789")
-            self._column = _column_number(letters) if letters else self._column + 1
-            self._row = int(attributes["r"][len(letters) :]) if letters else self._row
-        elif self._is_open and name in ("v", "is", "f"):
-            self._is_open = False
-            self.n_filled += 1
-            self._first_row, self.last_row = min(self._first_row, self._row), max(self.last_row, self._row)
-            self._first_column = min(self._first_column, self._column)
-            self.last_column = max(self.last_column, self._column)
-
-    def end(self, tag: str) -> None:
-        if tag.rpartition(" ")[2] == "c":
-            self._is_open = False
 
 
 def _column_number(letters: str) -> int:

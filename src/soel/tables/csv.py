@@ -20,7 +20,7 @@ import numpy as np
 from soel.errors import DataError
 from soel.tables.arrow import pa, pa_csv, pc
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
-from soel.tables.limits import FAULTS, check_header, not_a_table
+from soel.tables.limits import check_header, not_a_table, reading
 from soel.tables.location import BLOCK_ROWS, DataPart, Location
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import DEFAULT, ReadOptions
@@ -141,14 +141,10 @@ def _read_as(path: Path, encoding: str, options: ReadOptions) -> tuple[Any, Layo
     """The rows of a file in this encoding."""
     with plain_file(path, options.max_unpacked, encoding) as plain:
         is_recoded = plain != path and encoding.startswith(WIDE)
-        try:
+        with reading(path.name, _ADVICE):
             asked = replace(options, encoding="utf-8" if is_recoded else encoding)
             file = open_csv(Location(str(plain.absolute().parent)), plain.name, asked)
             tables = [file.read(part) for part in file.parts]
-        except DataError:
-            raise
-        except FAULTS as error:
-            raise not_a_table(path.name, error, _ADVICE) from error
     empty = pa.table({name: pa.nulls(0, pa.string()) for name in file.columns})
     table, repeated = _without_names(pa.concat_tables(tables) if tables else empty)
     notes = (*_notes_on(encoding, options), *file.notes, *repeated)

@@ -14,7 +14,7 @@ import numpy as np
 
 from soel.tables.column import Column, Form, Seen, Values
 from soel.tables.kinds import KINDS, kind_of
-from soel.tables.kinds.category import Category
+from soel.tables.kinds.categorical import Category
 from soel.tables.kinds.kind import ColumnKind, ColumnSource, FileHints, Found, has_fractions, is_label_name, see_numbers
 from soel.tables.kinds.number import Number, has_leading_zeros
 from soel.tables.kinds.number_text import NumberSigns, as_floats, blank_missing, find_numbers, tells_point, tidy

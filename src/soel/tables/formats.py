@@ -22,9 +22,9 @@ from soel.checks import is_missing
 from soel.errors import ConfigError, DataError
 from soel.tables.arrow import pa
 from soel.tables.column import cell_text
-from soel.tables.contained import UnreadableError, contained, rows_of
+from soel.tables.contained import contained, rows_of
 from soel.tables.header import N_HEAD, find_head, note_on_blanks
-from soel.tables.limits import FAULTS, Budget, check_header, decoded_bytes, not_a_table, reason, too_large
+from soel.tables.limits import FAULTS, Budget, check_header, decoded_bytes, reading, reason, too_large
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import ReadOptions
 from soel.tables.text_files import plain_file
@@ -38,81 +38,62 @@ DATABASES = (".db", ".sqlite", ".sqlite3", ".duckdb")
 
 def read_json_lines(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """One JSON object a line."""
-    advice = "Write one JSON object a line, with the same types in all of them"
-    try:
+    with reading(path.name, "Write one JSON object a line, with the same types in all of them"):
         with plain_file(path, options.max_unpacked) as plain:
             with plain.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 if found := _NO_OBJECT.search(content):
                     raise ValueError(f"{found[1].decode('ascii', 'replace')!r} begins a line, where an object should")
             table = _read_contained("json lines", plain, options)
         return table.rename_columns([str(name) for name in table.column_names]), Layout("json lines", "utf-8")
-    except (UnreadableError, *FAULTS) as error:
-        raise not_a_table(path.name, error, advice) from error
 
 
 def read_json(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A JSON file that is one list of objects."""
-    try:
+    with reading(path.name, "Write a list of objects, [{...}, {...}], or one object a line"):
         return _read_contained("json", path, options), Layout("json", "utf-8")
-    except (UnreadableError, *FAULTS) as error:
-        raise not_a_table(path.name, error, "Write a list of objects, [{...}, {...}], or one object a line") from error
 
 
 def read_feather(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A Feather or Arrow file."""
-    try:
+    with reading(path.name, "Write it again as Feather"):
         return _read_contained("feather", path, options), Layout("feather")
-    except (UnreadableError, *FAULTS) as error:
-        raise not_a_table(path.name, error, "Write it again as Feather") from error
 
 
 def _read_contained(kind: str, path: Path, options: ReadOptions) -> Any:
     """What the child process reads, as an Arrow table."""
     with contained(kind, path, path.stat().st_size, options.max_unpacked) as file:
-        batches, budget = [], Budget(path.name, options.max_unpacked)
-        with pa.ipc.open_stream(file) as reader:
-            for batch in reader:
-                budget.take(decoded_bytes(batch))
-                batches.append(batch)
-            return pa.Table.from_batches(batches, reader.schema)
+        return _from_stream(file, Budget(path.name, options.max_unpacked))
+
+
+def _from_stream(file: Any, budget: Budget) -> Any:
+    """The table of an Arrow stream, whose bytes are counted."""
+    batches, reader = [], pa.ipc.open_stream(file)
+    for batch in reader:
+        budget.take(decoded_bytes(batch))
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
 
 
 def read_excel(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     """A sheet of a workbook: the one that is named, or its only one. What stands around the table is left out."""
     _package("python_calamine", "Excel files", "soel[excel]")
-    try:
-        n_bytes = _workbook_bytes(path)
+    with reading(path.name, "Save it again as .xlsx, or as CSV"):
+        n_bytes = path.stat().st_size
+        if zipfile.is_zipfile(path):  # the old format of Excel is not packed
+            with zipfile.ZipFile(path) as archive:
+                n_bytes = sum(member.file_size for member in archive.infolist())
         if n_bytes > options.max_unpacked:
             raise too_large(path.name, options.max_unpacked)
         with contained("rows", path, n_bytes, options.max_unpacked, options.sheet or "") as file:
-            names = json.loads(file.readline())
-            sheet = _choose(path.name, names, options.sheet, "sheet", "<<sheet>>")
-            rows = list(rows_of(file))
-    except DataError:
-        raise
-    except (UnreadableError, zipfile.BadZipFile, *FAULTS) as error:
-        raise not_a_table(path.name, error, "Save it again as .xlsx, or as CSV") from error
-    n_rows = len(rows)
-    rows = [row for row in rows if any(cell not in ("", None) for cell in row)]
-    n_blank = n_rows - len(rows)
+            sheet = _choose(path.name, json.loads(file.readline()), options.sheet, "sheet", "<<sheet>>")
+            all_rows = list(rows_of(file))
+    rows = [row for row in all_rows if any(cell not in ("", None) for cell in row)]
     if not rows:
         raise DataError(f"Sheet {sheet!r} of {path.name} is empty. The first row must hold column names.")
-    head = find_head([_texts(row) for row in rows[:N_HEAD]])
+    head = find_head([["" if cell is None else cell_text(cell) for cell in row] for row in rows[:N_HEAD]])
     check_header(path.name, list(head.names))
     table = _from_rows(head.names, ([None if cell == "" else cell for cell in row] for row in rows[head.n_before :]))
-    return table, Layout("excel", notes=(*head.notes, *note_on_blanks(n_blank)))
-
-
-def _workbook_bytes(path: Path) -> int:
-    """The size of a workbook when it is unpacked; one in the old format of Excel is not packed."""
-    if not zipfile.is_zipfile(path):
-        return path.stat().st_size
-    with zipfile.ZipFile(path) as archive:
-        return sum(member.file_size for member in archive.infolist())
-
-
-def _texts(row: Sequence[Any]) -> list[str]:
-    return ["" if cell is None else cell_text(cell) for cell in row]
+    return table, Layout("excel", notes=(*head.notes, *note_on_blanks(len(all_rows) - len(rows))))
 
 
 def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
@@ -136,9 +117,8 @@ def read_database(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
             tables, views = ([name for name, kind in found if kind == each] for each in ("table", "view"))
             cursor = connection.execute(_query(path.name, tables, options.query, views))
             names = [each[0] for each in cursor.description or ()]
-            return _from_rows(names, clock.restarted_by(cursor), Budget(path.name, options.max_unpacked)), Layout(
-                "sqlite"
-            )
+            budget = Budget(path.name, options.max_unpacked)
+            return _from_rows(names, clock.restarted_by(cursor), budget), Layout("sqlite")
     except DataError:
         raise
     except (sqlite3.Error, *FAULTS) as error:
@@ -167,29 +147,25 @@ def _read_duckdb(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
     duckdb = _package("duckdb", "DuckDB files", "soel[duckdb]")
     room = f"{max(options.max_unpacked >> 20, 64)}MiB"
     config = {"enable_external_access": "false", "memory_limit": room, "lock_configuration": "true"}
-    timer = None
     try:
         with duckdb.connect(str(path), read_only=True, config=config) as connection:
             timer = threading.Timer(MOST_SECONDS, connection.interrupt)
             timer.daemon = True
             timer.start()
-            tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
-            listed = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
-            query = _query(path.name, tables, options.query, [name for (name,) in listed])
-            cursor = connection.execute(query)
+            try:
+                tables = [name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
+                listed = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+                cursor = connection.execute(_query(path.name, tables, options.query, [name for (name,) in listed]))
+            finally:
+                timer.cancel()
             names = [each[0] for each in cursor.description or ()]
-            timer.cancel()
             rows = (row for rows in iter(lambda: cursor.fetchmany(1000), []) for row in rows)
             return _from_rows(names, rows, Budget(path.name, options.max_unpacked)), Layout("duckdb")
     except DataError:
         raise
     except Exception as error:
-        raise DataError(
-            f"{path.name} cannot be read as a DuckDB file: {reason(error)}. Check it and <<query>>."
-        ) from error
-    finally:
-        if timer is not None:
-            timer.cancel()
+        why = reason(error)
+        raise DataError(f"{path.name} cannot be read as a DuckDB file: {why}. Check it and <<query>>.") from error
 
 
 READ_ONLY = {
@@ -238,17 +214,9 @@ def read_dataset_folder(path: Path, options: ReadOptions) -> tuple[Any, Layout]:
         return read_dataset_folder(path / _choose(path.name, splits, options.sheet, "split", "<<sheet>>"), options)
     tables, budget = [], Budget(path.name, options.max_unpacked)
     for file in sorted(path.glob("*.arrow")):
-        batches: list[Any] = []
-        try:
-            with pa.memory_map(str(file)) as source:
-                reader = pa.ipc.open_stream(source)
-                for batch in reader:
-                    budget.take(decoded_bytes(batch))
-                    batches.append(batch)
-                tables.append(pa.Table.from_batches(batches, reader.schema))
-                tables[-1].validate(full=True)
-        except FAULTS as error:
-            raise not_a_table(file.name, error, "Save the dataset again") from error
+        with reading(file.name, "Save the dataset again"), pa.memory_map(str(file)) as source:
+            tables.append(_from_stream(source, budget))
+            tables[-1].validate(full=True)
     if not tables:
         raise DataError(f"{path} is a dataset without an .arrow file. Save it again with save_to_disk.")
     return pa.concat_tables(tables), Layout("dataset")

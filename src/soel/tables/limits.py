@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +14,8 @@ from soel.errors import DataError, SchemaError
 from soel.tables.arrow import pa, pc
 
 # Arrow's errors are of these kinds; a file that claims more memory than there is counts among them.
-FAULTS = (
-    ValueError,
-    KeyError,
-    OSError,
-    MemoryError,
-    NotImplementedError,
-    TypeError,
-    IndexError,
-    EOFError,
-    RuntimeError,
-)
+_PACKED = (zipfile.BadZipFile, zlib.error, EOFError)
+FAULTS = (ValueError, LookupError, OSError, MemoryError, NotImplementedError, TypeError, RuntimeError, *_PACKED)
 _LONGEST = 200
 
 
@@ -67,6 +60,17 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+@contextmanager
+def reading(file: str, advice: str) -> Iterator[None]:
+    """Say in one line why a file cannot be read as a table."""
+    try:
+        yield
+    except DataError:
+        raise
+    except FAULTS as error:
+        raise not_a_table(file, error, advice) from error
 
 
 def not_a_table(file: str, error: Exception, advice: str) -> DataError:

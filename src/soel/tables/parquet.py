@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soel.errors import DataError, SchemaError
+from soel.errors import SchemaError
 from soel.tables.arrow import pa, pc, pq
-from soel.tables.limits import FAULTS, Budget, check_distinct, decoded_bytes, not_a_table, too_large
+from soel.tables.limits import Budget, check_distinct, decoded_bytes, reading, too_large
 from soel.tables.location import BLOCK_ROWS, PART_ROWS, DataPart, Location, is_address
 from soel.tables.raw_table import Layout
 from soel.tables.read_options import DEFAULT, ReadOptions
@@ -37,7 +37,7 @@ class ParquetFiles:
     def batches(self, part: DataPart, budget: Budget | None = None) -> Iterator[Any]:
         """The rows of a part as Arrow tables; they are counted before their text is written out."""
         groups = list(range(part.start, part.stop))
-        try:
+        with reading(part.file, _ADVICE):
             with _open_file(self.place, part.file) as plain:
                 schema, leaves = plain.schema_arrow, [plain.schema.column(at) for at in range(len(plain.schema))]
             # text is read as dictionaries, since a page can repeat long words
@@ -50,10 +50,6 @@ class ParquetFiles:
                         table = pa.Table.from_batches([_written_out(piece, schema)])
                         table.validate(full=True)  # the reader does not look whether text is UTF-8
                         yield flatten(table).select(list(self.columns))
-        except DataError:
-            raise
-        except FAULTS as error:
-            raise not_a_table(part.file, error, _ADVICE) from error
 
 
 def open_parquet(place: Location, files: Sequence[str]) -> ParquetFiles:
@@ -63,14 +59,11 @@ def open_parquet(place: Location, files: Sequence[str]) -> ParquetFiles:
     parts: list[DataPart] = []
     n_rows = 0
     for name in files:
-        try:
-            with _open_file(place, name) as file:
-                footer, schema = file.metadata, file.schema_arrow
-                sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
-                names = tuple(flatten(schema.empty_table()).column_names)
-                notes = notes or tuple(map(str, json.loads((schema.metadata or {}).get(_NOTES, b"[]"))))
-        except FAULTS as error:
-            raise not_a_table(name, error, _ADVICE) from error
+        with reading(name, _ADVICE), _open_file(place, name) as file:
+            footer, schema = file.metadata, file.schema_arrow
+            sizes = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+            names = tuple(flatten(schema.empty_table()).column_names)
+            notes = notes or tuple(map(str, json.loads((schema.metadata or {}).get(_NOTES, b"[]"))))
         check_distinct(name, names)
         if columns and set(names) != set(columns):
             odd = ", ".join(map(repr, sorted(set(names) ^ set(columns))[:5]))

@@ -23,7 +23,7 @@ from soel.tables.column import Column
 from soel.tables.csv import find_parts, open_csv
 from soel.tables.decide import decide
 from soel.tables.frame import Frame, extra_columns, frame_by, note_on_extras
-from soel.tables.kinds.category import Category
+from soel.tables.kinds.categorical import Category
 from soel.tables.limits import check_known
 from soel.tables.location import DataPart, Format, Location, column_of, is_address, locate
 from soel.tables.npy import open_npy

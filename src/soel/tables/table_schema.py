@@ -9,7 +9,7 @@ from typing import Any
 from soel.errors import ModelFileError
 from soel.tables.column import BOUNDS, Column
 from soel.tables.kinds import KIND_NAMES, kind_of
-from soel.tables.kinds.missing import write_code
+from soel.tables.kinds.number import write_code
 from soel.tables.raw_table import UNKNOWN, Layout
 from soel.types import read_fields
 

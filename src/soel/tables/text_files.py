@@ -7,7 +7,6 @@ import codecs
 import gzip
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,7 +186,7 @@ def _refusing(name: str) -> Iterator[None]:
     """A damaged archive is the file's fault, in one line."""
     try:
         yield
-    except (*FAULTS, zlib.error, zipfile.BadZipFile) as error:
+    except FAULTS as error:
         if isinstance(error, DataError | FileNotFoundError | PermissionError):
             raise
         raise DataError(f"{name} cannot be unpacked: {reason(error)}. Pack it again.") from error

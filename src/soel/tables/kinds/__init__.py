@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from soel.tables.column import Column
-from soel.tables.kinds.category import Category
-from soel.tables.kinds.flag import Flag
-from soel.tables.kinds.free_text import FreeText
-from soel.tables.kinds.ipv4 import IPv4
+from soel.tables.kinds.categorical import Category, FreeText, IPv4
 from soel.tables.kinds.kind import ColumnKind
-from soel.tables.kinds.number import Number
+from soel.tables.kinds.number import Flag, Number
 from soel.tables.kinds.time import Duration, Time
 from soel.tables.kinds.unused import Constant, Id, Ignored
 

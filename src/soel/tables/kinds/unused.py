@@ -6,7 +6,7 @@ import numpy as np
 
 from soel.tables.codes import Code, NumericCode, Scaling
 from soel.tables.column import Column, Values
-from soel.tables.kinds.category import fit_words
+from soel.tables.kinds.categorical import fit_words
 from soel.tables.kinds.kind import (
     FEW_ROWS,
     LONG,
